@@ -1,0 +1,5 @@
+"""Errors that are told to a person."""
+
+
+class UserError(Exception):
+    """What went wrong, why, and what to do, in sentences that are shown as they are. Never wraps a bug: those keep their traceback."""

@@ -1,0 +1,255 @@
+"""What crosses the door between a front end and an engine: requests in, events out.
+
+Everything here is a frozen dataclass of plain Python values. No MLX array and no Qt object ever crosses, and nothing assumes that
+the model runs on this machine, so that a server can stand behind the same door.
+
+Vocabulary, used everywhere: *drafted* = proposals made; *accepted* = proposals kept (0 to width - 1); *tested* = accepted plus the
+one that was refused, if any; acceptance = accepted / tested; tokens per round = accepted + 1, the papers' acceptance length. The
+token that prefill yields belongs to no round.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["dflash", "plain"]
+Channel = Literal["thinking", "answer"]
+Source = Literal["prefill", "drafter", "lookup", "target"]
+StopReason = Literal["eos", "stop_string", "length", "cancelled", "error"]
+Role = Literal["system", "user", "assistant"]
+
+
+@dataclass(frozen=True)
+class Message:
+    """One turn of a chat. `content` of an assistant turn is the answer alone; `thinking` is what it thought, if kept."""
+
+    role: Role
+    content: str
+    thinking: str = ""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the target chooses a token. Temperature 0 is greedy and ignores the rest but the penalties."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    top_k: int = 0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    presence_penalty: float = 0.0
+    frequency_penalty: float = 0.0
+
+
+@dataclass(frozen=True)
+class GenerationRequest:
+    """Ask for one reply: to `messages` through the chat template, or to raw `prompt_tokens` (exactly one of the two).
+
+    `width` is the number of rows of a verify, 1 to the drafter's block size, or None for the engine's choice. `seed` None draws a
+    fresh one, which `Stats` reports. `max_tokens` counts generated tokens. `continue_from` is the text of an unfinished reply that
+    is to go on; it follows `messages`.
+    """
+
+    messages: tuple[Message, ...] = ()
+    prompt_tokens: tuple[int, ...] | None = None
+    continue_from: str = ""
+    mode: Mode = "dflash"
+    width: int | None = None
+    sampling: Sampling = Sampling()
+    seed: int | None = None
+    max_tokens: int = 1024
+    ignore_eos: bool = False
+    thinking: bool = False
+    effort: str | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CompareRequest:
+    """Answer `request` plainly and with DFlash, one after the other, `repeats` times in alternating order, with one seed."""
+
+    request: GenerationRequest
+    repeats: int = 1
+
+
+@dataclass(frozen=True)
+class CountTokens:
+    """Ask how many tokens `messages` take with the chat template."""
+
+    messages: tuple[Message, ...]
+    thinking: bool = False
+
+
+@dataclass(frozen=True)
+class TokenCount:
+    """Answer to `CountTokens`; `limit` is the target's context length in tokens."""
+
+    tokens: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class LoadProgress:
+    """Loading a pair: `fraction` from 0 to 1, and what is being done now, in words."""
+
+    fraction: float
+    step: str
+
+
+@dataclass(frozen=True)
+class PairInfo:
+    """A pair is loaded and ready. Sizes in bytes; `why_plain` says why DFlash is not available, empty when it is."""
+
+    name: str
+    target: str
+    drafter: str
+    family: str
+    block_size: int
+    context_limit: int
+    target_bytes: int
+    drafter_bytes: int
+    can_think: bool
+    why_plain: str = ""
+
+
+@dataclass(frozen=True)
+class CalibrationProgress:
+    """Measuring what a verify and a draft cost here: `fraction` from 0 to 1."""
+
+    fraction: float
+    step: str
+
+
+@dataclass(frozen=True)
+class PrefillProgress:
+    """`done` of `total` prompt tokens are in the target's cache; `reused` of them were there before."""
+
+    done: int
+    total: int
+    reused: int
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Text that is final. `tokens` and `sources` (who supplied each token) belong to this text and are of equal length.
+
+    Text may lag its tokens, while a character or a stop string is incomplete.
+    """
+
+    text: str
+    channel: Channel
+    tokens: tuple[int, ...]
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One draft and its verify, `width` rows wide, ended at `at_s` seconds after the request."""
+
+    width: int
+    proposer: Source
+    tested: int
+    accepted: int
+    at_s: float
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a reply cost. Times in seconds on a monotonic clock; a figure that was not measured is None, never a guess."""
+
+    mode: Mode
+    prompt_tokens: int
+    reused_tokens: int
+    tokens: int
+    ttft_s: float | None
+    prompt_tok_s: float | None
+    decode_tok_s: float | None  # (tokens - 1) / (last - first token): prefill is never folded in
+    rounds: int
+    drafted: int
+    tested: int
+    accepted: int
+    accepted_per_round: tuple[int, ...]
+    widths: tuple[int, ...]
+    plain_steps: int
+    why_plain: str
+    peak_memory_bytes: int
+    seed: int
+
+    @property
+    def tokens_per_round(self) -> float | None:
+        """Mean tokens that a round yields, accepted + 1 (the acceptance length); None without rounds."""
+        return (self.accepted + self.rounds) / self.rounds if self.rounds else None
+
+    @property
+    def acceptance(self) -> float | None:
+        """Accepted / tested, 0 to 1; None when nothing was tested."""
+        return self.accepted / self.tested if self.tested else None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The reply is complete; nothing follows it."""
+
+    reason: StopReason
+    stats: Stats
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The request failed. `error` is a sentence for a person; the engine is ready for the next request."""
+
+    error: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A whole reply, collected from its events."""
+
+    text: str
+    thinking: str
+    tokens: tuple[int, ...]
+    reason: StopReason
+    stats: Stats
+
+
+Verdict = Literal["identical", "tie", "different"]
+
+
+@dataclass(frozen=True)
+class CompareRun:
+    """During a comparison: the events that follow belong to run `index` (0-based) of `total`, decoded in this mode."""
+
+    mode: Mode
+    index: int
+    total: int
+
+
+@dataclass(frozen=True)
+class CompareResult:
+    """The same request answered plainly and with DFlash: the run with the median rate of each mode.
+
+    `ratio` is the median over repeats of DFlash's decode rate / plain's. `first_difference` is the index of the first differing
+    token and `margin` the gap between the two best scores (logits, plus noise when sampling) that plain decoding saw there; the
+    verdict is `tie` only when that gap is within the rounding of this machine's float format.
+    """
+
+    plain: Reply
+    dflash: Reply
+    ratio: float | None
+    first_difference: int | None
+    margin: float | None
+    verdict: Verdict
+
+
+Event = (
+    LoadProgress
+    | PairInfo
+    | CalibrationProgress
+    | PrefillProgress
+    | Commit
+    | Round
+    | Finished
+    | Failed
+    | TokenCount
+    | CompareRun
+    | CompareResult
+)
