@@ -52,6 +52,8 @@ class Target:
         for index, tap in self._taps.items():
             self._layers[index] = tap
         self._order = tuple(taps)
+        # tied or not, quantised or not: a table has a row for every token
+        self.vocabulary: int = getattr(model, family.head, self._embedding).weight.shape[0]
 
     def release(self) -> None:
         """Give the model its own layers back."""
