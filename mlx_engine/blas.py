@@ -4,8 +4,8 @@ MLX's Linux wheel is linked against the reference BLAS, whose products cost as m
 a block verify would gain nothing. A system OpenBLAS that is loaded first with global symbols takes its place. On a Mac, Metal does
 the work and nothing here applies.
 
-`SLIPSTREAM_BLAS` is `auto` (OpenBLAS if this machine has it), `openblas` (or fail) or `wheel` (the reference BLAS, whose passes of 1
-and of n rows agree bit for bit); `SLIPSTREAM_THREADS` is the number of BLAS threads.
+`SLIPSTREAM_BLAS` is `auto` (OpenBLAS if this machine has it), `openblas` (or fail) or `wheel` (the reference BLAS, whose passes
+of 1 and of n rows agree bit for bit); `SLIPSTREAM_THREADS` is the number of BLAS threads.
 """
 
 import ctypes

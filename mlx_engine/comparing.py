@@ -5,6 +5,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from statistics import median
+from typing import cast
 
 import mlx.core as mx
 
@@ -107,7 +108,7 @@ def margin(pair: LoadedPair, request: GenerationRequest, before: Sequence[int]) 
         logits = done if isinstance(done, mx.array) else None
     assert logits is not None
     scores = chooser.scores(penalties.apply(logits), chooser.noise(len(whole), 1, logits.shape[-1]))
-    second, best = sorted(mx.topk(scores[0].astype(mx.float32), 2).tolist())
+    second, best = sorted(cast(list[float], mx.topk(scores[0].astype(mx.float32), 2).tolist()))
     rounding = _TIE_FLOAT32
     if pair.dtype != mx.float32:
         rounding = max(rounding, _TIE_ROUNDINGS * mx.finfo(pair.dtype).eps * abs(best))

@@ -6,8 +6,9 @@ Only the `cancel` events that requests carry may be set from elsewhere.
 
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import cast
 
 import mlx.core as mx
 
@@ -175,7 +176,7 @@ class Engine:
         penalties: Penalties,
         cancel: threading.Event,
         drafting: bool,
-    ) -> Iterator[Step | PrefillProgress]:
+    ) -> Generator[Step | PrefillProgress, None, None]:
         """Prefill, the token it yields, and the decoding loop."""
         target, drafter = pair.target, pair.drafter if drafting else None
         caches, context = target.caches(), drafter.context() if drafter else None
@@ -191,8 +192,7 @@ class Engine:
         assert logits is not None
         position = len(prompt)
         picked = chooser.pick(penalties.apply(logits), chooser.noise(position, 1, logits.shape[-1]))
-        mx.eval(picked)
-        first = int(picked.item())
+        first = cast(int, picked.item())
         penalties.add((first,))
         yield PrefillProgress(position, position, 0)
         yield Step((first,), ("prefill",))

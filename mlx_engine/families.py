@@ -18,12 +18,7 @@ class Family:
     head: str = "lm_head"  # absent on the instance when tied to the embedding
 
 
-FAMILIES: dict[str, Family] = {
-    family.model_type: family
-    for family in (
-        Family("qwen3", ("KVCache",)),
-    )
-}
+FAMILIES: dict[str, Family] = {family.model_type: family for family in (Family("qwen3", ("KVCache",)),)}
 
 
 def family_of(config: dict) -> Family | None:

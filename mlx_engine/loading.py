@@ -103,7 +103,9 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     """mlx-lm reads model and tokenizer; code inside the folder is never run."""
     config = read_config(folder, "target")
     if "model_file" in config:
-        raise UserError(f"The target in {folder.name} needs Python code of its own, which Slipstream never runs. Pick another target.")
+        raise UserError(
+            f"The target in {folder.name} needs Python code of its own, which Slipstream never runs. Pick another target."
+        )
     if not any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")):
         raise UserError(f"The target in {folder} has no tokenizer (tokenizer.json). Download it again.")
     try:

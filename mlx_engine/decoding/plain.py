@@ -1,6 +1,7 @@
 """Plain decoding: the target alone, one token a pass."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from typing import cast
 
 import mlx.core as mx
 
@@ -13,7 +14,7 @@ _FREE_EVERY = 256  # tokens after which MLX's spare buffers are freed, as mlx-lm
 
 def plain(
     target: Target, caches: Caches, first: int, position: int, chooser: Chooser, penalties: Penalties, limit: int
-) -> Iterator[Step]:
+) -> Generator[Step, None, None]:
     """Yield up to `limit` tokens after `first`, which stands at `position` and is not in the caches yet.
 
     The next pass is queued before a token is read, so that the device never waits for the host; with penalties, which need the
@@ -30,7 +31,7 @@ def plain(
     for count in range(1, limit + 1):
         queued = not penalties.active and count < limit
         following_token = following(current, position + count) if queued else None
-        token = current.item()
+        token = cast(int, current.item())
         try:
             yield Step((token,), ("target",))
         except GeneratorExit:

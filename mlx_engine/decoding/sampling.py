@@ -85,7 +85,7 @@ class Penalties:
             self._reply = self._reply.at[mx.array(list(tokens))].add(1.0)
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
-        """Penalised logits [rows, V]. Row i is chosen after the first i of the tokens `ahead` [rows - 1], which are not final yet."""
+        """Penalised logits [rows, V]. Row i comes after the first i of the tokens `ahead` [rows - 1], not yet final."""
         if not self.active:
             return logits
         s, (rows, vocabulary) = self.sampling, logits.shape

@@ -1,6 +1,7 @@
 """DFlash decoding: draft a block, verify it in one pass of the target, keep what the target would have chosen itself."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
+from typing import cast
 
 import mlx.core as mx
 
@@ -8,6 +9,7 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.step import Step
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.dflash import DFlashDrafter
+from mlx_engine.events import Source
 from mlx_engine.targets.target import Caches, Target
 
 _FREE_EVERY = 64  # rounds after which MLX's spare buffers are freed
@@ -23,7 +25,7 @@ def speculative(
     penalties: Penalties,
     limit: int,
     width: int,
-) -> Iterator[Step]:
+) -> Generator[Step, None, None]:
     """Yield up to `limit` tokens after `first`, a round at a time; width 1 is plain decoding that keeps the drafter's context.
 
     `first` stands at `context.position` and is in neither caches nor context. Every token is the target's own choice; drafts decide
@@ -57,10 +59,9 @@ def _round(
     start = mx.array([anchor], dtype=mx.uint32)
     if rows == 1:
         logits, features = target.forward_tapped(start, caches)
-        chosen = chooser.pick(penalties.apply(logits), chooser.noise(context.position + 1, 1, logits.shape[-1]))
-        mx.eval(chosen)
+        choice = chooser.pick(penalties.apply(logits), chooser.noise(context.position + 1, 1, logits.shape[-1]))
         drafter.inject(context, features)
-        token = chosen.item()
+        token = cast(int, choice.item())
         return Step((token,), ("target",)), token
 
     guesses = drafter.draft(context, start, rows)
@@ -71,7 +72,7 @@ def _round(
     choices = chooser.pick(penalties.apply(logits, drafts), noise)
     mx.eval(choices)
 
-    drafted, chosen = drafts.tolist(), choices.tolist()
+    drafted, chosen = cast(list[int], drafts.tolist()), cast(list[int], choices.tolist())
     accepted = 0
     while accepted < len(drafted) and drafted[accepted] == chosen[accepted]:
         accepted += 1
@@ -80,7 +81,7 @@ def _round(
     drafter.inject(context, features[:kept])
     step = Step(
         tokens=tuple(chosen[:kept]),
-        sources=("drafter",) * accepted + ("target",),
+        sources=cast(tuple[Source, ...], ("drafter",) * accepted + ("target",)),
         width=rows,
         drafted=len(drafted),
         tested=min(kept, len(drafted)),

@@ -100,10 +100,10 @@ def _windows(config: dict, layers: int) -> tuple[int | None, ...]:
     unknown = sorted(set(types) - {"full_attention", "sliding_attention"})
     if unknown:
         raise UserError(f"The drafter's “layer_types” has “{unknown[0]}”; Slipstream knows full_attention and sliding_attention.")
-    window = config.get("sliding_window")
-    if "sliding_attention" in types and not window:
+    window = int(config.get("sliding_window") or 0)
+    if "sliding_attention" in types and window < 1:
         raise UserError("The drafter has sliding layers (“layer_types”) but no “sliding_window”.")
-    return tuple(int(window) if kind == "sliding_attention" else None for kind in types)
+    return tuple(window if kind == "sliding_attention" else None for kind in types)
 
 
 def _rope(config: dict) -> Rope:

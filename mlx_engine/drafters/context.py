@@ -1,7 +1,7 @@
 """The injected context: keys and values of every drafter layer for all positions before the anchor.
 
-Layers that attend alike share one stacked array, written by one slice update a round. Full layers grow; sliding layers keep the last
-`window` rows, always in temporal order, and drop older ones when the array is full.
+Layers that attend alike share one stacked array, written by one slice update a round. Full layers grow; sliding layers keep the
+last `window` rows, always in temporal order, and drop older ones when the array is full.
 """
 
 import mlx.core as mx

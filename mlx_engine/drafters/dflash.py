@@ -7,6 +7,7 @@ keys and values are not kept. Embedding table and head are the target's. Source:
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import mlx.core as mx
 
@@ -99,8 +100,8 @@ class DFlashDrafter:
         self._kinds = {w: [i for i, window in enumerate(c.windows) if window == w] for w in dict.fromkeys(c.windows)}
         order = [i for members in self._kinds.values() for i in members]
         self._injection = mx.concatenate([injections[i] for i in order])
-        chosen = [bias for i in order if (bias := injection_biases[i]) is not None]
-        self._injection_bias = mx.concatenate(chosen) if chosen else None
+        biases = [array for i in order if (array := injection_biases[i]) is not None]
+        self._injection_bias = mx.concatenate(biases) if biases else None
         self._key_norms = {w: mx.stack([key_norms[i] for i in members]) for w, members in self._kinds.items()}
         self._slot = {i: slot for members in self._kinds.values() for slot, i in enumerate(members)}
         mx.eval(self.parameters())
@@ -165,7 +166,8 @@ class DFlashDrafter:
         if c.embedding_scale != 1.0:
             x = x * c.embedding_scale
         visible = {
-            (window, causal): self._mask(context, window, causal, width) for window, causal in set(zip(c.windows, c.causal, strict=True))
+            (window, causal): self._mask(context, window, causal, width)
+            for window, causal in set(zip(c.windows, c.causal, strict=True))
         }
         for i, layer in enumerate(self._layers):
             held = context.kinds[c.windows[i]].layer(self._slot[i])
@@ -255,5 +257,5 @@ def load(
     config = parse(read_config(folder, "drafter"))
     weights: dict[str, mx.array] = {}
     for file in weight_files(folder, "drafter"):
-        weights.update(mx.load(str(file)))
+        weights.update(cast(dict[str, mx.array], mx.load(str(file))))
     return DFlashDrafter(config, weights, dtype, embed, head)

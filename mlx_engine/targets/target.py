@@ -83,7 +83,7 @@ class Target:
             tap.keep = True
         try:
             logits = self.forward(tokens, caches)
-            outputs = [self._taps[index].output for index in self._order]
+            outputs = [output for index in self._order if (output := self._taps[index].output) is not None]
         finally:
             for tap in self._taps.values():
                 tap.keep, tap.output = False, None
