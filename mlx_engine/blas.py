@@ -1,0 +1,74 @@
+"""Which BLAS serves MLX on Linux, decided before MLX loads.
+
+MLX's Linux wheel is linked against the reference BLAS, whose products cost as much for 16 rows as for 16 passes of one row, so that
+a block verify would gain nothing. A system OpenBLAS that is loaded first with global symbols takes its place. On a Mac, Metal does
+the work and nothing here applies.
+
+`SLIPSTREAM_BLAS` is `auto` (OpenBLAS if this machine has it), `openblas` (or fail) or `wheel` (the reference BLAS, whose passes
+of 1 and of n rows agree bit for bit); `SLIPSTREAM_THREADS` is the number of BLAS threads.
+"""
+
+import ctypes
+import os
+import sys
+from dataclasses import dataclass
+
+from mlx_engine.errors import UserError
+
+_LIBRARY = "libopenblas.so.0"
+_INSTALL = "sudo apt-get install libopenblas0-pthread"
+
+
+@dataclass(frozen=True)
+class Blas:
+    """The choice made: `name` is "openblas", "wheel" or "metal"; `threads` is None where it does not apply."""
+
+    name: str
+    threads: int | None
+    detail: str
+
+
+_in_use: Blas | None = None
+
+
+def prepare() -> Blas:
+    """Load the BLAS that the environment asks for. Call it before anything imports `mlx`; later calls return the first choice.
+
+    Raises:
+        UserError: a value that is not known, or OpenBLAS demanded where there is none.
+    """
+    global _in_use
+    if _in_use is None:
+        _in_use = _choose()
+    return _in_use
+
+
+def _choose() -> Blas:
+    wanted = os.environ.get("SLIPSTREAM_BLAS", "auto")
+    if wanted not in ("auto", "openblas", "wheel"):
+        raise UserError(f"SLIPSTREAM_BLAS is “{wanted}”; it may be auto, openblas or wheel.")
+    threads = _threads()
+    if sys.platform == "darwin":
+        return Blas("metal", None, "Metal; no BLAS is involved")
+    if wanted == "wheel":
+        return Blas("wheel", 1, "the reference BLAS inside MLX's wheel, one thread")
+    if "mlx.core" in sys.modules:
+        return Blas("wheel", 1, "the reference BLAS inside MLX's wheel; MLX was loaded before Slipstream could choose")
+    os.environ["OPENBLAS_NUM_THREADS"] = str(threads)  # read once, when the library is loaded
+    try:
+        library = ctypes.CDLL(_LIBRARY, mode=ctypes.RTLD_GLOBAL)
+    except OSError as error:
+        if wanted == "openblas":
+            raise UserError(f"OpenBLAS ({_LIBRARY}) is not on this machine. Install it with: {_INSTALL}") from error
+        return Blas("wheel", 1, f"the reference BLAS inside MLX's wheel, slow; for a fast one: {_INSTALL}")
+    library.openblas_get_config.restype = ctypes.c_char_p
+    return Blas("openblas", threads, library.openblas_get_config().decode().strip())
+
+
+def _threads() -> int:
+    text = os.environ.get("SLIPSTREAM_THREADS", "")
+    if not text:
+        return min(len(os.sched_getaffinity(0)), 8) if hasattr(os, "sched_getaffinity") else 1
+    if not text.isdecimal() or int(text) < 1:
+        raise UserError(f"SLIPSTREAM_THREADS is “{text}”; it has to be a whole number from 1 up.")
+    return int(text)

@@ -1,0 +1,1 @@
+"""Decoding loops and the choice of tokens."""

@@ -1,0 +1,244 @@
+"""The one door to decoding: load a pair, answer requests, compare, unload.
+
+Single-threaded by contract: MLX arrays belong to the thread that made them, so one thread builds an `Engine` and makes every call.
+Only the `cancel` events that requests carry may be set from elsewhere.
+"""
+
+import secrets
+import threading
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import cast
+
+import mlx.core as mx
+
+from mlx_engine import chat
+from mlx_engine.comparing import compare
+from mlx_engine.decoding.plain import plain
+from mlx_engine.decoding.prefill import prefill
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.speculative import speculative
+from mlx_engine.decoding.step import Step
+from mlx_engine.errors import UserError
+from mlx_engine.events import (
+    CompareRequest,
+    CountTokens,
+    Event,
+    Failed,
+    Finished,
+    GenerationRequest,
+    LoadProgress,
+    PairInfo,
+    PrefillProgress,
+    Round,
+    StopReason,
+    TokenCount,
+)
+from mlx_engine.loading import LoadedPair, check, load
+from mlx_engine.measuring import Tally
+
+
+class Engine:
+    """Runs one pair at a time."""
+
+    def __init__(self) -> None:
+        self._pair: LoadedPair | None = None
+        self._busy = False
+
+    @property
+    def pair(self) -> LoadedPair:
+        """The loaded pair.
+
+        Raises:
+            UserError: none is.
+        """
+        if self._pair is None:
+            raise UserError("No pair is loaded. Load one first.")
+        return self._pair
+
+    def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
+        """Load a pair in place of the present one, which stays if the new one is refused by its files.
+
+        Args:
+            target: folder with config.json, weights and tokenizer.
+            drafter: folder of its DFlash drafter, or None to decode plainly only.
+
+        Yields:
+            Progress, and last the `PairInfo`.
+
+        Raises:
+            UserError: the pair cannot be run; the sentence says why.
+        """
+        check(target, drafter)
+        self.unload()
+        for event in load(target, drafter):
+            if isinstance(event, LoadedPair):
+                self._pair = event
+                yield event.info
+            else:
+                yield event
+
+    def unload(self) -> None:
+        """Free the pair."""
+        if self._pair is not None:
+            self._pair.target.release()
+            self._pair = None
+        mx.clear_cache()
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        """How many tokens a chat takes, and how many the target can hold."""
+        tokens = chat.template(self.pair.tokenizer, request.messages, request.thinking)
+        return TokenCount(len(tokens), self.pair.info.context_limit)
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+        """Answer a request.
+
+        Yields:
+            `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed` with a sentence, after which the engine is
+            ready for the next request. Closing the generator ends the reply.
+        """
+        if self._busy:
+            yield Failed("A reply is still being written. Stop it or wait for its end, then ask again.")
+            return
+        self._busy = True
+        try:
+            yield from self._generate(request, cancel or threading.Event())
+        except UserError as error:
+            yield Failed(str(error))
+        finally:
+            self._busy = False
+
+    def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+        """Answer a request plainly and with DFlash, with one seed, in turn.
+
+        Yields:
+            For each run a `CompareRun` and its events; last a `CompareResult`, or `Failed`, or `Finished` of a cancelled run.
+        """
+        try:
+            pair = self.pair
+        except UserError as error:
+            yield Failed(str(error))
+            return
+        yield from compare(pair, self.generate, request, cancel or threading.Event())
+
+    def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+        pair = self.pair
+        _check_request(request, pair)
+        prompt = chat.render(pair.tokenizer, request)
+        budget = _budget(request, prompt, pair)
+        seed = secrets.randbits(32) if request.seed is None else request.seed
+        drafting = request.mode == "dflash" and pair.drafter is not None
+        tally = Tally(
+            mode="dflash" if drafting else "plain",
+            prompt_tokens=len(prompt),
+            seed=seed,
+            why_plain="" if drafting else (pair.info.why_plain if request.mode == "dflash" else "DFlash is off"),
+        )
+        chooser = Chooser(request.sampling, seed)
+        penalties = Penalties(request.sampling, prompt, pair.target.vocabulary)
+        reply = chat.ReplyText(pair.tokenizer, prompt, request.stop)
+        ends = frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids)
+        steps = self._steps(pair, request, prompt, budget, chooser, penalties, cancel, drafting)
+        reason: StopReason = "length"
+        try:
+            for step in steps:
+                if isinstance(step, PrefillProgress):
+                    yield step
+                    continue
+                tokens = _through_end(step.tokens, ends)
+                tally.step(step, len(tokens))
+                if step.drafted:
+                    yield Round(step.width, "drafter", step.tested, step.accepted, tally.elapsed())
+                yield from reply.add(tokens, step.sources[: len(tokens)])
+                if reply.stopped:
+                    reason = "stop_string"
+                elif tokens and tokens[-1] in ends:
+                    reason = "eos"
+                elif cancel.is_set():
+                    reason = "cancelled"
+                else:
+                    continue
+                break
+            else:
+                reason = "cancelled" if cancel.is_set() and tally.tokens < budget else "length"
+        finally:
+            steps.close()
+        yield from reply.finish()
+        yield Finished(reason, tally.stats())
+
+    def _steps(
+        self,
+        pair: LoadedPair,
+        request: GenerationRequest,
+        prompt: list[int],
+        budget: int,
+        chooser: Chooser,
+        penalties: Penalties,
+        cancel: threading.Event,
+        drafting: bool,
+    ) -> Generator[Step | PrefillProgress, None, None]:
+        """Prefill, the token it yields, and the decoding loop."""
+        target, drafter = pair.target, pair.drafter if drafting else None
+        caches, context = target.caches(), drafter.context() if drafter else None
+        yield PrefillProgress(0, len(prompt), 0)
+        logits = None
+        for done in prefill(target, caches, prompt, drafter, context):
+            if cancel.is_set():
+                return
+            if isinstance(done, int):
+                yield PrefillProgress(done, len(prompt), 0)
+            else:
+                logits = done
+        assert logits is not None
+        position = len(prompt)
+        picked = chooser.pick(penalties.apply(logits), chooser.noise(position, 1, logits.shape[-1]))
+        first = cast(int, picked.item())
+        penalties.add((first,))
+        yield PrefillProgress(position, position, 0)
+        yield Step((first,), ("prefill",))
+        if budget == 1:
+            return
+        if drafter is None or context is None:
+            yield from plain(target, caches, first, position, chooser, penalties, budget - 1)
+        else:
+            width = request.width or drafter.config.block_size
+            yield from speculative(target, drafter, caches, context, first, chooser, penalties, budget - 1, width)
+
+
+def _through_end(tokens: tuple[int, ...], ends: frozenset[int]) -> tuple[int, ...]:
+    """The tokens up to and including the first that ends the reply."""
+    return next((tokens[: i + 1] for i, token in enumerate(tokens) if token in ends), tokens)
+
+
+def _budget(request: GenerationRequest, prompt: list[int], pair: LoadedPair) -> int:
+    """How many tokens the reply may have: what was asked for, as far as the context reaches."""
+    room = pair.info.context_limit - len(prompt)
+    if room < 1:
+        raise UserError(
+            f"The chat is {len(prompt):,} tokens long; this target holds {pair.info.context_limit:,}. "
+            "Shorten it or start a new chat."
+        )
+    return min(request.max_tokens, room)
+
+
+def _check_request(request: GenerationRequest, pair: LoadedPair) -> None:
+    s, block = request.sampling, pair.info.block_size
+    vocabulary = pair.target.vocabulary
+    wrong = next((token for token in request.prompt_tokens or () if not 0 <= token < vocabulary), None)
+    for bad, sentence in (
+        (request.mode not in ("dflash", "plain"), f"The mode is “{request.mode}”; it may be dflash or plain."),
+        (request.max_tokens < 1, f"The token limit is {request.max_tokens}; it has to be at least 1."),
+        (
+            request.width is not None and pair.drafter is not None and not 1 <= request.width <= block,
+            f"The width is {request.width}; with this drafter it may be from 1 to {block}.",
+        ),
+        (not 0 <= s.temperature < float("inf"), f"The temperature is {s.temperature}; it has to be 0 or more."),
+        (not 0 < s.top_p <= 1, f"Top-p is {s.top_p}; it has to be above 0 and at most 1."),
+        (not 0 <= s.min_p <= 1, f"Min-p is {s.min_p}; it has to be from 0 to 1."),
+        (s.top_k < 0, f"Top-k is {s.top_k}; it has to be 0 (off) or more."),
+        (s.repetition_penalty <= 0, f"The repetition penalty is {s.repetition_penalty}; it has to be above 0 (1 is off)."),
+        (request.seed is not None and not 0 <= request.seed < 1 << 64, f"The seed is {request.seed}; it has 64 bits, from 0 on."),
+        (wrong is not None, f"The prompt has token {wrong}; this target's tokens go from 0 to {vocabulary - 1}."),
+    ):
+        if bad:
+            raise UserError(sentence)

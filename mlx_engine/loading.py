@@ -1,0 +1,129 @@
+"""Two folders -> a pair that is ready to run, or a sentence that says why not."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx_lm.tokenizer_utils import TokenizerWrapper
+from mlx_lm.utils import load_model, load_tokenizer
+
+from mlx_engine.drafters import dflash
+from mlx_engine.drafters.config import parse
+from mlx_engine.errors import UserError
+from mlx_engine.events import LoadProgress, PairInfo
+from mlx_engine.families import Family, family_of
+from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
+from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
+from mlx_engine.targets.target import Target
+
+_DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
+
+
+@dataclass
+class LoadedPair:
+    """A target and, if there is one, its drafter, in memory. `dtype` is what the target computes in."""
+
+    target: Target
+    tokenizer: TokenizerWrapper
+    drafter: dflash.DFlashDrafter | None
+    dtype: mx.Dtype
+    info: PairInfo
+
+
+def check(target: Path, drafter: Path | None) -> None:
+    """Refuse what can be refused before anything large is read.
+
+    Raises:
+        UserError: files missing or cut short, or the two do not go together.
+    """
+    config = read_config(target, "target")
+    weight_files(target, "target")
+    if drafter is None:
+        return
+    if reason := why_not_dflash(config):
+        raise UserError(f"{reason} Load the target without a drafter to decode plainly.")
+    drafter_config = read_config(drafter, "drafter")
+    parse(drafter_config)
+    weight_files(drafter, "drafter")
+    if reason := misfit(config, drafter_config):
+        raise UserError(reason)
+
+
+def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgress | LoadedPair]:
+    """Load a pair from two folders; the last thing yielded is the `LoadedPair`.
+
+    On a CPU everything is computed in float32: half precision and quantised products are slow there and round early.
+
+    Raises:
+        UserError: see `check`, and what shows only while reading.
+    """
+    yield LoadProgress(0.0, "Checking the files")
+    check(target_folder, drafter_folder)
+    yield LoadProgress(0.1, "Reading the target")
+    model, tokenizer, config = _read_target(target_folder)
+    on_cpu = mx.default_device() == mx.Device(mx.cpu)
+    if on_cpu:
+        model.set_dtype(mx.float32)
+    mx.eval(model.parameters())
+    dtype = mx.float32 if on_cpu else _dtype(model)
+    family = family_of(config) or Family(str(config.get("model_type")), ())
+    if drafter_folder is None:
+        target, drafter = Target(model, family), None
+        why_plain = why_not_dflash(config) or "no drafter is loaded"
+    else:
+        yield LoadProgress(0.8, "Reading the drafter")
+        drafter_config = parse(read_config(drafter_folder, "drafter"))
+        target = Target(model, family, drafter_config.taps)
+        try:
+            target.caches()  # refuses a kind of cache that does not rewind
+            drafter = dflash.load(drafter_folder, dtype, target.embed, target.head)
+        except BaseException:
+            target.release()
+            raise
+        why_plain = ""
+    yield LoadProgress(1.0, "Ready")
+    info = PairInfo(
+        name=target_folder.parent.name if target_folder.name == "target" else target_folder.name,
+        target=target_folder.name,
+        drafter=drafter_folder.name if drafter_folder else "",
+        family=str(config.get("model_type")),
+        block_size=drafter.config.block_size if drafter else 1,
+        context_limit=int(text_config(config).get("max_position_embeddings") or _DEFAULT_CONTEXT),
+        target_bytes=weight_bytes(target_folder),
+        drafter_bytes=weight_bytes(drafter_folder) if drafter_folder else 0,
+        can_think=tokenizer.has_thinking,
+        why_plain=why_plain,
+    )
+    yield LoadedPair(target, tokenizer, drafter, dtype, info)
+
+
+def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
+    """mlx-lm reads model and tokenizer; code inside the folder is never run."""
+    config = read_config(folder, "target")
+    if "model_file" in config:
+        raise UserError(
+            f"The target in {folder.name} needs Python code of its own, which Slipstream never runs. Pick another target."
+        )
+    if not any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")):
+        raise UserError(f"The target in {folder} has no tokenizer (tokenizer.json). Download it again.")
+    try:
+        model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
+    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise UserError(f"The target in {folder.name} cannot be loaded: {_first_line(error)}") from error
+    try:
+        tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=config.get("eos_token_id"))
+    except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
+        raise UserError(f"The target's tokenizer in {folder.name} cannot be read: {_first_line(error)}") from error
+    return model, tokenizer, config
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _dtype(model: nn.Module) -> mx.Dtype:
+    """What a target's activations are in: the dtype of its first norm, which is never quantised."""
+    norms = [module.weight.dtype for _, module in model.named_modules() if isinstance(module, nn.RMSNorm)]
+    return norms[0] if norms else mx.bfloat16

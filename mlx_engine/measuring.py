@@ -1,0 +1,62 @@
+"""Counts and times of one reply, on a monotonic clock."""
+
+import time
+
+import mlx.core as mx
+
+from mlx_engine.decoding.step import Step
+from mlx_engine.events import Mode, Stats
+
+
+class Tally:
+    """Adds up one reply's steps; its clock starts when it is made."""
+
+    def __init__(self, mode: Mode, prompt_tokens: int, seed: int, why_plain: str) -> None:
+        self._mode, self._prompt_tokens, self._seed, self._why_plain = mode, prompt_tokens, seed, why_plain
+        self._start = time.perf_counter()
+        self._first: float | None = None
+        self._last: float | None = None
+        self._rounds: list[Step] = []
+        self._plain_steps = 0
+        self.tokens = 0
+        mx.reset_peak_memory()
+
+    def elapsed(self) -> float:
+        """Seconds since the request."""
+        return time.perf_counter() - self._start
+
+    def step(self, step: Step, kept: int) -> None:
+        """A step has just become final; `kept` of its tokens belong to the reply."""
+        self._last = self.elapsed()
+        self.tokens += kept
+        if self._first is None:
+            self._first = self._last  # the token that prefill yields: it belongs to no round
+        elif step.drafted:
+            self._rounds.append(step)
+        else:
+            self._plain_steps += 1
+
+    def stats(self) -> Stats:
+        """What the reply cost so far."""
+        decoding = None
+        if self._first is not None and self._last is not None and self._last > self._first:
+            decoding = (self.tokens - 1) / (self._last - self._first)
+        return Stats(
+            mode=self._mode,
+            prompt_tokens=self._prompt_tokens,
+            reused_tokens=0,
+            tokens=self.tokens,
+            ttft_s=self._first,
+            prompt_tok_s=self._prompt_tokens / self._first if self._first else None,
+            decode_tok_s=decoding,
+            rounds=len(self._rounds),
+            drafted=sum(step.drafted for step in self._rounds),
+            tested=sum(step.tested for step in self._rounds),
+            accepted=sum(step.accepted for step in self._rounds),
+            accepted_per_round=tuple(step.accepted for step in self._rounds),
+            widths=tuple(step.width for step in self._rounds),
+            plain_steps=self._plain_steps if self._mode == "dflash" else max(self.tokens - 1, 0),
+            why_plain=self._why_plain,
+            peak_memory_bytes=mx.get_peak_memory(),
+            seed=self._seed,
+        )

@@ -1,0 +1,1 @@
+"""Choosing a pair: what is on disk and what goes with what. Imports no MLX."""

@@ -1,0 +1,40 @@
+"""Does this drafter go with this target? Decided from the two config.json files alone. Imports no MLX."""
+
+from mlx_engine.families import FAMILIES, family_of
+
+
+def text_config(config: dict) -> dict:
+    """The part of a target's config that describes its text model; multimodal configs nest it."""
+    inner = config.get("text_config")
+    return {**config, **inner} if isinstance(inner, dict) else config
+
+
+def why_not_dflash(target: dict) -> str:
+    """Why DFlash cannot run with a target of this config.json at all; empty when it can."""
+    if family_of(target) is None:
+        known = ", ".join(sorted(FAMILIES))
+        return f"DFlash is not available for the family “{target.get('model_type')}” yet; it is for: {known}."
+    return ""
+
+
+def misfit(target: dict, drafter: dict) -> str:
+    """Why this drafter does not fit this target; empty when it does. Both are config.json contents."""
+    text = text_config(target)
+    inner = drafter.get("dflash_config") or {}
+    for field, words in (("hidden_size", "hidden size"), ("vocab_size", "a vocabulary of")):
+        theirs, ours = drafter.get(field), text.get(field)
+        if theirs is not None and ours is not None and theirs != ours:
+            return f"This drafter was trained for a target with {words} {theirs:,}; the target you chose has {ours:,}. {_WAY_OUT}"
+    layers, expected = text.get("num_hidden_layers"), drafter.get("num_target_layers")
+    if layers and expected and layers != expected:
+        return f"This drafter was trained for a target with {expected} layers; the target you chose has {layers}. {_WAY_OUT}"
+    taps = inner.get("target_layer_ids") or drafter.get("target_layer_ids") or []
+    if layers and taps and not 0 <= min(taps) <= max(taps) < layers:
+        return f"This drafter reads the target's layers {sorted(taps)}; the target you chose has {layers}, from 0 on. {_WAY_OUT}"
+    mask, vocabulary = inner.get("mask_token_id", drafter.get("mask_token_id")), text.get("vocab_size")
+    if mask is not None and vocabulary and not 0 <= mask < vocabulary:
+        return f"This drafter's mask token is {mask:,}; the target you chose has {vocabulary:,} tokens. {_WAY_OUT}"
+    return ""
+
+
+_WAY_OUT = "Pick the drafter that was trained for this target, or decode plainly without one."

@@ -1,0 +1,114 @@
+"""A target: one of mlx-lm's models, wrapped so that chosen layers' outputs can be read and a verify can be taken back.
+
+Wrapping is per instance (the model's own list of layers gets tapped ones), never by patching a class, and `release` undoes it.
+"""
+
+from collections.abc import Sequence
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx_lm.models.cache import make_prompt_cache
+
+from mlx_engine.families import Family
+from mlx_engine.targets import rewind
+
+
+class _Tap:
+    """Stands in a model's list of layers for one of them, and keeps its output while `kept` is not None."""
+
+    def __init__(self, layer: nn.Module) -> None:
+        self.layer = layer
+        self.keep = False
+        self.output: mx.array | None = None
+
+    def __call__(self, *args, **kwargs):
+        result = self.layer(*args, **kwargs)
+        if self.keep:
+            self.output = result[0] if isinstance(result, tuple) else result
+        return result
+
+    def __getattr__(self, name: str):  # models ask their layers for flags such as `is_linear`
+        return getattr(self.layer, name)
+
+
+class Target:
+    """A wrapped target.
+
+    Args:
+        model: mlx-lm's model.
+        family: where its parts are.
+        taps: 0-based layers whose outputs are the features, in this order; may be empty.
+    """
+
+    def __init__(self, model: nn.Module, family: Family, taps: Sequence[int] = ()) -> None:
+        self.model = model
+        backbone = model
+        for name in family.backbone.split("."):
+            backbone = getattr(backbone, name)
+        self._layers: list = backbone.layers
+        self._embedding = backbone.embed_tokens
+        self._head = getattr(model, family.head, None) or self._embedding.as_linear
+        self._taps = {index: _Tap(self._layers[index]) for index in taps}
+        for index, tap in self._taps.items():
+            self._layers[index] = tap
+        self._order = tuple(taps)
+        # tied or not, quantised or not: a table has a row for every token
+        self.vocabulary: int = getattr(model, family.head, self._embedding).weight.shape[0]
+
+    def release(self) -> None:
+        """Give the model its own layers back."""
+        for index, tap in self._taps.items():
+            self._layers[index] = tap.layer
+        self._taps = {}
+
+    def embed(self, tokens: mx.array) -> mx.array:
+        """Embeddings [1, S, H] of token ids [1, S], as the target's first layer gets them."""
+        return self._embedding(tokens)
+
+    def head(self, hidden: mx.array) -> mx.array:
+        """Logits [1, S, V] of final hidden states [1, S, H]."""
+        return self._head(hidden)
+
+    def caches(self) -> "Caches":
+        """Fresh, empty caches."""
+        return Caches(make_prompt_cache(self.model))
+
+    def forward(self, tokens: mx.array, caches: "Caches") -> mx.array:
+        """Logits [S, V] of token ids [S] that follow what the caches hold."""
+        return self.model(tokens[None], cache=caches.layers)[0]
+
+    def forward_tapped(self, tokens: mx.array, caches: "Caches") -> tuple[mx.array, mx.array]:
+        """Like `forward`, and the features [S, taps * H] of the same rows."""
+        for tap in self._taps.values():
+            tap.keep = True
+        try:
+            logits = self.forward(tokens, caches)
+            outputs = [output for index in self._order if (output := self._taps[index].output) is not None]
+        finally:
+            for tap in self._taps.values():
+                tap.keep, tap.output = False, None
+        return logits, mx.concatenate(outputs, axis=-1)[0]
+
+
+class Caches:
+    """A target's caches, one a layer, and how many tokens they hold."""
+
+    def __init__(self, layers: list) -> None:
+        self.layers = layers
+        self._rewinders = [rewind.for_cache(cache) for cache in layers]
+
+    def rewind(self, rows: int) -> None:
+        """Take the last `rows` tokens back out: the state is then as if they had never been seen."""
+        if rows:
+            for cache, rewinder in zip(self.layers, self._rewinders, strict=True):
+                rewinder(cache, rows)
+
+    @property
+    def state(self) -> list:
+        """What to evaluate for the caches to be computed."""
+        return [cache.state for cache in self.layers]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all caches, spare rows included."""
+        return sum(cache.nbytes for cache in self.layers)
