@@ -1,1 +1,1 @@
-"""What ships beside the code: the demo pair, icons, fonts, templates. Imports nothing of ours but itself."""
+"""What the program ships besides code: the demo pair, pictures, catalogue. Data only."""
