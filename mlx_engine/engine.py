@@ -17,7 +17,7 @@ from mlx_engine.comparing import compare
 from mlx_engine.decoding.plain import plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.speculative import speculative
+from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
@@ -138,7 +138,7 @@ class Engine:
         penalties = Penalties(request.sampling, prompt, pair.target.vocabulary)
         reply = chat.ReplyText(pair.tokenizer, prompt, request.stop)
         ends = frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids)
-        steps = self._steps(pair, request, prompt, budget, chooser, penalties, cancel, drafting)
+        steps = self._steps(pair, request, prompt, budget, chooser, penalties, cancel, drafting, ends)
         reason: StopReason = "length"
         try:
             for step in steps:
@@ -176,6 +176,7 @@ class Engine:
         penalties: Penalties,
         cancel: threading.Event,
         drafting: bool,
+        ends: frozenset[int],
     ) -> Generator[Step | PrefillProgress, None, None]:
         """Prefill, the token it yields, and the decoding loop."""
         target, drafter = pair.target, pair.drafter if drafting else None
@@ -202,7 +203,8 @@ class Engine:
             yield from plain(target, caches, first, position, chooser, penalties, budget - 1)
         else:
             width = request.width or drafter.config.block_size
-            yield from speculative(target, drafter, caches, context, first, chooser, penalties, budget - 1, width)
+            rounds = Rounds(target, drafter, caches, context, chooser, penalties)
+            yield from rounds.run(first, budget - 1, width, ends)
 
 
 def _through_end(tokens: tuple[int, ...], ends: frozenset[int]) -> tuple[int, ...]:
