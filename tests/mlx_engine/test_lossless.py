@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
+from resources.demo_pair.corpus.questions import fresh_questions
 
 from mlx_engine import chat
 from mlx_engine.events import Sampling
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
-from resources.demo_pair.corpus.questions import fresh_questions
 
 WIDTHS = (2, 4, 8, 16)
 CASES = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())
