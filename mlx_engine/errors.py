@@ -2,4 +2,4 @@
 
 
 class UserError(Exception):
-    """What went wrong, why, and what to do, in sentences that are shown as they are. Bugs are not wrapped: they keep their traceback."""
+    """What went wrong, why, and what to do, in sentences shown as they are. Bugs are not wrapped: they keep their traceback."""

@@ -95,12 +95,16 @@ class Caches:
 
     def __init__(self, layers: list) -> None:
         self.layers = layers
-        self._rewinders = [rewind.for_cache(cache) for cache in layers]
 
     def rewind(self, rows: int) -> None:
-        """Take the last `rows` tokens back out: the state is then as if they had never been seen."""
-        if rows:
-            for cache, rewinder in zip(self.layers, self._rewinders, strict=True):
+        """Take the last `rows` tokens back out: the state is then as if they had never been seen.
+
+        Raises:
+            UserError: a layer's kind of cache cannot do that; `rows` 0 asks just this.
+        """
+        for cache in self.layers:
+            rewinder = rewind.for_cache(cache)
+            if rows:
                 rewinder(cache, rows)
 
     @property
