@@ -60,9 +60,9 @@ def examine(given: argparse.Namespace, make_engine: MakeEngine) -> Iterator[Find
     yield _pair(given, make_engine)
     yield _package("window", "PySide6-Essentials", missing="warn")
     for name, place in (
-        ("chats", platformdirs.user_data_path("Slipstream")),
-        ("caches", platformdirs.user_cache_path("Slipstream")),
-        ("logs", platformdirs.user_log_path("Slipstream")),
+        ("data", platformdirs.user_data_path("Slipstream", appauthor=False)),
+        ("settings", platformdirs.user_config_path("Slipstream", appauthor=False)),
+        ("logs", platformdirs.user_log_path("Slipstream", appauthor=False)),
     ):
         yield _folder(name, place)
 
