@@ -29,6 +29,6 @@ echo "$how" >&2
 if [ -t 0 ] && [ -t 1 ]; then
     exec "$slipstream" chat
 fi
-question="List the divisors of 84."
+question="How many divisors does 84 have?"
 echo "Answering a sample question plainly and with DFlash: $question" >&2
 "$slipstream" compare "$question"

@@ -56,9 +56,10 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 yield node.lineno, alias.name
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno} imports relatively; the house imports by full name"
+            above = path.relative_to(ROOT).parent.parts[: len(path.relative_to(ROOT).parts) - node.level] if node.level else ()
+            module = ".".join((*above, *([node.module] if node.module else [])))
             for alias in node.names:
-                yield node.lineno, f"{node.module}.{alias.name}"
+                yield node.lineno, f"{module}.{alias.name}"
 
 
 def tracked() -> list[str]:
