@@ -9,8 +9,17 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import Channel, Commit, GenerationRequest, Message, Source
 
 
-def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> list[int]:
-    """Prompt token ids of a request: raw ones as they are, messages through the target's chat template.
+@dataclass(frozen=True)
+class Prompt:
+    """Prompt token ids. `opening` are those at the end that belong to the reply already; `begun`, of these, its unfinished text."""
+
+    tokens: list[int]
+    opening: list[int]
+    begun: list[int]
+
+
+def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> Prompt:
+    """The prompt of a request: raw token ids as they are, messages through the target's chat template.
 
     Raises:
         UserError: neither or both are given, a message is empty, or the template refuses the chat.
@@ -20,22 +29,27 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> list[int]
             raise UserError("Give either messages or prompt tokens, not both.")
         if not request.prompt_tokens:
             raise UserError("The prompt is empty. Give it at least one token.")
-        return list(request.prompt_tokens)
+        return Prompt(list(request.prompt_tokens), [], [])
     if not request.messages or not any(message.role == "user" for message in request.messages):
         raise UserError("There is nothing to answer: the chat has no message of yours. Write one first.")
     last = request.messages[-1]
     if last.role == "user" and not last.content.strip():
         raise UserError("The message is empty. Write something first.")
     tokens = template(tokenizer, request.messages, request.thinking, request.effort)
-    if request.continue_from:
-        tokens += tokenizer.encode(request.continue_from, add_special_tokens=False)
-    return tokens
+    asked = template(tokenizer, request.messages, request.thinking, request.effort, reply=False)
+    shared = next((at for at, (a, b) in enumerate(zip(tokens, asked, strict=False)) if a != b), min(len(tokens), len(asked)))
+    begun = tokenizer.encode(request.continue_from, add_special_tokens=False) if request.continue_from else []
+    return Prompt(tokens + begun, tokens[shared:] + begun, begun)
 
 
 def template(
-    tokenizer: TokenizerWrapper, messages: Sequence[Message], thinking: bool = False, effort: str | None = None
+    tokenizer: TokenizerWrapper,
+    messages: Sequence[Message],
+    thinking: bool = False,
+    effort: str | None = None,
+    reply: bool = True,
 ) -> list[int]:
-    """Token ids of a chat up to the point where the reply begins."""
+    """Token ids of a chat, with `reply` up to the point where the reply begins."""
     if not tokenizer.has_chat_template:
         raise UserError("This target has no chat template, so it cannot chat. Pick an instruction-tuned one, or give raw tokens.")
     options = {"reasoning_effort": effort} if effort else {}
@@ -43,7 +57,7 @@ def template(
         return list(
             tokenizer.apply_chat_template(
                 [{"role": message.role, "content": message.content} for message in messages],
-                add_generation_prompt=True,
+                add_generation_prompt=reply,
                 enable_thinking=thinking,
                 **options,
             )
@@ -69,39 +83,46 @@ class ReplyText:
 
     Args:
         tokenizer: of the target.
-        prompt: whose end may have opened a thinking section already.
+        prompt: whose opening may have begun the reply, in its thinking or its answer.
         stop: strings that end the answer; they are not shown.
     """
 
-    def __init__(self, tokenizer: TokenizerWrapper, prompt: Sequence[int], stop: Sequence[str] = ()) -> None:
+    def __init__(self, tokenizer: TokenizerWrapper, prompt: Prompt, stop: Sequence[str] = ()) -> None:
         self._detokenizer = tokenizer.detokenizer
         self._silent = set(tokenizer.eos_token_ids)
         self._opening = tuple(tokenizer.think_start_tokens or ())
         self._closing = tuple(tokenizer.think_end_tokens or ())
         self._stop = tuple(text for text in stop if text)
-        self._recent: list[int] = []
+        self._pending: list[int] = []  # tokens that may be the beginning of a marker
         self._held = ""  # the end of the answer that may be the beginning of a stop string
-        self._at_start = True  # nothing but white space in this channel yet
+        self._at_start = not prompt.begun  # nothing but white space in this channel yet
         self.stopped = False
-        thinking = bool(self._opening) and _last(prompt, self._opening) > _last(prompt, self._closing)
+        thinking = bool(self._opening) and _last(prompt.opening, self._opening) > _last(prompt.opening, self._closing)
         self.channel: Channel = "thinking" if thinking else "answer"
+        for token in prompt.begun:  # so that the first space after it is not taken for the start of a text
+            self._detokenizer.add_token(token)
+        _ = self._detokenizer.last_segment
 
     def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit]:
-        """Commits for these tokens, at most one a channel and change of channel; sets `stopped` at a stop string."""
+        """Commits for these tokens, one a channel and change of channel; none after a stop string, which sets `stopped`."""
         piece = _Piece(self.channel, "", [], [])
         for token, source in zip(tokens, sources, strict=True):
             piece.tokens.append(token)
             piece.sources.append(source)
             if token in self._silent:
                 continue
-            self._recent = [*self._recent, token][-8:]
-            if self._ends_with(self._opening if self.channel == "answer" else self._closing):
+            self._pending.append(token)
+            if tuple(self._pending) == self._marker:
+                self._pending.clear()
                 piece.text += self._flush()
                 yield self._commit(piece)
-                self.channel = "thinking" if self.channel == "answer" else "answer"
+                if self.stopped:
+                    return
+                self.channel, self._at_start = "thinking" if self.channel == "answer" else "answer", True
                 piece = _Piece(self.channel, "", [], [])
                 continue
-            self._detokenizer.add_token(token)
+            while self._pending and tuple(self._pending) != self._marker[: len(self._pending)]:
+                self._detokenizer.add_token(self._pending.pop(0))
             piece.text += self._through(self._detokenizer.last_segment)
             if self.stopped:
                 break
@@ -114,14 +135,19 @@ class ReplyText:
         if text:
             yield Commit(text, self.channel, (), ())
 
-    def _ends_with(self, marker: tuple[int, ...]) -> bool:
-        return bool(marker) and tuple(self._recent[-len(marker) :]) == marker
+    @property
+    def _marker(self) -> tuple[int, ...]:
+        """What ends the present channel."""
+        return self._opening if self.channel == "answer" else self._closing
 
     def _flush(self) -> str:
+        for token in self._pending:
+            self._detokenizer.add_token(token)
+        self._pending.clear()
         self._detokenizer.finalize()
         text = self._through(self._detokenizer.last_segment) + self._held
         self._detokenizer.reset()
-        self._held, self._at_start = "", True
+        self._held = ""
         return text
 
     def _through(self, text: str) -> str:

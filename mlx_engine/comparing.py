@@ -4,6 +4,7 @@ import dataclasses
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from math import isfinite
 from statistics import median
 from typing import cast
 
@@ -28,7 +29,6 @@ from mlx_engine.events import (
 from mlx_engine.loading import LoadedPair
 
 _TIE_FLOAT32 = 1e-3  # passes of 1 and of n rows differ by about 1e-5 under OpenBLAS; a closer decision than this can turn on that
-_TIE_ROUNDINGS = 4  # elsewhere: this many roundings of the best score
 
 
 def compare(
@@ -63,7 +63,7 @@ def compare(
     ]
     at = first_difference(plain.tokens, drafted.tokens)
     try:
-        gap, tie = (None, False) if at is None else margin(pair, asked, plain.tokens[:at])
+        gap = None if at is None else margin(pair, asked, plain.tokens, drafted.tokens, at)
     except UserError as error:
         yield Failed(str(error))
         return
@@ -73,7 +73,7 @@ def compare(
         ratio=median(rates) if rates else None,
         first_difference=at,
         margin=gap,
-        verdict="identical" if at is None else "tie" if tie else "different",
+        verdict="identical" if at is None else "tie" if gap is not None and gap <= rounding(pair) else "different",
     )
 
 
@@ -96,23 +96,28 @@ def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def margin(pair: LoadedPair, request: GenerationRequest, before: Sequence[int]) -> tuple[float, bool]:
-    """How far the best score stood above the second best after `before`, and whether rounding could have turned that decision."""
-    prompt = chat.render(pair.tokenizer, request)
+def margin(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b: Sequence[int], at: int) -> float | None:
+    """Gap between the scores of two replies' tokens at index `at`, after what they share; None when there is no such gap.
+
+    The target is asked afresh, in prefill's passes. There is no gap when one reply ends there or a filter left one token out.
+    """
+    if at >= min(len(a), len(b)):
+        return None
+    prompt = chat.render(pair.tokenizer, request).tokens
     chooser = Chooser(request.sampling, request.seed or 0)
-    penalties = Penalties(request.sampling, prompt, pair.target.vocabulary)
-    penalties.add(tuple(before))
-    whole = [*prompt, *before]
-    logits: mx.array | None = None
-    for done in prefill(pair.target, pair.target.caches(), whole, None, None):
-        logits = done if isinstance(done, mx.array) else None
-    assert logits is not None
-    scores = chooser.scores(penalties.apply(logits), chooser.noise(len(whole), 1, logits.shape[-1]))
-    second, best = sorted(cast(list[float], mx.topk(scores[0].astype(mx.float32), 2).tolist()))
-    rounding = _TIE_FLOAT32
-    if pair.dtype != mx.float32:
-        rounding = max(rounding, _TIE_ROUNDINGS * mx.finfo(pair.dtype).eps * abs(best))
-    return best - second, best - second <= rounding
+    penalties = Penalties(request.sampling, prompt)
+    penalties.add(a[:at])
+    whole = [*prompt, *a[:at]]
+    *_, logits = prefill(pair.target, pair.target.caches(), whole, None, None)
+    assert isinstance(logits, mx.array)
+    scores = chooser.scores(penalties.apply(logits), chooser.noise(len(whole), 1, logits.shape[-1]))[0].astype(mx.float32)
+    gap = abs(cast(float, (scores[a[at]] - scores[b[at]]).item()))
+    return gap if isfinite(gap) else None
+
+
+def rounding(pair: LoadedPair) -> float:
+    """The largest gap between two scores that rounding alone may turn: one rounding of a score of 16 in the target's format."""
+    return _TIE_FLOAT32 if pair.dtype == mx.float32 else 16 * mx.finfo(pair.dtype).eps
 
 
 def _middle(replies: list[Reply]) -> Reply:

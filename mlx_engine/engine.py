@@ -6,8 +6,10 @@ Only the `cancel` events that requests carry may be set from elsewhere.
 
 import secrets
 import threading
+import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import cast
 
@@ -39,13 +41,15 @@ from mlx_engine.events import (
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
 
+_OUT_OF_MEMORY = ("insufficient memory", "out of memory", "[malloc", "unable to allocate")  # what MLX says when it is
+
 
 class Engine:
     """Runs one pair at a time."""
 
     def __init__(self) -> None:
         self._pair: LoadedPair | None = None
-        self._busy = False
+        self._running: Generator[Event, None, None] | None = None
 
     @property
     def pair(self) -> LoadedPair:
@@ -71,6 +75,7 @@ class Engine:
         Raises:
             UserError: the pair cannot be run; the sentence says why.
         """
+        yield LoadProgress(0.0, "Checking the files")
         check(target, drafter)
         self.unload()
         for event in load(target, drafter):
@@ -81,7 +86,10 @@ class Engine:
                 yield event
 
     def unload(self) -> None:
-        """Free the pair."""
+        """Free the pair; a reply that is still being written ends without a word."""
+        if self._running is not None:
+            self._running.close()
+            self._running = None
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
@@ -99,16 +107,25 @@ class Engine:
             `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed` with a sentence, after which the engine is
             ready for the next request. Closing the generator ends the reply.
         """
-        if self._busy:
+        if self._running is not None:
             yield Failed("A reply is still being written. Stop it or wait for its end, then ask again.")
             return
-        self._busy = True
+        running = self._running = self._generate(request, cancel or threading.Event())
         try:
-            yield from self._generate(request, cancel or threading.Event())
+            yield from running
         except UserError as error:
             yield Failed(str(error))
+        except RuntimeError as error:
+            if not any(words in str(error).lower() for words in _OUT_OF_MEMORY):
+                raise
+            mx.clear_cache()
+            yield Failed(
+                "There is not enough memory for this reply. Close other programs, start a new chat, or pick a smaller pair."
+            )
         finally:
-            self._busy = False
+            running.close()
+            if self._running is running:
+                self._running = None
 
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         """Answer a request plainly and with DFlash, with one seed, in turn.
@@ -123,10 +140,11 @@ class Engine:
             return
         yield from compare(pair, self.generate, request, cancel or threading.Event())
 
-    def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+    def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
+        began = time.perf_counter()
         pair = self.pair
         plan = _plan(request, pair)
-        tally = Tally(plan.mode, len(plan.prompt), plan.chooser.seed, plan.why_plain)
+        tally = Tally(began, plan.mode, len(plan.prompt.tokens), plan.chooser.seed, plan.why_plain)
         reply = chat.ReplyText(pair.tokenizer, plan.prompt, request.stop)
         steps = _steps(pair, plan, cancel)
         reason: StopReason = "length"
@@ -135,11 +153,13 @@ class Engine:
                 if isinstance(step, PrefillProgress):
                     yield step
                     continue
+                now = tally.elapsed()
                 tokens = _through_end(step.tokens, plan.ends)
-                tally.step(step, len(tokens))
+                commits = list(reply.add(tokens, step.sources[: len(tokens)]))
+                tally.step(step, sum(len(commit.tokens) for commit in commits), now)
                 if step.drafted:
-                    yield Round(step.width, "drafter", step.tested, step.accepted, tally.elapsed())
-                yield from reply.add(tokens, step.sources[: len(tokens)])
+                    yield Round(step.width, "drafter", step.tested, step.accepted, now)
+                yield from commits
                 if reply.stopped:
                     reason = "stop_string"
                 elif tokens[-1] in plan.ends:
@@ -154,7 +174,7 @@ class Engine:
         finally:
             steps.close()
         yield from reply.finish()
-        yield Finished(reason, tally.stats())
+        yield Finished("stop_string" if reply.stopped else reason, tally.stats())
 
 
 @dataclass(frozen=True)
@@ -163,7 +183,7 @@ class _Plan:
 
     mode: Mode
     why_plain: str
-    prompt: list[int]
+    prompt: chat.Prompt
     budget: int
     width: int
     chooser: Chooser
@@ -179,10 +199,10 @@ def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
         mode="dflash" if drafting else "plain",
         why_plain="" if drafting else (pair.info.why_plain if request.mode == "dflash" else "DFlash is off"),
         prompt=prompt,
-        budget=_budget(request, prompt, pair),
+        budget=_budget(request, len(prompt.tokens), pair),
         width=request.width or pair.info.block_size,
         chooser=Chooser(request.sampling, secrets.randbits(32) if request.seed is None else request.seed),
-        penalties=Penalties(request.sampling, prompt, pair.target.vocabulary),
+        penalties=Penalties(request.sampling, prompt.tokens),
         ends=frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids),
     )
 
@@ -191,15 +211,15 @@ def _steps(pair: LoadedPair, plan: _Plan, cancel: threading.Event) -> Generator[
     """Prefill, the token it yields, and the decoding loop."""
     target, drafter = pair.target, pair.drafter if plan.mode == "dflash" else None
     caches, context = target.caches(), drafter.context() if drafter else None
-    position = len(plan.prompt)
+    position = len(plan.prompt.tokens)
     yield PrefillProgress(0, position, 0)
-    for done in prefill(target, caches, plan.prompt, drafter, context):
+    for done in prefill(target, caches, plan.prompt.tokens, drafter, context):
         if cancel.is_set():
             return
         if isinstance(done, int):
             yield PrefillProgress(done, position, 0)
             continue
-        noise = plan.chooser.noise(position, 1, target.vocabulary)
+        noise = plan.chooser.noise(position, 1, done.shape[-1])
         first = cast(int, plan.chooser.pick(plan.penalties.apply(done), noise).item())
     plan.penalties.add((first,))
     yield PrefillProgress(position, position, 0)
@@ -218,13 +238,12 @@ def _through_end(tokens: tuple[int, ...], ends: frozenset[int]) -> tuple[int, ..
     return next((tokens[: i + 1] for i, token in enumerate(tokens) if token in ends), tokens)
 
 
-def _budget(request: GenerationRequest, prompt: list[int], pair: LoadedPair) -> int:
+def _budget(request: GenerationRequest, length: int, pair: LoadedPair) -> int:
     """How many tokens the reply may have: what was asked for, as far as the context reaches."""
-    room = pair.info.context_limit - len(prompt)
+    room = pair.info.context_limit - length
     if room < 1:
         raise UserError(
-            f"The chat is {len(prompt):,} tokens long; this target holds {pair.info.context_limit:,}. "
-            "Shorten it or start a new chat."
+            f"The chat is {length:,} tokens long; this target holds {pair.info.context_limit:,}. Shorten it or start a new chat."
         )
     return min(request.max_tokens, room)
 
@@ -244,7 +263,12 @@ def _check_request(request: GenerationRequest, pair: LoadedPair) -> None:
         (not 0 < s.top_p <= 1, f"Top-p is {s.top_p}; it has to be above 0 and at most 1."),
         (not 0 <= s.min_p <= 1, f"Min-p is {s.min_p}; it has to be from 0 to 1."),
         (s.top_k < 0, f"Top-k is {s.top_k}; it has to be 0 (off) or more."),
-        (s.repetition_penalty <= 0, f"The repetition penalty is {s.repetition_penalty}; it has to be above 0 (1 is off)."),
+        (
+            not 0 < s.repetition_penalty < float("inf"),
+            f"The repetition penalty is {s.repetition_penalty}; it has to be above 0.",
+        ),
+        (not isfinite(s.presence_penalty), f"The presence penalty is {s.presence_penalty}; it has to be a number (0 is off)."),
+        (not isfinite(s.frequency_penalty), f"The frequency penalty is {s.frequency_penalty}; it has to be a number (0 is off)."),
         (request.seed is not None and not 0 <= request.seed < 1 << 64, f"The seed is {request.seed}; it has 64 bits, from 0 on."),
         (wrong is not None, f"The prompt has token {wrong}; this target's tokens go from 0 to {vocabulary - 1}."),
     ):

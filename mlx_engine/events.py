@@ -176,7 +176,7 @@ class Stats:
 
     @property
     def tokens_per_round(self) -> float | None:
-        """Mean tokens that a round yields, accepted + 1 (the acceptance length); None without rounds."""
+        """Mean of accepted + 1 over rounds (the acceptance length), as drafted: drafts that the end of the reply cut off count."""
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property
@@ -228,8 +228,8 @@ class CompareResult:
     """The same request answered plainly and with DFlash: the run with the median rate of each mode.
 
     `ratio` is the median over repeats of DFlash's decode rate / plain's. `first_difference` is the index of the first differing
-    token and `margin` the gap between the two best scores (logits, plus noise when sampling) that plain decoding saw there; the
-    verdict is `tie` only when that gap is within the rounding of this machine's float format.
+    token and `margin` the gap there between the scores of the two tokens (logits, plus noise when sampling; None when one is
+    filtered out or one reply just ends); the verdict is `tie` only when that gap is within the rounding of the target's numbers.
     """
 
     plain: Reply

@@ -13,12 +13,13 @@ from mlx_engine.drafters import dflash
 from mlx_engine.drafters.config import parse
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress, PairInfo
-from mlx_engine.families import Family, family_of
+from mlx_engine.families import family_of
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
 from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
 from mlx_engine.targets.target import Target
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
 @dataclass
@@ -39,7 +40,11 @@ def check(target: Path, drafter: Path | None) -> None:
         UserError: files missing or cut short, or the two do not go together.
     """
     config = read_config(target, "target")
+    if "model_file" in config:
+        raise UserError(f"The target in {target.name} needs Python code of its own, which is never run here. Pick another target.")
     weight_files(target, "target")
+    if not any((target / name).is_file() for name in _TOKENIZERS):
+        raise UserError(f"The target in {target} has no tokenizer (tokenizer.json). Download it again.")
     if drafter is None:
         return
     if reason := why_not_dflash(config):
@@ -52,15 +57,13 @@ def check(target: Path, drafter: Path | None) -> None:
 
 
 def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgress | LoadedPair]:
-    """Load a pair from two folders; the last thing yielded is the `LoadedPair`.
+    """Load a pair from two folders that `check` has passed; the last thing yielded is the `LoadedPair`.
 
     On a CPU everything is computed in float32: half precision and quantised products are slow there and round early.
 
     Raises:
-        UserError: see `check`, and what shows only while reading.
+        UserError: what shows only while reading.
     """
-    yield LoadProgress(0.0, "Checking the files")
-    check(target_folder, drafter_folder)
     yield LoadProgress(0.1, "Reading the target")
     model, tokenizer, config = _read_target(target_folder)
     on_cpu = mx.default_device() == mx.Device(mx.cpu)
@@ -68,14 +71,15 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
         model.set_dtype(mx.float32)
     mx.eval(model.parameters())
     dtype = mx.float32 if on_cpu else _dtype(model)
-    family = family_of(config) or Family(str(config.get("model_type")), ())
+    text = text_config(config)
+    vocabulary = int(text.get("vocab_size") or len(tokenizer))
     if drafter_folder is None:
-        target, drafter = Target(model, family), None
+        target, drafter = Target(model, vocabulary), None
         why_plain = why_not_dflash(config) or "no drafter is loaded"
     else:
         yield LoadProgress(0.8, "Reading the drafter")
         drafter_config = parse(read_config(drafter_folder, "drafter"))
-        target = Target(model, family, drafter_config.taps)
+        target = Target(model, vocabulary, family_of(config), drafter_config.taps)
         try:
             target.caches().rewind(0)  # refuses a kind of cache that does not rewind
             drafter = dflash.load(drafter_folder, dtype, target.embed, target.head)
@@ -90,7 +94,7 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
         drafter=drafter_folder.name if drafter_folder else "",
         family=str(config.get("model_type")),
         block_size=drafter.config.block_size if drafter else 1,
-        context_limit=int(text_config(config).get("max_position_embeddings") or _DEFAULT_CONTEXT),
+        context_limit=int(text.get("max_position_embeddings") or _DEFAULT_CONTEXT),
         target_bytes=weight_bytes(target_folder),
         drafter_bytes=weight_bytes(drafter_folder) if drafter_folder else 0,
         can_think=tokenizer.has_thinking,
@@ -101,16 +105,9 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     """mlx-lm reads model and tokenizer; code inside the folder is never run."""
-    config = read_config(folder, "target")
-    if "model_file" in config:
-        raise UserError(
-            f"The target in {folder.name} needs Python code of its own, which Slipstream never runs. Pick another target."
-        )
-    if not any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")):
-        raise UserError(f"The target in {folder} has no tokenizer (tokenizer.json). Download it again.")
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
-    except (ValueError, KeyError, TypeError, RuntimeError) as error:
+    except Exception as error:  # a config that is well-formed JSON can fail anywhere inside mlx-lm
         raise UserError(f"The target in {folder.name} cannot be loaded: {_first_line(error)}") from error
     try:
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=config.get("eos_token_id"))

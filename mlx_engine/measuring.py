@@ -9,11 +9,11 @@ from mlx_engine.events import Mode, Stats
 
 
 class Tally:
-    """Adds up one reply's steps; its clock starts when it is made."""
+    """Adds up one reply's steps. `began` is when the request came, on `time.perf_counter`."""
 
-    def __init__(self, mode: Mode, prompt_tokens: int, seed: int, why_plain: str) -> None:
+    def __init__(self, began: float, mode: Mode, prompt_tokens: int, seed: int, why_plain: str) -> None:
         self._mode, self._prompt_tokens, self._seed, self._why_plain = mode, prompt_tokens, seed, why_plain
-        self._start = time.perf_counter()
+        self._start = began
         self._first: float | None = None
         self._last: float | None = None
         self._rounds: list[Step] = []
@@ -25,9 +25,9 @@ class Tally:
         """Seconds since the request."""
         return time.perf_counter() - self._start
 
-    def step(self, step: Step, kept: int) -> None:
-        """A step has just become final; `kept` of its tokens belong to the reply."""
-        self._last = self.elapsed()
+    def step(self, step: Step, kept: int, at: float) -> None:
+        """A step became final `at` seconds after the request; `kept` of its tokens belong to the reply."""
+        self._last = at
         self.tokens += kept
         if self._first is None:
             self._first = self._last  # the token that prefill yields: it belongs to no round
@@ -55,7 +55,7 @@ class Tally:
             accepted=sum(step.accepted for step in self._rounds),
             accepted_per_round=tuple(step.accepted for step in self._rounds),
             widths=tuple(step.width for step in self._rounds),
-            plain_steps=self._plain_steps if self._mode == "dflash" else max(self.tokens - 1, 0),
+            plain_steps=self._plain_steps,
             why_plain=self._why_plain,
             peak_memory_bytes=mx.get_peak_memory(),
             seed=self._seed,

@@ -72,29 +72,31 @@ class Penalties:
     reply; presence and frequency penalties (as OpenAI's API defines them) subtract, for tokens of the reply.
     """
 
-    def __init__(self, sampling: Sampling, prompt: Sequence[int], vocabulary: int) -> None:
+    def __init__(self, sampling: Sampling, prompt: Sequence[int]) -> None:
         self.sampling = sampling
         self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
-        if self.active:
-            self._prompt = mx.zeros((vocabulary,), mx.float32).at[mx.array(list(prompt), dtype=mx.uint32)].add(1.0)
-            self._reply = mx.zeros((vocabulary,), mx.float32)
+        self._prompt, self._reply = list(prompt), list[int]()
 
     def add(self, tokens: Sequence[int]) -> None:
         """These tokens of the reply are final."""
-        if self.active and tokens:
-            self._reply = self._reply.at[mx.array(list(tokens), dtype=mx.uint32)].add(1.0)
+        self._reply += tokens
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
         """Penalised logits [rows, V]. Row i comes after the first i of the tokens `ahead` [rows - 1], not yet final."""
         if not self.active:
             return logits
         s, (rows, vocabulary) = self.sampling, logits.shape
-        reply = mx.broadcast_to(self._reply, (rows, vocabulary))
+        reply = mx.broadcast_to(_counts(self._reply, vocabulary), (rows, vocabulary))
         if ahead is not None and rows > 1:
             each = (ahead[:, None] == mx.arange(vocabulary)[None]).astype(mx.float32)
             reply = reply + mx.concatenate([mx.zeros((1, vocabulary)), mx.cumsum(each, axis=0)])
         logits = logits.astype(mx.float32)
         if s.repetition_penalty != 1.0:
             worse = mx.where(logits > 0, logits / s.repetition_penalty, logits * s.repetition_penalty)
-            logits = mx.where(reply + self._prompt > 0, worse, logits)
+            logits = mx.where(reply + _counts(self._prompt, vocabulary) > 0, worse, logits)
         return logits - s.presence_penalty * (reply > 0) - s.frequency_penalty * reply
+
+
+def _counts(tokens: Sequence[int], vocabulary: int) -> mx.array:
+    """How often each token id occurs, [vocabulary] float32."""
+    return mx.zeros((vocabulary,), mx.float32).at[mx.array(list(tokens), dtype=mx.uint32)].add(1.0)

@@ -68,6 +68,7 @@ class Rounds:
         start = mx.array([anchor], dtype=mx.uint32)
         noise = self.chooser.noise(self.context.position + 1, rows, self.target.vocabulary)
         if rows == 1:
+            mx.async_eval(self.context.state)  # nobody reads the context in this round, and unread it would pile up
             return _Block(start, None, noise)
         drafts = self.chooser.propose(self.drafter.draft(self.context, start, rows), noise)
         mx.async_eval(drafts)

@@ -257,5 +257,8 @@ def load(
     config = parse(read_config(folder, "drafter"))
     weights: dict[str, mx.array] = {}
     for file in weight_files(folder, "drafter"):
-        weights.update(cast(dict[str, mx.array], mx.load(str(file))))
+        try:
+            weights.update(cast(dict[str, mx.array], mx.load(str(file))))
+        except (RuntimeError, ValueError) as error:
+            raise UserError(f"The drafter's {file.name} cannot be read: {str(error).splitlines()[0]}") from error
     return DFlashDrafter(config, weights, dtype, embed, head)

@@ -17,7 +17,11 @@ def read_config(folder: Path, role: str) -> dict:
     Raises:
         UserError: no such folder, no config.json, or one that is not a JSON object.
     """
-    if not folder.is_dir():
+    try:
+        there = folder.is_dir()
+    except OSError as error:
+        raise UserError(f"The folder {folder} cannot be looked into ({error.strerror}).") from None
+    if not there:
         raise UserError(f"There is no folder {folder}. Give the folder that holds the {role}'s config.json and weights.")
     path = folder / "config.json"
     try:
@@ -42,7 +46,7 @@ def weight_files(folder: Path, role: str) -> list[Path]:
     if index.is_file():
         try:
             named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-        except (OSError, ValueError, KeyError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             raise UserError(f"The {role}'s {index.name} in {folder} is damaged. Download it again.") from None
         if missing := sorted(named - {file.name for file in files}):
             raise UserError(

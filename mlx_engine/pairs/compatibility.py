@@ -22,19 +22,25 @@ def misfit(target: dict, drafter: dict) -> str:
     text = text_config(target)
     inner = drafter.get("dflash_config") or {}
     for field, words in (("hidden_size", "hidden size"), ("vocab_size", "a vocabulary of")):
-        theirs, ours = drafter.get(field), text.get(field)
-        if theirs is not None and ours is not None and theirs != ours:
+        theirs, ours = _whole(drafter.get(field)), _whole(text.get(field))
+        if theirs and ours and theirs != ours:
             return f"This drafter was trained for a target with {words} {theirs:,}; the target you chose has {ours:,}. {_WAY_OUT}"
-    layers, expected = text.get("num_hidden_layers"), drafter.get("num_target_layers")
+    layers, expected = _whole(text.get("num_hidden_layers")), _whole(drafter.get("num_target_layers"))
     if layers and expected and layers != expected:
         return f"This drafter was trained for a target with {expected} layers; the target you chose has {layers}. {_WAY_OUT}"
     taps = inner.get("target_layer_ids") or drafter.get("target_layer_ids") or []
     if layers and taps and not 0 <= min(taps) <= max(taps) < layers:
         return f"This drafter reads the target's layers {sorted(taps)}; the target you chose has {layers}, from 0 on. {_WAY_OUT}"
-    mask, vocabulary = inner.get("mask_token_id", drafter.get("mask_token_id")), text.get("vocab_size")
+    mask = _whole(inner.get("mask_token_id", drafter.get("mask_token_id")))
+    vocabulary = _whole(text.get("vocab_size"))
     if mask is not None and vocabulary and not 0 <= mask < vocabulary:
         return f"This drafter's mask token is {mask:,}; the target you chose has {vocabulary:,} tokens. {_WAY_OUT}"
     return ""
+
+
+def _whole(value: object) -> int | None:
+    """A config's whole number; what is none says nothing about the fit."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 _WAY_OUT = "Pick the drafter that was trained for this target, or decode plainly without one."

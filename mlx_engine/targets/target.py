@@ -15,7 +15,7 @@ from mlx_engine.targets import rewind
 
 
 class _Tap:
-    """Stands in a model's list of layers for one of them, and keeps its output while `kept` is not None."""
+    """Stands in a model's list of layers for one of them; its latest output stays in `output` while `keep` is set."""
 
     def __init__(self, layer: nn.Module) -> None:
         self.layer = layer
@@ -37,12 +37,20 @@ class Target:
 
     Args:
         model: mlx-lm's model.
-        family: where its parts are.
-        taps: 0-based layers whose outputs are the features, in this order; may be empty.
+        vocabulary: how many tokens it knows.
+        family: where its parts are; None for a family that only decodes plainly.
+        taps: 0-based layers whose outputs are the features, in this order.
     """
 
-    def __init__(self, model: nn.Module, family: Family, taps: Sequence[int] = ()) -> None:
+    def __init__(self, model: nn.Module, vocabulary: int, family: Family | None = None, taps: Sequence[int] = ()) -> None:
         self.model = model
+        self.vocabulary = vocabulary
+        self._taps: dict[int, _Tap] = {}
+        if family is not None:
+            self._tap(family, taps)
+
+    def _tap(self, family: Family, taps: Sequence[int]) -> None:
+        model = self.model
         backbone = model
         for name in family.backbone.split("."):
             backbone = getattr(backbone, name)
@@ -53,8 +61,8 @@ class Target:
         for index, tap in self._taps.items():
             self._layers[index] = tap
         self._order = tuple(taps)
-        # tied or not, quantised or not: a table has a row for every token
-        self.vocabulary: int = getattr(model, family.head, self._embedding).weight.shape[0]
+        # tied or not, quantised or not: a table has a row for every logit, and may be padded beyond the config's vocabulary
+        self.vocabulary = getattr(model, family.head, self._embedding).weight.shape[0]
 
     def release(self) -> None:
         """Give the model its own layers back."""

@@ -1,5 +1,6 @@
 """The engine's door: what goes in, what comes out, in what order, and that it is ready again after every end."""
 
+import dataclasses
 import threading
 
 import pytest
@@ -19,6 +20,7 @@ from mlx_engine.events import (
     Message,
     PrefillProgress,
     Round,
+    Sampling,
 )
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -109,6 +111,31 @@ def test_a_second_start_while_one_runs_is_refused_and_harms_nothing(tiny):
     assert got == reply(tiny, tokens(PROMPT, max_tokens=30)).tokens
 
 
+@pytest.mark.parametrize("mode", ["dflash", "plain"])
+def test_a_stop_string_ends_the_reply_and_its_figures(tiny, mode):
+    text = reply(tiny, tokens(PROMPT, max_tokens=40)).text
+    stop = text.split()[12]
+    got = reply(tiny, tokens(PROMPT, max_tokens=40, mode=mode, stop=(stop,)))
+    assert got.reason == "stop_string" and got.text == text.split(stop)[0]
+    assert got.stats.tokens == len(got.tokens) < 40
+
+
+def test_unloading_ends_a_reply_that_is_still_being_written():
+    engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+    running = engine.generate(tokens(PROMPT, max_tokens=100))
+    next(event for event in running if isinstance(event, Commit))
+    engine.unload()
+    assert list(running) == []
+    assert "No pair is loaded" in failure(engine, tokens(PROMPT))
+
+
+def test_width_one_keeps_no_pile_of_unread_context(tiny):
+    reply(tiny, tokens(PROMPT, max_tokens=60, width=1, ignore_eos=True))
+    short = reply(tiny, tokens(PROMPT, max_tokens=60, width=1, ignore_eos=True)).stats.peak_memory_bytes
+    long = reply(tiny, tokens(PROMPT, max_tokens=180, width=1, ignore_eos=True)).stats.peak_memory_bytes
+    assert long - short < 120 * 256  # unread, each token would keep 2 taps of 64 floats
+
+
 @given(temperature=st.sampled_from([0.6, 1.0]), seed=st.integers(0, 2**64 - 1))
 def test_the_seed_alone_decides_a_sampled_text(tiny, temperature, seed):
     request = tokens(PROMPT, temperature, seed=seed, max_tokens=24)
@@ -147,6 +174,8 @@ def test_a_family_without_dflash_still_decodes_plainly():
         (tokens((1, 2, 128)), "token 128"),
         (tokens(PROMPT, seed=-1), "64 bits"),
         (tokens(PROMPT, mode="fast"), "dflash or plain"),
+        (dataclasses.replace(tokens(PROMPT), sampling=Sampling(presence_penalty=float("nan"))), "presence penalty is nan"),
+        (dataclasses.replace(tokens(PROMPT), sampling=Sampling(repetition_penalty=float("inf"))), "repetition penalty is inf"),
     ],
 )
 def test_a_bad_request_is_refused_in_a_sentence_and_the_engine_stays_ready(tiny, request_, words):

@@ -96,7 +96,7 @@ def test_weights_that_do_not_fit_their_config_are_refused(pair):
 def test_code_inside_a_checkpoint_is_never_run(pair):
     (pair / "target" / "model.py").write_text("raise SystemExit('ran')")
     change(pair / "target" / "config.json", model_file="model.py")
-    assert "never runs" in refusal(pair / "target", None)
+    assert "never run" in refusal(pair / "target", None)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +114,16 @@ def test_code_inside_a_checkpoint_is_never_run(pair):
         ({"layer_types": ["full_attention"] * 3}, "layer_types"),
         ({"rope_scaling": {"rope_type": "longrope"}}, "longrope"),
         ({"num_hidden_layers": 2, "layer_types": None}, "layers.1."),
+        ({"hidden_size": "64"}, "hidden_size"),
+        ({"num_hidden_layers": "one"}, "num_hidden_layers"),
+        ({"num_attention_heads": 0}, "num_attention_heads"),
+        ({"dflash_config": [1]}, "dflash_config"),
+        ({"dflash_config": {"mask_token_id": "4", "target_layer_ids": [1, 2]}}, "mask_token_id"),
+        ({"dflash_config": {"mask_token_id": 4, "target_layer_ids": ["1"]}}, "target_layer_ids"),
+        ({"rope_scaling": "yarn"}, "rope_scaling"),
+        ({"rope_scaling": {"rope_type": "yarn"}}, "factor"),
+        ({"final_logit_softcapping": "30"}, "final_logit_softcapping"),
+        ({"quantization": {"bits": 4}}, "quantised"),
     ],
 )
 def test_a_drafter_that_does_not_fit_is_refused_by_the_field(pair, fields, words):
@@ -125,9 +135,32 @@ def test_a_drafter_for_a_family_without_dflash_is_refused_by_name():
     assert "gpt_oss" in refusal(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter")
 
 
+def test_an_explicit_null_counts_as_absent(pair):
+    config = json.loads((pair / "drafter" / "config.json").read_text())
+    nothing = ("max_position_embeddings", "input_embedding_scale", "output_multiplier", "final_logit_softcapping", "is_causal")
+    (pair / "drafter" / "config.json").write_text(json.dumps({**config, **dict.fromkeys(nothing)}))
+    engine = loaded(pair / "target", pair / "drafter")
+    assert len(reply(engine, tokens((5, 6, 7), max_tokens=9, ignore_eos=True)).tokens) == 9
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"num_attention_heads": 0},
+        {"rope_parameters": "x"},
+        {"hidden_size": None},
+        {"vocab_size": [1]},
+        {"model_type": "unheard"},
+    ],
+)
+def test_a_target_with_an_absurd_config_is_refused_in_a_sentence(pair, fields):
+    change(pair / "target" / "config.json", **fields)
+    assert len(refusal(pair / "target", None)) > 20
+
+
 def test_a_pair_that_is_refused_leaves_the_present_one_in_use(pair):
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
-    (pair / "target" / "model.safetensors").write_bytes(b"")
+    (pair / "target" / "tokenizer.json").unlink()
     with pytest.raises(UserError):
         list(engine.load(pair / "target", pair / "drafter"))
     assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4

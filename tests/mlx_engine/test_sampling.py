@@ -78,10 +78,10 @@ def test_drafter_and_target_of_one_mind_pick_the_same_random_token():
 def test_penalties_of_a_block_are_those_of_its_rows_one_by_one(prompt, reply, ahead):
     sampling = Sampling(repetition_penalty=1.4, presence_penalty=0.5, frequency_penalty=0.25)
     logits = mx.random.normal((len(ahead) + 1, 10), key=mx.random.key(len(prompt)))
-    block = Penalties(sampling, prompt, 10)
+    block = Penalties(sampling, prompt)
     block.add(reply)
     together = np.array(block.apply(logits, mx.array(ahead, dtype=mx.uint32)))
     for i in range(len(ahead) + 1):
-        alone = Penalties(sampling, prompt, 10)
+        alone = Penalties(sampling, prompt)
         alone.add([*reply, *ahead[:i]])
         assert np.array_equal(together[i], np.array(alone.apply(logits[i : i + 1]))[0])
