@@ -4,6 +4,7 @@ Wrapping is per instance (the model's own list of layers gets tapped ones), neve
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -21,13 +22,13 @@ class _Tap:
         self.keep = False
         self.output: mx.array | None = None
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self.layer(*args, **kwargs)
         if self.keep:
             self.output = result[0] if isinstance(result, tuple) else result
         return result
 
-    def __getattr__(self, name: str):  # models ask their layers for flags such as `is_linear`
+    def __getattr__(self, name: str) -> Any:  # models ask their layers for flags such as `is_linear`
         return getattr(self.layer, name)
 
 

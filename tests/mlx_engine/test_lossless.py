@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
+from resources.demo_pair.corpus.questions import fresh_questions
 
 from mlx_engine import chat
-from mlx_engine.events import Sampling
+from mlx_engine.events import Message, Sampling
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
-from resources.demo_pair.corpus.questions import fresh_questions
 
 WIDTHS = (2, 4, 8, 16)
 CASES = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())
@@ -73,7 +73,7 @@ def test_every_width_gives_the_plain_text_of_any_prompt(tiny, prompt, temperatur
     limit=st.integers(1, 60),
 )
 def test_the_demo_pair_answers_alike_at_every_width(demo, asked, temperature, seed, limit):
-    prompt = chat.template(demo.pair.tokenizer, asked.messages, asked.thinking)
+    prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit}
     plain = reply(demo, tokens(prompt, mode="plain", **options))
     for width in WIDTHS:
