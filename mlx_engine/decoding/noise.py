@@ -47,5 +47,5 @@ def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.arr
 
 @cache
 def _transform() -> Callable[..., mx.array]:
-    """On Metal the hundred small operations are fused; on a CPU that would run a C++ compiler for seconds to save half a millisecond."""
+    """On Metal the hundred small operations are fused; on a CPU a C++ compiler would run for seconds to save half a millisecond."""
     return mx.compile(gumbel_of, shapeless=True) if mx.default_device().type == mx.gpu else gumbel_of
