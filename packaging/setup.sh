@@ -132,7 +132,8 @@ explain_packages() {
         stop "" "The Python packages could not be fetched: the package index cannot be reached." \
             "Connect to the network and run the command again; set-up goes on where it stopped."
     fi
-    stop "" "The Python packages could not be installed. The reason stands above, and at length in $log."
+    stop "" "The Python packages could not be installed. The reason stands above, and at length in $log." \
+        "\`make clean\` removes the environment, for a fresh start."
 }
 rm -f "$log"
 # The build tool first: with it in the environment, building Slipstream itself asks the network for nothing.
