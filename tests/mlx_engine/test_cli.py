@@ -89,6 +89,15 @@ class TestGenerate:
         told = json.loads(capsys.readouterr().out)
         assert (told["text"], told["thinking"]) == ("Yes.", "Hm.")
 
+    def test_on_a_terminal_thinking_is_dimmed_and_escapes_are_harmless(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes\033[2J.")))
+        for terminal, expected in ((True, "\033[2mHm.\033[0m\n\nYes␛[2J.\n"), (False, "Yes\033[2J.\n")):
+            out = io.StringIO()
+            monkeypatch.setattr(out, "isatty", lambda at_terminal=terminal: at_terminal)
+            monkeypatch.setattr(sys, "stdout", out)
+            assert main(["generate", "Hi"], lambda: engine) == 0
+            assert out.getvalue() == expected
+
     def test_without_a_drafter_decoding_is_plain(self) -> None:
         engine = ScriptedEngine()
         assert main(["generate", "Hi", "--target", "somewhere"], lambda: engine) == 0
