@@ -43,14 +43,14 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_prompt(compare)
     arguments.add_pair(compare)
     arguments.add_reply(compare, mode=False)
-    compare.add_argument("--repeats", type=int, default=1, choices=range(1, 100), metavar="N", help="times to answer each way")
+    compare.add_argument("--repeats", type=arguments.whole(1), default=1, metavar="N", help="times to answer each way")
     arguments.add_json(compare)
 
     bench = command("bench", "measure plain and DFlash decoding in turn over a set of prompts, and report medians")
     arguments.add_pair(bench)
-    bench.add_argument("--runs", type=int, default=3, choices=range(1, 100), metavar="N", help="runs over all prompts (default 3)")
-    bench.add_argument("--prompts", type=int, metavar="N", choices=range(1, 1000), help="only the first N prompts")
-    bench.add_argument("--max-tokens", type=int, default=128, choices=range(2, 100_000), metavar="N", help="a reply (default 128)")
+    bench.add_argument("--runs", type=arguments.whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
+    bench.add_argument("--prompts", type=arguments.whole(1), metavar="N", help="only the first N prompts")
+    bench.add_argument("--max-tokens", type=arguments.whole(2), default=128, metavar="N", help="a reply (default 128)")
     arguments.add_json(bench)
 
     doctor = command("doctor", "look over this machine and this installation, and say what to do about what is amiss")

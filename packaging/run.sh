@@ -25,10 +25,13 @@ if has_screen; then
     fi
 fi
 
-echo "$how" >&2
 if [ -t 0 ] && [ -t 1 ]; then
+    echo "$how" >&2
     exec "$slipstream" chat
 fi
 question="How many divisors does 84 have?"
 echo "Answering a sample question plainly and with DFlash: $question" >&2
-"$slipstream" compare "$question"
+status=0
+"$slipstream" compare "$question" || status=$?
+echo "$how" >&2
+exit "$status"

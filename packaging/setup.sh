@@ -14,8 +14,10 @@ case "$level" in run) extra="" ;; test) extra="[test]" ;; *) echo "usage: packag
 
 # The folder's path belongs to the hash because a virtual environment cannot be moved.
 hash=$({ pwd; cat pyproject.toml packaging/constraints.txt packaging/setup.sh packaging/system.sh; } | cksum)
+wanted_python() { [ -z "${PYTHON:-}" ] || [ "$(cat .venv/slipstream-python 2>/dev/null)" = "$PYTHON" ]; }
 stamped() { [ "$(cat ".venv/slipstream-$1" 2>/dev/null)" = "$hash" ]; }
-if stamped test || stamped "$level"; then exit 0; fi
+done_already() { wanted_python && { stamped test || stamped "$level"; }; }
+if done_already; then exit 0; fi
 
 stop() {
     printf '%s\n' "$@" >&2
@@ -38,7 +40,7 @@ done
 echo $$ >"$lock/pid"
 trap 'rm -rf "$lock"' EXIT
 trap 'exit 130' INT TERM HUP
-if stamped test || stamped "$level"; then exit 0; fi
+if done_already; then exit 0; fi
 
 # --- Machines that MLX cannot run on -------------------------------------------------------------------------------------------------
 system=$(uname -s)
@@ -69,6 +71,7 @@ packaging/system.sh install
 # Settings of the user's own that would send packages elsewhere, and caches that would grow in the home folder.
 unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX PIP_REQUIRE_VIRTUALENV
 export PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore
+export RUSTUP_HOME="$PWD/.venv/rustup" # pip asks rustc for its version, and rustup then writes to the home folder
 export UV_CACHE_DIR="$PWD/.uv/cache" UV_PYTHON_INSTALL_DIR="$PWD/.uv/python" UV_PYTHON_INSTALL_BIN=0
 
 fits() { "$1" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' >/dev/null 2>&1; }
@@ -106,7 +109,7 @@ explain_python() {
 }
 
 # An environment of another set-up, another folder or a Python that has gone is made anew. Everything in .venv/ is ours.
-if [ "$(cat .venv/slipstream-place 2>/dev/null)" != "$PWD" ] || ! fits .venv/bin/python || [ -n "${PYTHON:-}" ]; then
+if [ "$(cat .venv/slipstream-place 2>/dev/null)" != "$PWD" ] || ! fits .venv/bin/python || ! wanted_python; then
     echo "Making a Python environment in .venv/" >&2
     rm -rf .venv
     if [ "$system" = Darwin ] && [ -z "${PYTHON:-}" ]; then
@@ -115,14 +118,24 @@ if [ "$(cat .venv/slipstream-place 2>/dev/null)" != "$PWD" ] || ! fits .venv/bin
         with_python || { [ -z "${PYTHON:-}" ] && { with_uv || with_debian_package; }; } || explain_python
     fi
     pwd >.venv/slipstream-place
+    echo "${PYTHON:-}" >.venv/slipstream-python
 fi
 
 # --- Packages ------------------------------------------------------------------------------------------------------------------------
 echo "Installing Python packages into .venv/ (about half a gigabyte the first time)" >&2
 rm -f .venv/slipstream-run .venv/slipstream-test
-pip() { .venv/bin/python -m pip install -qq --constraint packaging/constraints.txt "$@"; }
+log=.venv/pip.log # what pip remarks is of interest only when it fails
+pip() { .venv/bin/python -m pip install --quiet --constraint packaging/constraints.txt "$@" 2>>"$log"; }
+explain_packages() {
+    tail -n 12 "$log" >&2
+    if grep -qiE 'connection|name resolution|timed out' "$log"; then
+        stop "" "The Python packages could not be fetched: the package index cannot be reached." \
+            "Connect to the network and run the command again; set-up goes on where it stopped."
+    fi
+    stop "" "The Python packages could not be installed. The reason stands above, and at length in $log." \
+        "\`make clean\` removes the environment, for a fresh start."
+}
+rm -f "$log"
 # The build tool first: with it in the environment, building Slipstream itself asks the network for nothing.
-{ pip pip setuptools && pip --no-build-isolation --editable ".$extra"; } || stop "" \
-    "The Python packages could not be installed; the reason stands above." \
-    "Without a network, connect and run the command again: set-up goes on where it stopped."
+{ pip pip setuptools && pip --no-build-isolation --editable ".$extra"; } || explain_packages
 printf '%s\n' "$hash" >".venv/slipstream-$level"

@@ -5,7 +5,8 @@
 #   packaging/system.sh command window|screenless|blas|all   print the command that installs what is missing (nothing: all is there)
 #   packaging/system.sh install                              install what is missing, or print the command and go on
 #
-# `screenless` is what Qt needs without a screen (tests, screenshots); `window` is that and what it needs for X11 and Wayland.
+# `screenless` is what Qt needs without a screen (tests, screenshots); `window` is that and what it needs for X11. Wayland's own are
+# installed with the rest, but without them the window goes through X11, so nothing waits for them.
 # A package is missing when its library is: names of packages change between releases, names of libraries do not.
 set -eu
 
@@ -32,8 +33,8 @@ libxcb-sync.so.1        libxcb-sync1         window
 libxcb-xfixes.so.0      libxcb-xfixes0       window
 libxcb-xkb.so.1         libxcb-xkb1          window
 libxkbcommon-x11.so.0   libxkbcommon-x11-0   window
-libwayland-cursor.so.0  libwayland-cursor0   window
-libwayland-egl.so.1     libwayland-egl1      window
+libwayland-cursor.so.0  libwayland-cursor0   wayland
+libwayland-egl.so.1     libwayland-egl1      wayland
 libopenblas.so.0        libopenblas0-pthread blas
 "
 

@@ -4,6 +4,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from mlx_engine.errors import UserError
@@ -31,11 +32,11 @@ def add_prompt(parser: argparse.ArgumentParser) -> None:
 def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
     """How to answer."""
     group = parser.add_argument_group("the reply")
-    group.add_argument("--max-tokens", type=_whole(1), default=1024, metavar="N", help="at most N tokens (default 1024)")
+    group.add_argument("--max-tokens", type=whole(1), default=1024, metavar="N", help="at most N tokens (default 1024)")
     group.add_argument(
         "--temperature", type=_temperature, default=0.0, metavar="T", help="0 always takes the likeliest token (default)"
     )
-    group.add_argument("--seed", type=_whole(0, 2**64 - 1), metavar="S", help="of the random choices at a temperature above 0")
+    group.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="S", help="of the random choices at a temperature above 0")
     group.add_argument(
         "--width", type=_width, metavar="N", help="tokens that one pass checks, or auto (default): the drafter's block size"
     )
@@ -130,25 +131,24 @@ def _tokens(path: Path) -> tuple[int, ...]:
     return tuple(ids)
 
 
-class _whole:
-    """An argparse type: a whole number within bounds. A class, because argparse names a type by its `__name__` otherwise."""
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """An argparse type: a whole number within bounds."""
+    bounds = f"a whole number from {least} up" if most is None else f"a whole number from {least} to {most}"
 
-    def __init__(self, least: int, most: int | None = None) -> None:
-        self._least, self._most = least, most
-
-    def __call__(self, text: str) -> int:
-        bounds = f"from {self._least} up" if self._most is None else f"from {self._least} to {self._most}"
+    def convert(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"“{text}” is not a whole number {bounds}") from None
-        if number < self._least or (self._most is not None and number > self._most):
-            raise argparse.ArgumentTypeError(f"{number} is out of range: a whole number {bounds}")
+            raise argparse.ArgumentTypeError(f"“{text}” is not {bounds}") from None
+        if number < least or (most is not None and number > most):
+            raise argparse.ArgumentTypeError(f"{number} is out of range: give {bounds}")
         return number
+
+    return convert
 
 
 def _width(text: str) -> int | None:
-    return None if text == "auto" else _whole(1)(text)
+    return None if text == "auto" else whole(1)(text)
 
 
 def _temperature(text: str) -> float:

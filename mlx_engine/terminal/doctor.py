@@ -44,7 +44,8 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     if given.json:
         print(json.dumps({"ok": not failed, "findings": [asdict(finding) for finding in findings]}, ensure_ascii=False))
     else:
-        print("All is well." if not failed else f"{failed} thing{'s' if failed > 1 else ''} to mend.")
+        warned = sum(finding.state == "warn" for finding in findings)
+        print(f"{failed} to mend, {warned} to look at." if failed or warned else "All is well.")
     return 1 if failed else 0
 
 

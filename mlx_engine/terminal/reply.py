@@ -18,7 +18,7 @@ WHY_STOPPED: dict[StopReason, str] = {
 
 
 class Transcript:
-    """Writes a reply's text as it comes and keeps it.
+    """Writes a reply's text as it comes and keeps it. On a terminal thinking is dimmed; elsewhere only the answer is written.
 
     Args:
         out: where the text goes, or None to keep it only.
@@ -26,8 +26,9 @@ class Transcript:
 
     def __init__(self, out: TextIO | None) -> None:
         self._out = out
-        self._colour = out is not None and out.isatty()
+        self._terminal = out is not None and out.isatty()
         self._channel = "answer"
+        self._written = False
         self._text = {"answer": "", "thinking": ""}
         self._tokens: list[int] = []
 
@@ -35,21 +36,16 @@ class Transcript:
         """Write and keep one commit."""
         self._tokens.extend(commit.tokens)
         self._text[commit.channel] += commit.text
-        if self._out is None or not commit.text:
+        if self._out is None or not commit.text or not (self._terminal or commit.channel == "answer"):
             return
-        if commit.channel != self._channel:
-            self._switch(commit.channel)
-        # On a terminal an escape character would be obeyed; a model's text may not do that.
-        self._out.write(commit.text.replace("\033", "␛") if self._colour else commit.text)
+        if self._terminal and commit.channel != self._channel:
+            between = "\n\n" if self._written else ""
+            self._out.write((_DIM if commit.channel == "thinking" else _NORMAL) + between)
+            self._channel = commit.channel
+        # A terminal would obey an escape character; a model's text may not make it.
+        self._out.write(commit.text.replace("\033", "␛") if self._terminal else commit.text)
         self._out.flush()
-
-    def _switch(self, channel: str) -> None:
-        assert self._out is not None
-        if self._colour:
-            self._out.write(_DIM if channel == "thinking" else _NORMAL)
-        if self._text["thinking"] and channel == "answer":
-            self._out.write("\n\n")
-        self._channel = channel
+        self._written = True
 
     def end(self, finished: Finished) -> Reply:
         """The whole reply; the line it stands on is closed."""
@@ -60,9 +56,9 @@ class Transcript:
         """Close the line that the text stands on."""
         if self._out is None:
             return
-        if self._colour and self._channel == "thinking":
+        if self._channel == "thinking":
             self._out.write(_NORMAL)
-        if any(self._text.values()):
+        if self._written:
             self._out.write("\n")
         self._out.flush()
 

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -87,6 +88,15 @@ class TestGenerate:
         assert main(["generate", "Hi", "--json"], lambda: engine) == 0
         told = json.loads(capsys.readouterr().out)
         assert (told["text"], told["thinking"]) == ("Yes.", "Hm.")
+
+    def test_on_a_terminal_thinking_is_dimmed_and_escapes_are_harmless(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes\033[2J.")))
+        for terminal, expected in ((True, "\033[2mHm.\033[0m\n\nYes␛[2J.\n"), (False, "Yes\033[2J.\n")):
+            out = io.StringIO()
+            monkeypatch.setattr(out, "isatty", lambda at_terminal=terminal: at_terminal)
+            monkeypatch.setattr(sys, "stdout", out)
+            assert main(["generate", "Hi"], lambda: engine) == 0
+            assert out.getvalue() == expected
 
     def test_without_a_drafter_decoding_is_plain(self) -> None:
         engine = ScriptedEngine()
@@ -317,3 +327,30 @@ class TestTheProgram:
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
         for argv in (("--help",), ("--version",), ("generate", "--help")):
             assert installed(*argv).returncode == 0
+
+    @pytest.mark.parametrize(
+        ("prompt", "drafter", "words"),
+        [
+            ([], "e2e_qwen3", "prompt is empty"),
+            ([1] * 100_000, "e2e_qwen3", "100,000 tokens long"),
+            ([1, 99_999], "e2e_qwen3", "token 99999"),
+            ([1], "e2e_gpt_oss", "This drafter was trained for"),
+            ([1], "none", "no folder"),
+            ([1], "cut short", "is cut short"),
+        ],
+    )
+    def test_bad_input_ends_in_a_sentence(
+        self, tmp_path: Path, prompt: list[int], drafter: str, words: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "ids.json").write_text(json.dumps(prompt))
+        folder = HERE / drafter / "drafter"
+        if drafter == "cut short":
+            folder = tmp_path / "drafter"
+            shutil.copytree(PAIR / "drafter", folder)
+            weights = folder / "model.safetensors"
+            weights.write_bytes(weights.read_bytes()[:-100])
+        argv = ["generate", "--tokens", tmp_path / "ids.json", "--target", PAIR / "target", "--drafter", folder]
+        assert main(list(map(str, argv))) == 1
+        shown = capsys.readouterr()
+        assert words in shown.err
+        assert not shown.out
