@@ -84,8 +84,8 @@ class Conductor(QObject):
         self._load_job = 0
         self._job = 0
         self._turn: Turn | None = None
-        self._wants_dflash = True
-        self._wants_thinking = False
+        self.wants_dflash = True
+        self.wants_thinking = False
 
     # What the switches say
 
@@ -101,12 +101,12 @@ class Conductor(QObject):
     @property
     def dflash(self) -> bool:
         """The next reply will be decoded with DFlash."""
-        return self._wants_dflash and self.can_dflash
+        return self.wants_dflash and self.can_dflash
 
     @property
     def thinking(self) -> bool:
         """The next reply will begin with thinking."""
-        return self._wants_thinking and self.can_think
+        return self.wants_thinking and self.can_think
 
     @property
     def next_mode(self) -> Mode:
@@ -119,12 +119,12 @@ class Conductor(QObject):
 
     @Slot(bool)
     def set_dflash(self, on: bool) -> None:
-        self._wants_dflash = on
+        self.wants_dflash = on
         self.switches_changed.emit()
 
     @Slot(bool)
     def set_thinking(self, on: bool) -> None:
-        self._wants_thinking = on
+        self.wants_thinking = on
         self.switches_changed.emit()
 
     # What may start
