@@ -64,7 +64,8 @@ For one number the test above takes about `√n / 2` steps, which is a few thous
 
 '''
 TOKEN_CHARS = 4
-BLOCK = 10  # tokens a round
+BLOCK = 16  # rows a round
+ACCEPTED = (15, 9, 12, 4, 15, 7, 15, 2)  # of each round in turn
 
 
 class RecordedEngine:
@@ -84,22 +85,27 @@ class RecordedEngine:
         began = time.monotonic()
         tokens = [self._text[at : at + TOKEN_CHARS] for at in range(0, len(self._text), TOKEN_CHARS)][: request.max_tokens]
         done = rounds = 0
+        kept = tested = 0
         reason: StopReason = "eos"
         while done < len(tokens):
-            if cancel.wait(step / rate if rate else 0):
+            due = began + (done + 1) / rate if rate else 0.0  # from the start, so that late wake-ups do not add up
+            if cancel.wait(max(0.0, due - time.monotonic())):
                 reason = "cancelled"
                 break
-            taken = tokens[done : done + step]
+            accepted = ACCEPTED[rounds % len(ACCEPTED)] if step > 1 else 0
+            taken = tokens[done : done + accepted + 1]
             done += len(taken)
             yield Commit("".join(taken), "answer", tuple(range(len(taken))), ("drafter",) * len(taken))
             if step > 1:
                 rounds += 1
-                yield Round(step, "drafter", step, step - 1, time.monotonic() - began)
+                kept += accepted
+                tested += min(accepted + 1, step - 1)
+                yield Round(step, "drafter", min(accepted + 1, step - 1), accepted, time.monotonic() - began)
         elapsed = time.monotonic() - began
-        kept = rounds * (step - 1)
         speed = (done - 1) / elapsed if done > 1 else None
         stats = Stats(
-            request.mode, 12, 0, done, 0.01, 1200.0, speed, rounds, kept, kept, kept, (step - 1,) * rounds, (step,) * rounds,
+            request.mode, 12, 0, done, 0.01, 1200.0, speed, rounds, rounds * (step - 1), tested, kept,
+            tuple(ACCEPTED[number % len(ACCEPTED)] for number in range(rounds)), (step,) * rounds,
             0, "", 0, request.seed or 1,
         )  # fmt: skip
         yield Finished(reason, stats)

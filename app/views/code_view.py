@@ -1,7 +1,9 @@
 """A code block: its language, a Copy button, coloured lines that scroll sideways."""
 
+from math import ceil
+
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.rendering.blocks import Code
@@ -9,6 +11,7 @@ from app.rendering.highlight import Highlighter
 from app.views.theme import Theme, look
 
 COPIED_MS = 1500
+BELOW = 12  # pixels under the last line
 
 
 class CodeView(QFrame):
@@ -97,7 +100,7 @@ class _Lines(QPlainTextEdit):
         self.setUndoRedoEnabled(False)
         self.setAccessibleName("Code")
         self.document().setDocumentMargin(0)
-        self.setViewportMargins(14, 2, 14, 0)
+        self.setViewportMargins(14, 2, 14, BELOW)
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
@@ -127,7 +130,7 @@ class _Lines(QPlainTextEdit):
     @Slot()
     def _fit(self) -> None:
         lines = self.document().blockCount()
-        height = lines * self.fontMetrics().lineSpacing() + 14
+        height = ceil(lines * QFontMetricsF(self.font()).lineSpacing()) + 2 + BELOW
         if self.horizontalScrollBar().maximum() > 0:
             height += self.horizontalScrollBar().sizeHint().height()
         if height != self.height():

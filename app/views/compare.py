@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conductor import Comparison
 from app.conversations import words
 from app.conversations.reply import Reply
 from app.views.blocks_view import BlocksView
+from app.views.following import Following
 from app.views.message import NoticeView, ThinkingView, button
 from app.views.stats_line import StatsLine
 from app.views.theme import Theme, look
@@ -143,13 +144,9 @@ class _Side(QWidget):
         self.blocks = BlocksView(theme)
         self._inner.addWidget(self.blocks)
         self._inner.addStretch(1)
-        self._scroll = QScrollArea()
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll = Following()
         self._scroll.setWidget(self._holder)
         self._scroll.setAccessibleName(f"{words.MODE_NAMES[mode]} reply")
-        self._scroll.verticalScrollBar().rangeChanged.connect(self._follow)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
@@ -174,11 +171,6 @@ class _Side(QWidget):
             self.thinking.show_thinking(reply.thinking, over=bool(reply.answer))
         self.stats.show()
         self.stats.show_reply(reply)
-
-    @Slot(int, int)
-    def _follow(self, low: int, high: int) -> None:
-        if self._reply is not None and self._reply.running:
-            self._scroll.verticalScrollBar().setValue(high)
 
 
 class _Bars(QWidget):

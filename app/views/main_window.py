@@ -8,7 +8,7 @@ from app.conductor import Comparison, Conductor
 from app.views.compare import CompareDialog
 from app.views.composer import Composer
 from app.views.menus import Menus
-from app.views.theme import COLUMN, MARGIN, Theme
+from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
 from app.views.top_bar import TopBar
 from app.views.transcript import Transcript
 
@@ -38,7 +38,7 @@ class MainWindow(QMainWindow):
         self.composer = Composer(theme)
         self.composer.setMaximumWidth(COLUMN + 24)
         foot = QHBoxLayout()
-        foot.setContentsMargins(MARGIN - 8, 4, MARGIN - 8, 18)
+        foot.setContentsMargins(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 18)
         foot.addStretch(1)
         foot.addWidget(self.composer, 1000)
         foot.addStretch(1)

@@ -1,8 +1,8 @@
 """What was asked, what was answered, and the sentences the app itself says in between."""
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from app.conversations.chat import Turn
 from app.rendering.blocks import Span, Text
@@ -30,33 +30,36 @@ class PromptView(QWidget):
         super().__init__(parent)
         bubble = QFrame()
         look(bubble, "bubble")
-        # Not Markdown: what the user typed is shown as it was typed, and it keeps its line breaks.
-        self.label = QLabel(text)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
-        self.label.setWordWrap(True)
-        self.label.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
-        self.label.setAccessibleName("Your message")
+        self.label = _PromptLabel(text)
         inner = QVBoxLayout(bubble)
         inner.setContentsMargins(16, 10, 16, 10)
         inner.addWidget(self.label)
-        # A wrapping label would rather be narrow; it is told how wide its longest line is.
-        widest = max(self.label.fontMetrics().horizontalAdvance(line) for line in text.split("\n"))
-        self._wanted = min(widest, 560) + 4
-        self.label.setMinimumWidth(min(self._wanted, 200))
-        self.bubble = bubble
         layout = QHBoxLayout(self)
         layout.setContentsMargins(48, 0, 0, 0)
         layout.addStretch(1)
         layout.addWidget(bubble)
-        policy = self.label.sizePolicy()
-        policy.setHorizontalPolicy(QSizePolicy.Policy.Preferred)
-        self.label.setSizePolicy(policy)
 
-    def resizeEvent(self, event) -> None:  # type: ignore[no-untyped-def]
-        super().resizeEvent(event)
-        self.label.setFixedWidth(max(40, min(self._wanted, self.width() - 48 - 32)))
+
+class _PromptLabel(QLabel):
+    """Not Markdown: what the user typed is shown as it was typed, with its line breaks. As wide as its longest line, within
+    reason, where a wrapping QLabel would rather be narrow and tall."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setAccessibleName("Your message")
+
+    def sizeHint(self) -> QSize:
+        widest = max(self.fontMetrics().horizontalAdvance(line) for line in self.text().split("\n"))
+        width = min(widest + 4, 560)
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(80, self.sizeHint().width()), 0)
 
 
 class ThinkingView(QWidget):

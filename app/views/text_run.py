@@ -1,6 +1,6 @@
 """Paragraphs, headings, lists, quotes and tables in one document, so that the mouse can select across them."""
 
-from PySide6.QtCore import QMimeData, QRectF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPointF, QRectF, Qt, QUrl
 from PySide6.QtGui import (
     QColor,
     QDesktopServices,
@@ -15,7 +15,6 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextFrameFormat,
     QTextLength,
-    QTextListFormat,
     QTextTableFormat,
     QWheelEvent,
 )
@@ -27,7 +26,8 @@ from app.views.theme import Theme
 
 INDENT = 26
 QUOTE = 18
-LINE_HEIGHT = 150  # per cent
+MARKER_GAP = 8
+LINE_HEIGHT = 142  # per cent
 HEADINGS = {1: 1.45, 2: 1.25, 3: 1.1}
 
 _quote_property = QTextFormat.Property.UserProperty + 1
@@ -55,7 +55,6 @@ class TextRun(QTextEdit):
         document = self.document()
         document.setDocumentMargin(0)
         document.setUndoRedoEnabled(False)
-        document.setIndentWidth(INDENT)
         document.setDefaultFont(theme.text_font)
         self.viewport().setAutoFillBackground(False)
         document.documentLayout().documentSizeChanged.connect(self._fit)
@@ -99,17 +98,13 @@ class TextRun(QTextEdit):
         form.setLineHeight(LINE_HEIGHT if not block.heading else 125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         above = 0 if first else 20 if block.heading else 5 if block.marker else 10
         form.setTopMargin(above)
-        form.setLeftMargin(block.quote * QUOTE)
+        form.setLeftMargin(block.quote * QUOTE + block.indent * INDENT)
         if block.quote:
             form.setProperty(_quote_property, block.quote)
         if block.marker:
             form.setProperty(_marker_property, block.marker)
-        elif block.indent:
-            form.setIndent(block.indent)
         base = self._base(block)
         self._new_block(cursor, form, base, first)
-        if block.marker:
-            cursor.createList(_list_format(block))
         for span in block.spans:
             cursor.insertText(span.text, self._span(span, base))
 
@@ -119,8 +114,6 @@ class TextRun(QTextEdit):
         form.setBottomMargin(10)
         form.setLeftMargin(block.quote * QUOTE)
         form.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, QTextLength(QTextLength.Type.PercentageLength, 100))
-        form.setProperty(QTextFormat.Property.BackgroundBrush, QColor(self._theme.colours.line))
-        form.clearBackground()
         self._new_block(cursor, form, QTextCharFormat(), first)
 
     def _new_block(self, cursor: QTextCursor, form: QTextBlockFormat, base: QTextCharFormat, first: bool) -> None:
@@ -129,9 +122,6 @@ class TextRun(QTextEdit):
             cursor.setBlockCharFormat(base)
         else:
             cursor.insertBlock(form, base)
-            if cursor.currentList():
-                cursor.currentList().remove(cursor.block())
-                cursor.setBlockFormat(form)
         self._starts.append(cursor.position())
 
     def _base(self, block: Text) -> QTextCharFormat:
@@ -237,31 +227,33 @@ class TextRun(QTextEdit):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
-        painter: QPainter | None = None
-        block: QTextBlock = self.document().begin()
-        layout = self.document().documentLayout()
+        painter = QPainter(self.viewport())
+        block = self.document().begin()
         while block.isValid():
-            quote = block.blockFormat().intProperty(_quote_property)
-            if quote:
-                if painter is None:
-                    painter = QPainter(self.viewport())
-                area = layout.blockBoundingRect(block)
-                for level in range(quote):
-                    bar = QRectF(level * QUOTE, area.top() - (10 if block.previous().isValid() else 0), 3, area.height() + 10)
-                    painter.fillRect(bar, QColor(self._theme.colours.line))
+            form = block.blockFormat()
+            if quote := form.intProperty(_quote_property):
+                self._paint_quote(painter, block, quote)
+            if marker := form.property(_marker_property):
+                self._paint_marker(painter, block, marker)
             block = block.next()
-        if painter is not None:
-            painter.end()
+        painter.end()
 
+    def _paint_quote(self, painter: QPainter, block: QTextBlock, depth: int) -> None:
+        area = self.document().documentLayout().blockBoundingRect(block)
+        gap = 10 if block.previous().blockFormat().intProperty(_quote_property) else 0
+        for level in range(depth):
+            bar = QRectF(level * QUOTE, area.top() - gap, 3, area.height() + gap)
+            painter.fillRect(bar, QColor(self._theme.colours.line))
 
-def _list_format(block: Text) -> QTextListFormat:
-    """Each item is a list of its own that begins at its number, so items can be cut off and added one by one."""
-    form = QTextListFormat()
-    form.setIndent(block.indent)
-    if block.marker.endswith("."):
-        form.setStyle(QTextListFormat.Style.ListDecimal)
-        form.setStart(int(block.marker[:-1]))
-    else:
-        styles = {"•": QTextListFormat.Style.ListDisc, "◦": QTextListFormat.Style.ListCircle}
-        form.setStyle(styles.get(block.marker, QTextListFormat.Style.ListSquare))
-    return form
+    def _paint_marker(self, painter: QPainter, block: QTextBlock, marker: str) -> None:
+        """Bullets and numbers hang in the margin, on the baseline of the first line. (Qt's own lists put them lower where lines
+        are spaced out, and would make an item impossible to cut off alone.)"""
+        layout = block.layout()
+        if not layout.lineCount():
+            return
+        line = layout.lineAt(0)
+        right = layout.position().x() + line.x() - MARKER_GAP
+        baseline = layout.position().y() + line.y() + line.ascent()
+        painter.setFont(self._theme.text_font)
+        painter.setPen(QColor(self._theme.colours.secondary))
+        painter.drawText(QPointF(right - painter.fontMetrics().horizontalAdvance(marker), baseline), marker)

@@ -11,6 +11,7 @@ Appearance = Literal["system", "light", "dark"]
 
 COLUMN = 760  # widest line of reading
 MARGIN = 20
+SCROLL_BAR = 11
 RADIUS = 10
 
 
@@ -215,16 +216,16 @@ def _style_sheet(c: Colours, small: int) -> str:
     QFrame[look="bubble"] {{ background: {c.bubble}; border-radius: 14px; }}
     QFrame[look="code"] {{ background: {c.code}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
     QFrame[look="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
-    QFrame[look="composer"][active="true"] {{ border-color: {c.accent}; }}
+    QFrame[look="composer"][active="true"] {{ border-color: {c.faint}; }}
     QFrame[look="notice"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="hairline"] {{ background: {c.line}; max-height: 1px; min-height: 1px; border: none; }}
     QFrame[look="upright"] {{ background: {c.line}; max-width: 1px; min-width: 1px; border: none; }}
     QTextEdit, QPlainTextEdit {{ background: transparent; border: none; selection-background-color: {c.selection};
         selection-color: {c.text}; }}
-    QScrollBar:vertical {{ background: transparent; width: 11px; margin: 0; }}
+    QScrollBar:vertical {{ background: transparent; width: {SCROLL_BAR}px; margin: 0; }}
     QScrollBar::handle:vertical {{ background: {c.track}; border-radius: 3px; min-height: 36px; margin: 2px 3px; }}
-    QScrollBar:horizontal {{ background: transparent; height: 11px; margin: 0; }}
+    QScrollBar:horizontal {{ background: transparent; height: {SCROLL_BAR}px; margin: 0; }}
     QScrollBar::handle:horizontal {{ background: {c.track}; border-radius: 3px; min-width: 36px; margin: 3px 2px; }}
     QScrollBar::handle:hover {{ background: {c.faint}; }}
     QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
@@ -251,6 +252,8 @@ def _code_font(text: QFont) -> QFont:
             font.setFamily(family)
             break
     font.setStyleHint(QFont.StyleHint.Monospace)
+    for ligatures in ("calt", "liga"):
+        font.setFeature(QFont.Tag(ligatures), 0)  # code is read character by character
     font.setPixelSize(round(text.pixelSize() * 0.88))
     return font
 
@@ -261,3 +264,4 @@ def look(widget, name: str) -> None:  # type: ignore[no-untyped-def]
         widget.setProperty("look", name)
         widget.style().unpolish(widget)
         widget.style().polish(widget)
+        widget.updateGeometry()  # the look may bring padding

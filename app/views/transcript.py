@@ -1,19 +1,18 @@
 """The chat, top to bottom, in one column that follows the end while the reader is there."""
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conductor import Notice
 from app.conversations.chat import Turn
+from app.views.following import Following
 from app.views.message import NoticeView, PromptView, ReplyView, button
 from app.views.theme import COLUMN, MARGIN, Theme
 from app.views.welcome import Welcome
 
-NEAR_END = 24  # pixels
 
-
-class Transcript(QScrollArea):
+class Transcript(Following):
     """Turns and notices in order of appearance; a friendly page while there are none."""
 
     retry = Signal(object)  # Turn
@@ -26,11 +25,6 @@ class Transcript(QScrollArea):
         self._theme = theme
         self._turns: dict[int, tuple[Turn, PromptView, ReplyView]] = {}
         self._notices: list[NoticeView] = []
-        self._following = True
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Chat")
 
         self.welcome = Welcome(theme)
@@ -41,7 +35,7 @@ class Transcript(QScrollArea):
         self._column = QVBoxLayout(column)
         self._column.setContentsMargins(0, 28, 0, 28)
         self._column.setSpacing(22)
-        self._column.addWidget(self.welcome)
+        self._column.addWidget(self.welcome, 1000)
         self._column.addStretch(1)
         page = QWidget()
         row = QHBoxLayout(page)
@@ -55,10 +49,7 @@ class Transcript(QScrollArea):
         self.to_end.setParent(self)
         self.to_end.hide()
         self.to_end.clicked.connect(self.follow)
-        bar = self.verticalScrollBar()
-        bar.setSingleStep(24)
-        bar.rangeChanged.connect(self._range_changed)
-        bar.valueChanged.connect(self._moved)
+        self.follow_changed.connect(self._follow_changed)
         theme.changed.connect(self._redraw)
 
     def reply_views(self) -> list[ReplyView]:
@@ -93,7 +84,7 @@ class Transcript(QScrollArea):
         """Draw what is new in a reply."""
         if shown := self._turns.get(id(turn)):
             shown[2].refresh()
-            if not self._following:
+            if not self.following:
                 self._show_to_end(True)
 
     @Slot(object)
@@ -121,13 +112,6 @@ class Transcript(QScrollArea):
         while self._notices:
             self._take(self._notices.pop())
 
-    @Slot()
-    def follow(self) -> None:
-        """Go to the end and stay there."""
-        self._following = True
-        self._show_to_end(False)
-        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place_button()
@@ -140,15 +124,9 @@ class Transcript(QScrollArea):
         view.hide()
         view.deleteLater()
 
-    @Slot(int, int)
-    def _range_changed(self, low: int, high: int) -> None:
-        if self._following:
-            self.verticalScrollBar().setValue(high)
-
-    @Slot(int)
-    def _moved(self, value: int) -> None:
-        self._following = value >= self.verticalScrollBar().maximum() - NEAR_END
-        if self._following:
+    @Slot(bool)
+    def _follow_changed(self, following: bool) -> None:
+        if following:
             self._show_to_end(False)
 
     def _show_to_end(self, visible: bool) -> None:

@@ -41,13 +41,15 @@ class Welcome(QWidget):
         self.cards = [self._card(text) for text in SAMPLES]
         self._columns = 0
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 56, 0, 12)
+        layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
+        layout.addStretch(2)
         layout.addWidget(self.title)
         layout.addWidget(self.subtitle)
         layout.addWidget(self.progress, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addSpacing(22)
         layout.addLayout(self._cards)
+        layout.addStretch(3)
         self._arrange(2)
         theme.changed.connect(self._colour)
         self._colour()
