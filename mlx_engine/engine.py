@@ -7,6 +7,7 @@ Only the `cancel` events that requests carry may be set from elsewhere.
 import secrets
 import threading
 from collections.abc import Generator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +18,7 @@ from mlx_engine.comparing import compare
 from mlx_engine.decoding.plain import plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.decoding.speculative import speculative
+from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
@@ -28,6 +29,7 @@ from mlx_engine.events import (
     Finished,
     GenerationRequest,
     LoadProgress,
+    Mode,
     PairInfo,
     PrefillProgress,
     Round,
@@ -123,36 +125,24 @@ class Engine:
 
     def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
         pair = self.pair
-        _check_request(request, pair)
-        prompt = chat.render(pair.tokenizer, request)
-        budget = _budget(request, prompt, pair)
-        seed = secrets.randbits(32) if request.seed is None else request.seed
-        drafting = request.mode == "dflash" and pair.drafter is not None
-        tally = Tally(
-            mode="dflash" if drafting else "plain",
-            prompt_tokens=len(prompt),
-            seed=seed,
-            why_plain="" if drafting else (pair.info.why_plain if request.mode == "dflash" else "DFlash is off"),
-        )
-        chooser = Chooser(request.sampling, seed)
-        penalties = Penalties(request.sampling, prompt, pair.target.vocabulary)
-        reply = chat.ReplyText(pair.tokenizer, prompt, request.stop)
-        ends = frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids)
-        steps = self._steps(pair, request, prompt, budget, chooser, penalties, cancel, drafting)
+        plan = _plan(request, pair)
+        tally = Tally(plan.mode, len(plan.prompt), plan.chooser.seed, plan.why_plain)
+        reply = chat.ReplyText(pair.tokenizer, plan.prompt, request.stop)
+        steps = _steps(pair, plan, cancel)
         reason: StopReason = "length"
         try:
             for step in steps:
                 if isinstance(step, PrefillProgress):
                     yield step
                     continue
-                tokens = _through_end(step.tokens, ends)
+                tokens = _through_end(step.tokens, plan.ends)
                 tally.step(step, len(tokens))
                 if step.drafted:
                     yield Round(step.width, "drafter", step.tested, step.accepted, tally.elapsed())
                 yield from reply.add(tokens, step.sources[: len(tokens)])
                 if reply.stopped:
                     reason = "stop_string"
-                elif tokens and tokens[-1] in ends:
+                elif tokens[-1] in plan.ends:
                     reason = "eos"
                 elif cancel.is_set():
                     reason = "cancelled"
@@ -160,49 +150,67 @@ class Engine:
                     continue
                 break
             else:
-                reason = "cancelled" if cancel.is_set() and tally.tokens < budget else "length"
+                reason = "length" if tally.tokens else "cancelled"  # only a cancelled prefill yields nothing
         finally:
             steps.close()
         yield from reply.finish()
         yield Finished(reason, tally.stats())
 
-    def _steps(
-        self,
-        pair: LoadedPair,
-        request: GenerationRequest,
-        prompt: list[int],
-        budget: int,
-        chooser: Chooser,
-        penalties: Penalties,
-        cancel: threading.Event,
-        drafting: bool,
-    ) -> Generator[Step | PrefillProgress, None, None]:
-        """Prefill, the token it yields, and the decoding loop."""
-        target, drafter = pair.target, pair.drafter if drafting else None
-        caches, context = target.caches(), drafter.context() if drafter else None
-        yield PrefillProgress(0, len(prompt), 0)
-        logits = None
-        for done in prefill(target, caches, prompt, drafter, context):
-            if cancel.is_set():
-                return
-            if isinstance(done, int):
-                yield PrefillProgress(done, len(prompt), 0)
-            else:
-                logits = done
-        assert logits is not None
-        position = len(prompt)
-        picked = chooser.pick(penalties.apply(logits), chooser.noise(position, 1, logits.shape[-1]))
-        first = cast(int, picked.item())
-        penalties.add((first,))
-        yield PrefillProgress(position, position, 0)
-        yield Step((first,), ("prefill",))
-        if budget == 1:
+
+@dataclass(frozen=True)
+class _Plan:
+    """A request, checked and made definite for one pair."""
+
+    mode: Mode
+    why_plain: str
+    prompt: list[int]
+    budget: int
+    width: int
+    chooser: Chooser
+    penalties: Penalties
+    ends: frozenset[int]
+
+
+def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
+    _check_request(request, pair)
+    prompt = chat.render(pair.tokenizer, request)
+    drafting = request.mode == "dflash" and pair.drafter is not None
+    return _Plan(
+        mode="dflash" if drafting else "plain",
+        why_plain="" if drafting else (pair.info.why_plain if request.mode == "dflash" else "DFlash is off"),
+        prompt=prompt,
+        budget=_budget(request, prompt, pair),
+        width=request.width or pair.info.block_size,
+        chooser=Chooser(request.sampling, secrets.randbits(32) if request.seed is None else request.seed),
+        penalties=Penalties(request.sampling, prompt, pair.target.vocabulary),
+        ends=frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids),
+    )
+
+
+def _steps(pair: LoadedPair, plan: _Plan, cancel: threading.Event) -> Generator[Step | PrefillProgress, None, None]:
+    """Prefill, the token it yields, and the decoding loop."""
+    target, drafter = pair.target, pair.drafter if plan.mode == "dflash" else None
+    caches, context = target.caches(), drafter.context() if drafter else None
+    position = len(plan.prompt)
+    yield PrefillProgress(0, position, 0)
+    for done in prefill(target, caches, plan.prompt, drafter, context):
+        if cancel.is_set():
             return
-        if drafter is None or context is None:
-            yield from plain(target, caches, first, position, chooser, penalties, budget - 1)
-        else:
-            width = request.width or drafter.config.block_size
-            yield from speculative(target, drafter, caches, context, first, chooser, penalties, budget - 1, width)
+        if isinstance(done, int):
+            yield PrefillProgress(done, position, 0)
+            continue
+        noise = plan.chooser.noise(position, 1, target.vocabulary)
+        first = cast(int, plan.chooser.pick(plan.penalties.apply(done), noise).item())
+    plan.penalties.add((first,))
+    yield PrefillProgress(position, position, 0)
+    yield Step((first,), ("prefill",))
+    if plan.budget == 1:
+        return
+    if drafter is None or context is None:
+        yield from plain(target, caches, first, position, plan.chooser, plan.penalties, plan.budget - 1)
+    else:
+        rounds = Rounds(target, drafter, caches, context, plan.chooser, plan.penalties)
+        yield from rounds.run(first, plan.budget - 1, plan.width, plan.ends)
 
 
 def _through_end(tokens: tuple[int, ...], ends: frozenset[int]) -> tuple[int, ...]:

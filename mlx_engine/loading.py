@@ -77,7 +77,7 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
         drafter_config = parse(read_config(drafter_folder, "drafter"))
         target = Target(model, family, drafter_config.taps)
         try:
-            target.caches()  # refuses a kind of cache that does not rewind
+            target.caches().rewind(0)  # refuses a kind of cache that does not rewind
             drafter = dflash.load(drafter_folder, dtype, target.embed, target.head)
         except BaseException:
             target.release()

@@ -18,7 +18,7 @@ def plain(
     """Yield up to `limit` tokens after `first`, which stands at `position` and is not in the caches yet.
 
     The next pass is queued before a token is read, so that the device never waits for the host; with penalties, which need the
-    token, it is not. When the generator is closed the caches hold what stands before the last token yielded.
+    token, it is not. So the caches of a generator that is closed early may hold the last token yielded.
     """
 
     def following(token: mx.array, at: int) -> mx.array:
@@ -32,12 +32,7 @@ def plain(
         queued = not penalties.active and count < limit
         following_token = following(current, position + count) if queued else None
         token = cast(int, current.item())
-        try:
-            yield Step((token,), ("target",))
-        except GeneratorExit:
-            if queued:
-                caches.rewind(1)
-            raise
+        yield Step((token,), ("target",))
         if count == limit:
             return
         penalties.add((token,))

@@ -76,13 +76,13 @@ class Penalties:
         self.sampling = sampling
         self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
         if self.active:
-            self._prompt = mx.zeros((vocabulary,), mx.float32).at[mx.array(list(prompt))].add(1.0)
+            self._prompt = mx.zeros((vocabulary,), mx.float32).at[mx.array(list(prompt), dtype=mx.uint32)].add(1.0)
             self._reply = mx.zeros((vocabulary,), mx.float32)
 
     def add(self, tokens: Sequence[int]) -> None:
         """These tokens of the reply are final."""
         if self.active and tokens:
-            self._reply = self._reply.at[mx.array(list(tokens))].add(1.0)
+            self._reply = self._reply.at[mx.array(list(tokens), dtype=mx.uint32)].add(1.0)
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
         """Penalised logits [rows, V]. Row i comes after the first i of the tokens `ahead` [rows - 1], not yet final."""

@@ -1,6 +1,7 @@
 """DFlash decoding: draft a block, verify it in one pass of the target, keep what the target would have chosen itself."""
 
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import cast
 
 import mlx.core as mx
@@ -15,79 +16,84 @@ from mlx_engine.targets.target import Caches, Target
 _FREE_EVERY = 64  # rounds after which MLX's spare buffers are freed
 
 
-def speculative(
-    target: Target,
-    drafter: DFlashDrafter,
-    caches: Caches,
-    context: DraftContext,
-    first: int,
-    chooser: Chooser,
-    penalties: Penalties,
-    limit: int,
-    width: int,
-) -> Generator[Step, None, None]:
-    """Yield up to `limit` tokens after `first`, a round at a time; width 1 is plain decoding that keeps the drafter's context.
+@dataclass(frozen=True)
+class _Block:
+    """An anchor, [1] uint32, and the drafts that follow it, [rows - 1] or None at one row; `noise` [rows, V] unless greedy."""
 
-    `first` stands at `context.position` and is in neither caches nor context. Every token is the target's own choice; drafts decide
-    only how many of them one pass yields. After each step the caches and the context hold all rows before that step's last token,
-    counted before the cut at `limit`.
+    anchor: mx.array
+    drafts: mx.array | None
+    noise: mx.array | None
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What the rounds of one reply share.
+
+    Between two rounds `caches` and `context` hold every position before the anchor, which stands at `context.position`.
     """
-    anchor, left, rounds = first, limit, 0
-    while left > 0:
-        rows = min(width, left + 1)
-        step, anchor = _round(target, drafter, caches, context, anchor, chooser, penalties, rows)
-        tokens = step.tokens[:left]
-        penalties.add(tokens)
-        left -= len(tokens)
-        rounds += 1
-        if rounds % _FREE_EVERY == 0:
-            mx.clear_cache()
-        yield step if len(tokens) == len(step.tokens) else _cut(step, len(tokens))
 
+    target: Target
+    drafter: DFlashDrafter
+    caches: Caches
+    context: DraftContext
+    chooser: Chooser
+    penalties: Penalties
 
-def _round(
-    target: Target,
-    drafter: DFlashDrafter,
-    caches: Caches,
-    context: DraftContext,
-    anchor: int,
-    chooser: Chooser,
-    penalties: Penalties,
-    rows: int,
-) -> tuple[Step, int]:
-    """One draft and its verify, `rows` wide: the step it yields and the next anchor."""
-    start = mx.array([anchor], dtype=mx.uint32)
-    if rows == 1:
-        logits, features = target.forward_tapped(start, caches)
-        choice = chooser.pick(penalties.apply(logits), chooser.noise(context.position + 1, 1, logits.shape[-1]))
-        drafter.inject(context, features)
-        token = cast(int, choice.item())
-        return Step((token,), ("target",)), token
+    def run(self, first: int, limit: int, width: int, ends: frozenset[int]) -> Generator[Step, None, None]:
+        """Yield up to `limit` tokens after `first`, a round of at most `width` rows at a time, until one of `ends` comes.
 
-    guesses = drafter.draft(context, start, rows)
-    noise = chooser.noise(context.position + 1, rows, guesses.shape[-1])
-    drafts = chooser.propose(guesses, noise)
-    mx.async_eval(drafts)  # the drafter runs while the host builds the verify
-    logits, features = target.forward_tapped(mx.concatenate([start, drafts]), caches)
-    choices = chooser.pick(penalties.apply(logits, drafts), noise)
-    mx.eval(choices)
+        Every token is the target's own choice; drafts decide only how many of them one pass yields. At width 1 this is plain
+        decoding that keeps the drafter's context. The next draft is queued before a step is handed out, so that the device works
+        while the host deals with the text.
+        """
+        left, rounds = limit, 0
+        block = self._draft(first, min(width, left + 1))
+        while True:
+            step = self._verify(block)
+            tokens = step.tokens[:left]
+            self.penalties.add(tokens)
+            left -= len(tokens)
+            rounds += 1
+            over = left == 0 or not ends.isdisjoint(tokens)
+            if not over:
+                block = self._draft(tokens[-1], min(width, left + 1))
+            if rounds % _FREE_EVERY == 0:
+                mx.clear_cache()
+            yield step if len(tokens) == len(step.tokens) else _cut(step, len(tokens))
+            if over:
+                return
 
-    drafted, chosen = cast(list[int], drafts.tolist()), cast(list[int], choices.tolist())
-    accepted = 0
-    while accepted < len(drafted) and drafted[accepted] == chosen[accepted]:
-        accepted += 1
-    kept = accepted + 1
-    caches.rewind(rows - kept)
-    drafter.inject(context, features[:kept])
-    step = Step(
-        tokens=tuple(chosen[:kept]),
-        sources=cast(tuple[Source, ...], ("drafter",) * accepted + ("target",)),
-        width=rows,
-        drafted=len(drafted),
-        tested=min(kept, len(drafted)),
-        accepted=accepted,
-    )
-    return step, chosen[accepted]
+    def _draft(self, anchor: int, rows: int) -> _Block:
+        """Queue the drafter's proposals for the `rows - 1` positions after the anchor."""
+        start = mx.array([anchor], dtype=mx.uint32)
+        noise = self.chooser.noise(self.context.position + 1, rows, self.target.vocabulary)
+        if rows == 1:
+            return _Block(start, None, noise)
+        drafts = self.chooser.propose(self.drafter.draft(self.context, start, rows), noise)
+        mx.async_eval(drafts)
+        return _Block(start, drafts, noise)
+
+    def _verify(self, block: _Block) -> Step:
+        """One pass of the target over the block; what it confirms goes into caches and context, the rest leaves no trace."""
+        tokens = block.anchor if block.drafts is None else mx.concatenate([block.anchor, block.drafts])
+        logits, features = self.target.forward_tapped(tokens, self.caches)
+        choices = self.chooser.pick(self.penalties.apply(logits, block.drafts), block.noise)
+        chosen = cast(list[int], choices.tolist())
+        drafted = [] if block.drafts is None else cast(list[int], block.drafts.tolist())
+        accepted = 0
+        while accepted < len(drafted) and drafted[accepted] == chosen[accepted]:
+            accepted += 1
+        kept = accepted + 1
+        self.caches.rewind(len(chosen) - kept)
+        self.drafter.inject(self.context, features[:kept])
+        return Step(
+            tokens=tuple(chosen[:kept]),
+            sources=cast(tuple[Source, ...], ("drafter",) * accepted + ("target",)),
+            width=len(chosen),
+            drafted=len(drafted),
+            tested=min(kept, len(drafted)),
+            accepted=accepted,
+        )
 
 
 def _cut(step: Step, count: int) -> Step:

@@ -4,6 +4,7 @@ Wrapping is per instance (the model's own list of layers gets tapped ones), neve
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -21,13 +22,13 @@ class _Tap:
         self.keep = False
         self.output: mx.array | None = None
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self.layer(*args, **kwargs)
         if self.keep:
             self.output = result[0] if isinstance(result, tuple) else result
         return result
 
-    def __getattr__(self, name: str):  # models ask their layers for flags such as `is_linear`
+    def __getattr__(self, name: str) -> Any:  # models ask their layers for flags such as `is_linear`
         return getattr(self.layer, name)
 
 
@@ -95,12 +96,16 @@ class Caches:
 
     def __init__(self, layers: list) -> None:
         self.layers = layers
-        self._rewinders = [rewind.for_cache(cache) for cache in layers]
 
     def rewind(self, rows: int) -> None:
-        """Take the last `rows` tokens back out: the state is then as if they had never been seen."""
-        if rows:
-            for cache, rewinder in zip(self.layers, self._rewinders, strict=True):
+        """Take the last `rows` tokens back out: the state is then as if they had never been seen.
+
+        Raises:
+            UserError: a layer's kind of cache cannot do that; `rows` 0 asks just this.
+        """
+        for cache in self.layers:
+            rewinder = rewind.for_cache(cache)
+            if rows:
                 rewinder(cache, rows)
 
     @property

@@ -1,0 +1,26 @@
+# Every target does the set-up it needs; see packaging/setup.sh.
+.PHONY: run test test-all check format clean
+
+run: ## the window; without a screen the chat in the terminal; without a terminal a sample comparison
+	@packaging/run.sh
+
+test: check ## a sample of every property, in a few minutes
+	@packaging/test.sh -m "not long"
+
+test-all: check ## the stated counts, and the long tests
+	@HYPOTHESIS_PROFILE=all packaging/test.sh
+
+check: ## style, types, direction of imports
+	@packaging/setup.sh test
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check --quiet . || { echo "Run \`make format\`."; exit 1; }
+	@.venv/bin/mypy
+	@packaging/test.sh tests/test_house.py
+
+format: ## bring every file into the house's style
+	@packaging/setup.sh test
+	@.venv/bin/ruff check --fix-only --quiet .
+	@.venv/bin/ruff format --quiet .
+
+clean: ## remove the environment and all caches
+	rm -rf .venv .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info

@@ -1,0 +1,1 @@
+"""The Metal kernel sources, one file a kernel. README.md holds their contracts."""

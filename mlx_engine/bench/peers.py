@@ -1,0 +1,205 @@
+"""Slipstream beside other decoders: the same pair, the same prompts, one process, run by run in turn.
+
+    packaging/peers.sh [--runs 3] [--json]
+
+makes an environment of its own under build/ and runs this in it. Compared, in float32, greedily: plain decoding with mlx-lm's
+`stream_generate`; DFlash with z-lab's loop (PyPI `dflash` 0.1.0) and with `mlx-dspark` 0.20.3, whose drafter is not quantised here.
+All rates are (tokens - 1) / (time of the last token - time of the first).
+"""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+from mlx_engine import blas
+
+IN_USE = blas.prepare()  # before anything imports MLX
+
+import mlx.core as mx  # noqa: E402
+from mlx_lm import load as mlx_lm_load  # noqa: E402
+from mlx_lm import stream_generate  # noqa: E402
+
+from mlx_engine import chat  # noqa: E402
+from mlx_engine.bench.paired import paired_ratio  # noqa: E402
+from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.comparing import collect  # noqa: E402
+from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.events import Finished, GenerationRequest, Message, Mode  # noqa: E402
+from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+
+
+class Run(NamedTuple):
+    """One reply: its tokens and decode rate in tokens a second."""
+
+    tokens: tuple[int, ...]
+    rate: float
+
+
+Decoder = Callable[[list[int], int], Run]
+
+
+def _between(times: list[float], tokens: list[int]) -> Run:
+    return Run(tuple(tokens), (len(tokens) - 1) / (times[-1] - times[0]))
+
+
+def slipstream(engine: Engine, mode: Mode) -> Decoder:
+    """Our own engine through its door."""
+
+    def decode(prompt: list[int], limit: int) -> Run:
+        events = list(engine.generate(GenerationRequest(prompt_tokens=tuple(prompt), mode=mode, max_tokens=limit)))
+        ended = events[-1]
+        assert isinstance(ended, Finished), ended
+        reply = collect(events, ended)
+        return Run(reply.tokens, reply.stats.decode_tok_s or 0.0)
+
+    return decode
+
+
+def mlx_lm_plain(target: Path) -> Decoder:
+    """mlx-lm's `stream_generate` on a model of its own."""
+    model, tokenizer = mlx_lm_load(str(target))[:2]
+    model.set_dtype(mx.float32)
+    mx.eval(model.parameters())
+
+    def decode(prompt: list[int], limit: int) -> Run:
+        times, tokens = [], []
+        for response in stream_generate(model, tokenizer, prompt, max_tokens=limit):
+            times.append(time.perf_counter())
+            tokens.append(response.token)
+        return _between(times, tokens)
+
+    return decode
+
+
+def z_lab(target: Path, drafter: Path) -> Decoder:
+    """z-lab's own MLX loop."""
+    from dflash import model_mlx  # type: ignore[import-not-found]
+
+    model, tokenizer = mlx_lm_load(str(target))[:2]
+    model_mlx.snapshot_download = lambda name, **_: name  # it asks the hub; the folder is here already
+    draft = model_mlx.load_draft(str(drafter))
+    for part in (model, draft):
+        part.set_dtype(mx.float32)
+        mx.eval(part.parameters())
+
+    def decode(prompt: list[int], limit: int) -> Run:
+        times, tokens = [], []
+        for response in model_mlx.stream_generate(model, draft, tokenizer, mx.array(prompt), max_tokens=limit):
+            if response.tokens:
+                times.append(time.perf_counter())
+                tokens += response.tokens
+        return _between(times, tokens)
+
+    return decode
+
+
+def mlx_dspark(target: Path, drafter: Path) -> Decoder:
+    """mlx-dspark's DFlash loop, drafter in float32."""
+    from mlx_dspark.generate import dflash_generate  # type: ignore[import-not-found]
+    from mlx_dspark.load import load_dflash, load_target  # type: ignore[import-not-found]
+
+    wrapped, tokenizer = load_target(str(target), require_tap=True)
+    draft, _ = load_dflash(str(drafter), quantize=False)
+    for part in (wrapped.model, draft):
+        part.set_dtype(mx.float32)
+        mx.eval(part.parameters())
+    draft.bind(wrapped.model)
+
+    def decode(prompt: list[int], limit: int) -> Run:
+        result = dflash_generate(
+            wrapped, tokenizer, draft, prompt_ids=list(prompt), apply_chat_template=False, max_new_tokens=limit
+        )
+        return Run(tuple(result.token_ids), (result.num_tokens - 1) / (result.seconds - result.prefill_seconds))
+
+    return decode
+
+
+def measure(decoders: dict[str, Decoder], prompts: list[list[int]], runs: int, limit: int) -> dict[str, list[list[Run]]]:
+    """Every decoder on every prompt, [prompts][runs], in turn and each time in another order, after a warm-up."""
+    out: dict[str, list[list[Run]]] = {name: [[] for _ in prompts] for name in decoders}
+    names = list(decoders)
+    for name in names:
+        decoders[name](prompts[0], limit)
+    for run in range(runs):
+        for index, prompt in enumerate(prompts):
+            turn = (run + index) % len(names)
+            for name in names[turn:] + names[:turn]:
+                out[name][index].append(decoders[name](prompt, limit))
+    return out
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="packaging/peers.sh", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--runs", type=int, default=3, help="counted runs of every prompt (default 3)")
+    parser.add_argument("--prompts", type=int, default=len(PROMPTS), help=f"the first N of {len(PROMPTS)} prompts")
+    parser.add_argument("--max-tokens", type=int, default=256, help="of each reply (default 256)")
+    parser.add_argument("--target", type=Path, help="folder of the target (default: the demo pair)")
+    parser.add_argument("--drafter", type=Path, help="folder of the drafter")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    asked = parser.parse_args()
+    target, drafter = (asked.target, asked.drafter) if asked.target else demo_pair()
+
+    engine = Engine()
+    for _ in engine.load(target, drafter):
+        pass
+    decoders: dict[str, Decoder] = {
+        "plain": slipstream(engine, "plain"),
+        "dflash": slipstream(engine, "dflash"),
+        "mlx-lm": mlx_lm_plain(target),
+        "z-lab": z_lab(target, drafter),
+        "mlx-dspark": mlx_dspark(target, drafter),
+    }
+    prompts = [chat.template(engine.pair.tokenizer, [Message("user", prompt.text)]) for prompt in PROMPTS[: asked.prompts]]
+    before = os.getloadavg()[0]
+    measured = measure(decoders, prompts, asked.runs, asked.max_tokens)
+    rates = {name: [[run.rate for run in runs] for runs in table] for name, table in measured.items()}
+    report = {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "blas": asdict(IN_USE),
+        "load_average": [before, os.getloadavg()[0]],
+        "prompts": len(prompts),
+        "runs": asked.runs,
+        "median_tok_s": {name: median(rate for runs in table for rate in runs) for name, table in rates.items()},
+        "ratios": {
+            f"{ours} / {theirs}": asdict(paired_ratio(rates[ours], rates[theirs]))
+            for ours, theirs in (("plain", "mlx-lm"), ("dflash", "plain"), ("dflash", "z-lab"), ("dflash", "mlx-dspark"))
+        },
+        "same_text_as_plain": {
+            name: sum(_same(run.tokens, measured["plain"][i][0].tokens) for i, runs in enumerate(table) for run in runs)
+            for name, table in measured.items()
+        },
+        "rates": rates,
+    }
+    if asked.json:
+        print(json.dumps(report))
+    else:
+        _show(report, len(prompts) * asked.runs)
+    return 0
+
+
+def _same(tokens: tuple[int, ...], reference: tuple[int, ...]) -> bool:
+    """Equal but for an end token, which some loops yield and some do not."""
+    shorter, longer = sorted((tokens, reference), key=len)
+    return longer[: len(shorter)] == shorter and len(longer) - len(shorter) <= 1
+
+
+def _show(report: dict, replies: int) -> None:
+    load = " to ".join(f"{value:.1f}" for value in report["load_average"])
+    threads = report["blas"]["threads"]
+    print(f"{report['prompts']} prompts x {report['runs']} runs, float32, {report['blas']['name']}, {threads} threads, load {load}")
+    for name, rate in report["median_tok_s"].items():
+        print(f"  {name:<11} {rate:7.1f} tok/s    {report['same_text_as_plain'][name]} of {replies} texts as plain")
+    for name, ratio in report["ratios"].items():
+        print(f"  {name:<20} {ratio['value']:.3f}   (95 %: {ratio['low']:.3f} to {ratio['high']:.3f})")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

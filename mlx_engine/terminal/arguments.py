@@ -1,0 +1,161 @@
+"""Options that several commands share, and the request that they add up to."""
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import GenerationRequest, Message, Mode, Sampling
+
+
+def add_pair(parser: argparse.ArgumentParser) -> None:
+    """Which pair to run."""
+    group = parser.add_argument_group("the pair (default: the demo pair that comes with Slipstream)")
+    group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
+    group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of its DFlash drafter; without it decoding is plain")
+
+
+def add_prompt(parser: argparse.ArgumentParser) -> None:
+    """What to answer."""
+    parser.add_argument("text", nargs="?", help="what to ask; “-” reads it from standard input")
+    parser.add_argument(
+        "--tokens",
+        type=Path,
+        metavar="FILE",
+        help="a JSON list of raw prompt token ids instead of a text; no chat template is used",
+    )
+
+
+def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
+    """How to answer."""
+    group = parser.add_argument_group("the reply")
+    group.add_argument("--max-tokens", type=_whole(1), default=1024, metavar="N", help="at most N tokens (default 1024)")
+    group.add_argument(
+        "--temperature", type=_temperature, default=0.0, metavar="T", help="0 always takes the likeliest token (default)"
+    )
+    group.add_argument("--seed", type=_whole(0, 2**64 - 1), metavar="S", help="of the random choices at a temperature above 0")
+    group.add_argument(
+        "--width", type=_width, metavar="N", help="tokens that one pass checks, or auto (default): the drafter's block size"
+    )
+    if mode:
+        group.add_argument("--mode", choices=("dflash", "plain"), help="default: dflash, where there is a drafter")
+    group.add_argument("--ignore-eos", action="store_true", help="go on after the token that ends a reply, up to --max-tokens")
+    group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end the reply before TEXT; may be repeated")
+    group.add_argument("--thinking", action="store_true", help="let the target think first, if it can")
+    group.add_argument("--system", default="", metavar="TEXT", help="instructions that stand before the chat")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Output for programs."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def check_pair(parser: argparse.ArgumentParser, arguments: argparse.Namespace, needs_drafter: bool = False) -> None:
+    """Refuse a choice of pair that makes no sense, as a mistake of usage."""
+    if arguments.drafter and not arguments.target:
+        parser.error("--drafter needs --target, the folder of the model that it drafts for.")
+    if arguments.target and not arguments.drafter and (needs_drafter or getattr(arguments, "mode", None) == "dflash"):
+        parser.error("DFlash needs a drafter for this target: give its folder with --drafter.")
+
+
+def check_prompt(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Refuse no prompt, or two, as a mistake of usage."""
+    if (arguments.text is None) == (arguments.tokens is None):
+        parser.error("give either a text (“-” reads standard input) or --tokens FILE.")
+    if arguments.tokens and arguments.system:
+        parser.error("--tokens uses no chat template, so it takes no --system.")
+
+
+def request(arguments: argparse.Namespace, mode: Mode) -> GenerationRequest:
+    """The request that the command line describes.
+
+    Raises:
+        UserError: the prompt cannot be read.
+    """
+    messages: tuple[Message, ...] = ()
+    if arguments.tokens is None:
+        messages = (*opening(arguments), Message("user", _text(arguments.text)))
+    return GenerationRequest(
+        messages=messages,
+        prompt_tokens=None if arguments.tokens is None else _tokens(arguments.tokens),
+        mode=mode,
+        width=arguments.width,
+        sampling=Sampling(temperature=arguments.temperature),
+        seed=arguments.seed,
+        max_tokens=arguments.max_tokens,
+        ignore_eos=arguments.ignore_eos,
+        thinking=arguments.thinking,
+        stop=tuple(arguments.stop),
+    )
+
+
+def opening(arguments: argparse.Namespace) -> tuple[Message, ...]:
+    """The system message, if one is given."""
+    return (Message("system", arguments.system),) if arguments.system else ()
+
+
+def readable(text: str) -> str:
+    """The text, once it is known to be text: bytes that are no UTF-8 arrive as lone surrogates, which no tokenizer takes.
+
+    Raises:
+        UserError: it is not.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise UserError("The prompt is not valid UTF-8 text. Save or type it as UTF-8 and try again.") from None
+    return text
+
+
+def _text(given: str) -> str:
+    if given != "-":
+        return readable(given)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise UserError("Standard input is not valid UTF-8 text. Save it as UTF-8 and try again.") from None
+
+
+def _tokens(path: Path) -> tuple[int, ...]:
+    try:
+        ids = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({error.strerror}). --tokens takes a file with a JSON list of token ids.") from None
+    except (ValueError, RecursionError):
+        ids = None
+    if not isinstance(ids, list) or not all(type(token) is int for token in ids):
+        raise UserError(f"{path} holds no JSON list of whole numbers; --tokens takes one, such as [1, 2, 3].")
+    return tuple(ids)
+
+
+class _whole:
+    """An argparse type: a whole number within bounds. A class, because argparse names a type by its `__name__` otherwise."""
+
+    def __init__(self, least: int, most: int | None = None) -> None:
+        self._least, self._most = least, most
+
+    def __call__(self, text: str) -> int:
+        bounds = f"from {self._least} up" if self._most is None else f"from {self._least} to {self._most}"
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"“{text}” is not a whole number {bounds}") from None
+        if number < self._least or (self._most is not None and number > self._most):
+            raise argparse.ArgumentTypeError(f"{number} is out of range: a whole number {bounds}")
+        return number
+
+
+def _width(text: str) -> int | None:
+    return None if text == "auto" else _whole(1)(text)
+
+
+def _temperature(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"“{text}” is not a temperature: a number from 0 up")
+    return value

@@ -1,0 +1,171 @@
+"""Divisors, addition and subtraction: worked so that every step is a small fact."""
+
+from __future__ import annotations
+
+import random
+
+from .exchange import Exchange
+
+LARGEST = 999
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+COLUMNS = ("ones", "tens", "hundreds")
+
+
+def long_division(m: int, p: int) -> tuple[str, int]:
+    """The digit-by-digit division of m by p as text, and the rest."""
+    digits = str(m)
+    facts: list[str] = []
+    part = 0
+    for i, digit in enumerate(digits):
+        part = part * 10 + int(digit)
+        if part < p and not facts and i < len(digits) - 1:
+            continue
+        facts.append(f"{part} = {p} × {part // p} + {part % p}")
+        part %= p
+    return ", ".join(facts), part
+
+
+def factor_lines(n: int) -> tuple[list[str], dict[int, int]]:
+    """Trial division of n: one line a trial, with the running exponent of each prime found."""
+    lines: list[str] = []
+    powers: dict[int, int] = {}
+    m, index = n, 0
+    while True:
+        p = PRIMES[index]
+        if p * p > m:
+            powers[m] = powers.get(m, 0) + 1
+            lines.append(f"- {m} by {p}: {p} × {p} = {p * p} is more than {m}, so {m} is prime: {m}^{powers[m]}")
+            return lines, powers
+        facts, rest = long_division(m, p)
+        if rest:
+            lines.append(f"- {m} by {p}: {facts}, no")
+            index += 1
+        else:
+            powers[p] = powers.get(p, 0) + 1
+            lines.append(f"- {m} by {p}: {facts}, yes: {m} = {p} × {m // p}, {p}^{powers[p]}")
+            m //= p
+
+
+def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
+    """How many divisors n has, for n up to 999; most often up to 500."""
+    n = rng.randint(2, LARGEST if rng.random() < 0.4 else 500)
+    if topic is not None:
+        question = rng.choice(["And for {n}?", "and for {n}?", "And {n}?", "What about {n}?", "Now {n}.", "And of {n}?"])
+    else:
+        question = rng.choice(
+            [
+                "How many positive whole-number divisors does {n} have?",
+                "How many divisors does {n} have?",
+                "How many positive divisors does {n} have?",
+                "Count the positive divisors of {n}.",
+                "Count the divisors of {n}.",
+                "Find the number of divisors of {n}.",
+                "What is the number of divisors of {n}?",
+                "how many divisors does {n} have",
+                "How many numbers divide {n}?",
+            ]
+        )
+    return divisors_of(n, question.format(n=n))
+
+
+def divisors_of(n: int, question: str) -> Exchange:
+    """The worked answer for n."""
+    lines, powers = factor_lines(n)
+    product = " × ".join(f"{p}^{e}" for p, e in powers.items())
+    steps = [f"({e} + 1)" for e in powers.values()]
+    total = 1
+    multiply: list[str] = []
+    for i, e in enumerate(powers.values()):
+        if i:
+            multiply.append(f"{total} × {e + 1} = {total * (e + 1)}")
+        total *= e + 1
+    work = (
+        f"To count the divisors of {n}, we divide {n} by the primes.\n\n"
+        + "\n".join(lines)
+        + f"\n\nSo {n} = {product}. We add one to each exponent and multiply.\n\n"
+        + f"- {' × '.join(steps)} = {' × '.join(str(e + 1) for e in powers.values())}"
+        + "".join(f"\n- {line}" for line in multiply)
+    )
+    return Exchange("divisors", "divisors", (str(n),), question, work, f"The number {n} has **{total}** positive divisors.")
+
+
+def add_lines(a: int, b: int) -> list[str]:
+    """Column addition."""
+    lines: list[str] = []
+    carry = 0
+    for i in range(max(len(str(a)), len(str(b)))):
+        x, y = a // 10**i % 10, b // 10**i % 10
+        total = x + y + carry
+        shown = f"{x} + {y} + {carry}" if carry else f"{x} + {y}"
+        carry = total // 10
+        lines.append(f"- {COLUMNS[i]}: {shown} = {total}, write {total % 10}, carry {carry}")
+    if carry:
+        lines.append(f"- in front: write {carry}")
+    return lines
+
+
+def subtract_lines(a: int, b: int) -> list[str]:
+    """Column subtraction of b from a, where a is at least b."""
+    lines: list[str] = []
+    borrow = 0
+    for i in range(len(str(a))):
+        x, y = a // 10**i % 10, b // 10**i % 10
+        tail = f"- {y} - {borrow}" if borrow else f"- {y}"
+        rest = x - y - borrow
+        if rest < 0:
+            lines.append(f"- {COLUMNS[i]}: {x} {tail} is below 0, so {x + 10} {tail} = {rest + 10}, borrow 1")
+            borrow = 1
+        else:
+            lines.append(f"- {COLUMNS[i]}: {x} {tail} = {rest}, borrow 0")
+            borrow = 0
+    return lines
+
+
+def _operand(rng: random.Random) -> int:
+    return rng.randint(1, 999) if rng.random() < 0.75 else rng.randint(1, 99)
+
+
+def sums(rng: random.Random, topic: str | None = None) -> Exchange:
+    """Addition or subtraction of numbers up to 999."""
+    a, b = _operand(rng), _operand(rng)
+    if rng.random() < 0.5:
+        if topic is not None:
+            shapes = ["And {a} + {b}?", "And {a} plus {b}?", "Now {a} + {b}.", "What about {a} + {b}?"]
+        else:
+            shapes = [
+                "What is {a} + {b}?",
+                "{a} + {b}",
+                "{a}+{b}",
+                "{a} + {b} = ?",
+                "Add {a} and {b}.",
+                "What is {a} plus {b}?",
+                "Compute {a} + {b}.",
+                "Calculate {a} + {b} step by step.",
+                "What is the sum of {a} and {b}?",
+            ]
+        work = f"Let us add {a} and {b} column by column.\n\n" + "\n".join(add_lines(a, b))
+        result = f"So {a} + {b} = **{a + b}**."
+        return Exchange("sums", "sums", ("+", str(a), str(b)), rng.choice(shapes).format(a=a, b=b), work, result)
+    if a < b and rng.random() < 0.8:
+        a, b = b, a
+    if topic is not None:
+        shapes = ["And {a} - {b}?", "And {a} minus {b}?", "Now {a} - {b}.", "What about {a} - {b}?"]
+    else:
+        shapes = [
+            "What is {a} - {b}?",
+            "{a} - {b}",
+            "{a}-{b}",
+            "{a} - {b} = ?",
+            "Subtract {b} from {a}.",
+            "What is {a} minus {b}?",
+            "Compute {a} - {b}.",
+            "Calculate {a} - {b} step by step.",
+            "What is the difference of {a} and {b}?",
+        ]
+    question = rng.choice(shapes).format(a=a, b=b)
+    if a >= b:
+        lead, high, low = f"Let us subtract {b} from {a} column by column.", a, b
+    else:
+        lead, high, low = f"Here {a} is less than {b}, so we subtract {a} from {b} and the result is negative.", b, a
+    work = f"{lead}\n\n" + "\n".join(subtract_lines(high, low))
+    return Exchange("sums", "sums", ("-", str(a), str(b)), question, work, f"So {a} - {b} = **{a - b}**.")

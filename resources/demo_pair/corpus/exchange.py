@@ -1,0 +1,43 @@
+"""One question with its reference answer, and the registry of the kinds that make them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .split import held_out
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A question, the operands that identify it, the worked steps, and the result that follows from them.
+
+    `topic` narrows the kind ("add", "weeks to days"): a follow-up keeps it.
+    """
+
+    kind: str
+    topic: str
+    operands: tuple[str, ...]
+    question: str
+    work: str
+    result: str
+    hidden: bool = False  # the work is only worth showing as thinking
+
+    def answer(self, thinking: bool) -> str:
+        """The whole reply: with thinking, the work goes inside the think block."""
+        if thinking:
+            return f"<think>\n{self.work}\n</think>\n\n{self.result}"
+        return self.result if self.hidden else f"{self.work}\n\n{self.result}"
+
+
+Maker = Callable[[random.Random, str | None], Exchange]
+"""Makes an exchange; given a topic, makes a short follow-up question to an earlier exchange of that topic."""
+
+
+def draw(maker: Maker, rng: random.Random, fresh: bool, topic: str | None = None) -> Exchange:
+    """An exchange from the held-out side of the split (fresh) or from the training side."""
+    while True:
+        exchange = maker(rng, topic)
+        if held_out(exchange.kind, exchange.operands) == fresh:
+            return exchange

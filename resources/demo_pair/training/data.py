@@ -1,0 +1,55 @@
+"""The training text as one long row of tokens, with a mark on those that are part of a reply."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+from ..corpus.chats import Chat, training_chat
+
+
+def chats(count: int, seed: int) -> list[Chat]:
+    """The conversations of the training text."""
+    rng = random.Random(seed)
+    return [training_chat(rng) for _ in range(count)]
+
+
+@dataclass
+class Row:
+    """Tokens of all conversations in a row, the reply marks, and where each conversation starts."""
+
+    ids: torch.Tensor
+    reply: torch.Tensor
+    starts: torch.Tensor
+
+    def windows(self, count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+        """Random windows that each begin with a conversation, so that no question is lost."""
+        usable = int((self.starts < len(self.ids) - length).sum())
+        first = self.starts[torch.randint(usable, (count,), generator=generator)]
+        index = first[:, None] + torch.arange(length)
+        return self.ids[index].long(), self.reply[index]
+
+
+def row(tokenizer: Tokenizer, conversations: list[Chat]) -> Row:
+    """Encode prompts and replies apart, as they meet at run time."""
+    texts: list[str] = []
+    for chat in conversations:
+        texts += (chat.prompt(), chat.reply + "<|im_end|>", "\n")
+    ids: list[np.ndarray] = []
+    marks: list[np.ndarray] = []
+    starts: list[int] = []
+    at = 0
+    for i in range(0, len(texts), 30000):
+        for j, encoding in enumerate(tokenizer.encode_batch(texts[i : i + 30000], add_special_tokens=False)):
+            part = (i + j) % 3
+            if part == 0:
+                starts.append(at)
+            tokens = np.array(encoding.ids, dtype=np.int16)
+            ids.append(tokens)
+            marks.append(np.full(len(tokens), part == 1, dtype=np.uint8))
+            at += len(tokens)
+    return Row(torch.from_numpy(np.concatenate(ids)), torch.from_numpy(np.concatenate(marks)), torch.tensor(starts))

@@ -1,0 +1,19 @@
+"""What holds for every test: no network, the wheel's own BLAS, and how many examples a property gets."""
+
+import os
+
+# Before anything imports MLX. In the wheel's BLAS a pass of one row and a pass of many rows agree bit for bit.
+os.environ["SLIPSTREAM_BLAS"] = "wheel"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from hypothesis import HealthCheck, settings
+
+# No deadline: a time says more about the machine than about the code. `sample` always tries the same examples, so that a change
+# passes or fails by its own merit; `all` draws fresh ones.
+settings.register_profile(
+    "sample", max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.register_profile("all", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "sample"))

@@ -1,0 +1,32 @@
+"""Short ways to ask an engine in tests."""
+
+import threading
+
+from mlx_engine.comparing import collect
+from mlx_engine.engine import Engine
+from mlx_engine.events import Event, Failed, Finished, GenerationRequest, Message, Reply, Sampling
+
+
+def question(text: str, **options) -> GenerationRequest:
+    return GenerationRequest(messages=(Message("user", text),), **options)
+
+
+def tokens(prompt, temperature: float = 0.0, **options) -> GenerationRequest:
+    """A request for raw prompt tokens."""
+    return GenerationRequest(prompt_tokens=tuple(prompt), sampling=Sampling(temperature=temperature), **options)
+
+
+def events(engine: Engine, request: GenerationRequest, cancel: threading.Event | None = None) -> list[Event]:
+    return list(engine.generate(request, cancel))
+
+
+def reply(engine: Engine, request: GenerationRequest) -> Reply:
+    seen = events(engine, request)
+    assert isinstance(seen[-1], Finished), seen[-1]
+    return collect(seen, seen[-1])
+
+
+def failure(engine: Engine, request: GenerationRequest) -> str:
+    seen = events(engine, request)
+    assert isinstance(seen[-1], Failed), seen[-1]
+    return seen[-1].error

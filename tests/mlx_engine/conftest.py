@@ -1,0 +1,28 @@
+"""Pairs that the engine's tests run: a tiny one from the reference files, and the demo pair."""
+
+from pathlib import Path
+
+import pytest
+
+from mlx_engine.engine import Engine
+from mlx_engine.pairs.demo import demo_pair
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+def loaded(target: Path, drafter: Path | None) -> Engine:
+    engine = Engine()
+    for _ in engine.load(target, drafter):
+        pass
+    return engine
+
+
+@pytest.fixture(scope="session")
+def tiny() -> Engine:
+    """The reference Qwen3 pair: 4 layers, block 8, 128 tokens; acceptance from 0 to 3 per round."""
+    return loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+
+
+@pytest.fixture(scope="session")
+def demo() -> Engine:
+    return loaded(*demo_pair())

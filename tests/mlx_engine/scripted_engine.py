@@ -1,0 +1,116 @@
+"""An engine that says what it was told to say: the commands are tested against it without a model."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import (
+    Commit,
+    CompareRequest,
+    CompareResult,
+    CompareRun,
+    Event,
+    Failed,
+    Finished,
+    GenerationRequest,
+    LoadProgress,
+    Mode,
+    PairInfo,
+    PrefillProgress,
+    Reply,
+    Round,
+    Stats,
+    StopReason,
+)
+
+
+def stats(mode: Mode, tokens: int = 5) -> Stats:
+    drafting = mode == "dflash"
+    return Stats(
+        mode=mode,
+        prompt_tokens=7,
+        reused_tokens=0,
+        tokens=tokens,
+        ttft_s=0.25,
+        prompt_tok_s=28.0,
+        decode_tok_s=300.0 if drafting else 100.0,
+        rounds=1 if drafting else 0,
+        drafted=7 if drafting else 0,
+        tested=4 if drafting else 0,
+        accepted=3 if drafting else 0,
+        accepted_per_round=(3,) if drafting else (),
+        widths=(8,) if drafting else (),
+        plain_steps=0 if drafting else 4,
+        why_plain="" if drafting else "DFlash is off",
+        peak_memory_bytes=1_000_000,
+        seed=11,
+    )
+
+
+class ScriptedEngine:
+    """Answers every request with `pieces`, one token each.
+
+    Args:
+        pieces: channel and text of each commit; a text of Ctrl-C presses it instead.
+        fails: the sentence that every request fails with.
+        refuses: the sentence that loading fails with.
+        why_plain: makes the loaded pair one without DFlash.
+        parts_at: token at which DFlash's reply differs from plain's.
+    """
+
+    def __init__(
+        self,
+        pieces: tuple[tuple[str, str], ...] = (("answer", "Hello"), ("answer", " there.")),
+        fails: str = "",
+        refuses: str = "",
+        why_plain: str = "",
+        parts_at: int | None = None,
+    ) -> None:
+        self._pieces, self._fails, self._refuses, self._why_plain, self._parts_at = pieces, fails, refuses, why_plain, parts_at
+        self.loaded: tuple[Path, Path | None] | None = None
+        self.requests: list[GenerationRequest] = []
+
+    def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
+        yield LoadProgress(0.5, "Reading the target")
+        if self._refuses:
+            raise UserError(self._refuses)
+        self.loaded = (target, drafter)
+        yield PairInfo("tiny", "target", "drafter", "qwen3", 8, 64, 10, 5, False, self._why_plain)
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+        self.requests.append(request)
+        yield PrefillProgress(7, 7, 0)
+        if self._fails:
+            yield Failed(self._fails)
+            return
+        reason: StopReason = "eos"
+        for number, (channel, text) in enumerate(self._pieces):
+            if text == "Ctrl-C":
+                os.kill(os.getpid(), signal.SIGINT)
+                continue
+            if cancel is not None and cancel.is_set():
+                reason = "cancelled"
+                break
+            yield Commit(text, channel, (number,), ("drafter",))  # type: ignore[arg-type]
+        if request.mode == "dflash":
+            yield Round(8, "drafter", 4, 3, 0.3)
+        yield Finished(reason, stats(request.mode))
+
+    def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+        replies: list[Reply] = []
+        for index, mode in enumerate(("plain", "dflash")):
+            yield CompareRun(mode, index, 2)  # type: ignore[arg-type]
+            asked = GenerationRequest(request.request.messages, mode=mode)  # type: ignore[arg-type]
+            for event in self.generate(asked, cancel):
+                yield event
+                if isinstance(event, Failed) or (isinstance(event, Finished) and event.reason == "cancelled"):
+                    return
+                if isinstance(event, Finished):
+                    text = "".join(text for channel, text in self._pieces if channel == "answer")
+                    replies.append(Reply(text, "", tuple(range(len(self._pieces))), event.reason, event.stats))
+        margin = None if self._parts_at is None else 0.5
+        verdict = "identical" if self._parts_at is None else "different"
+        yield CompareResult(replies[0], replies[1], 3.0, self._parts_at, margin, verdict)  # type: ignore[arg-type]

@@ -1,0 +1,319 @@
+"""The console script: what it prints, its exit codes, and a sentence for every mistake."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlx_engine.cli import main
+from tests.golden.__main__ import HERE
+from tests.mlx_engine.scripted_engine import ScriptedEngine
+
+PAIR = HERE / "e2e_qwen3"
+STATS = {
+    *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "tested", "accepted"),
+    *("tokens_per_round", "accepted_per_round", "plain_steps", "peak_memory_bytes"),
+}
+
+
+def usage_error(*argv: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(argv, ScriptedEngine)
+    assert ended.value.code == 2
+
+
+def installed(*argv: object, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """The console script as a program of its own, with a home that is not there."""
+    return subprocess.run(
+        [sys.executable, "-m", "mlx_engine.cli", *map(str, argv)],
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, "HOME": "/nonexistent", **environment},
+        timeout=120,
+        check=False,
+    )
+
+
+class TestGenerate:
+    def test_the_text_goes_to_standard_output_and_the_figures_to_standard_error(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["generate", "Hi"], ScriptedEngine) == 0
+        shown = capsys.readouterr()
+        assert shown.out == "Hello there.\n"
+        assert "DFlash · 300 tok/s · 4.0 tokens a round · 75 % accepted · first token after 0.25 s · 5 tokens" in shown.err
+
+    def test_json_is_one_object_of_the_promised_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["generate", "Hi", "--json"], ScriptedEngine) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert set(told) == {"text", "tokens", "reason", "stats"}
+        assert (told["text"], told["tokens"], told["reason"]) == ("Hello there.", [0, 1], "eos")
+        assert set(told["stats"]) == STATS
+        assert told["stats"]["accepted_per_round"] == [3]
+
+    def test_options_reach_the_request(self) -> None:
+        engine = ScriptedEngine()
+        options = "--max-tokens 9 --temperature 0.5 --seed 3 --width 4 --mode plain --ignore-eos --thinking"
+        options += " --system Be. --stop X --stop Y"
+        assert main(["generate", "Hi", *options.split()], lambda: engine) == 0
+        (request,) = engine.requests
+        assert [(message.role, message.content) for message in request.messages] == [("system", "Be."), ("user", "Hi")]
+        assert (request.max_tokens, request.sampling.temperature, request.seed, request.width) == (9, 0.5, 3, 4)
+        assert (request.mode, request.ignore_eos, request.thinking, request.stop) == ("plain", True, True, ("X", "Y"))
+
+    def test_width_auto_leaves_the_choice_to_the_engine(self) -> None:
+        engine = ScriptedEngine()
+        main(["generate", "Hi", "--width", "auto"], lambda: engine)
+        assert engine.requests[0].width is None
+
+    def test_a_dash_reads_standard_input(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        engine = ScriptedEngine()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Grüße".encode())))
+        assert main(["generate", "-"], lambda: engine) == 0
+        assert engine.requests[0].messages[0].content == "Grüße"
+
+    def test_tokens_take_the_place_of_the_text(self, tmp_path: Path) -> None:
+        engine = ScriptedEngine()
+        (tmp_path / "ids.json").write_text("[3, 1, 2]")
+        assert main(["generate", "--tokens", str(tmp_path / "ids.json")], lambda: engine) == 0
+        assert engine.requests[0].prompt_tokens == (3, 1, 2)
+        assert not engine.requests[0].messages
+
+    def test_thinking_is_kept_apart(self, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes.")))
+        assert main(["generate", "Hi", "--json"], lambda: engine) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["text"], told["thinking"]) == ("Yes.", "Hm.")
+
+    def test_without_a_drafter_decoding_is_plain(self) -> None:
+        engine = ScriptedEngine()
+        assert main(["generate", "Hi", "--target", "somewhere"], lambda: engine) == 0
+        assert engine.loaded == (Path("somewhere"), None)
+        assert engine.requests[0].mode == "plain"
+
+    def test_ctrl_c_stops_the_reply_and_keeps_what_was_written(self, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine(pieces=(("answer", "Hello"), ("answer", "Ctrl-C"), ("answer", " never")))
+        assert main(["generate", "Hi"], lambda: engine) == 130
+        shown = capsys.readouterr()
+        assert shown.out == "Hello\n"
+        assert "stopped by you" in shown.err
+
+
+class TestMistakes:
+    @pytest.mark.parametrize(
+        "argv",
+        [
+            ("generate",),
+            ("generate", "Hi", "--tokens", "x.json"),
+            ("generate", "Hi", "--drafter", "d"),
+            ("generate", "Hi", "--target", "t", "--mode", "dflash"),
+            ("generate", "Hi", "--width", "0"),
+            ("generate", "Hi", "--temperature", "-1"),
+            ("generate", "Hi", "--temperature", "nan"),
+            ("generate", "Hi", "--seed", str(2**64)),
+            ("generate", "Hi", "--max-tokens", "none"),
+            ("compare", "Hi", "--target", "t"),
+            ("dance",),
+            (),
+        ],
+    )
+    def test_of_usage_are_told_before_anything_is_loaded(self, argv: tuple[str, ...]) -> None:
+        usage_error(*argv)
+
+    @pytest.mark.parametrize("text", ["[1, 2", '{"a": 1}', "[1, true]", "[1.5]", '["t1"]', "[" * 100_000])
+    def test_in_a_token_file_are_told_in_a_sentence(self, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+        path = tmp_path / "ids.json"
+        path.write_text(text)
+        assert main(["generate", "--tokens", str(path)], ScriptedEngine) == 1
+        assert "JSON list" in capsys.readouterr().err
+
+    def test_a_missing_token_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["generate", "--tokens", str(tmp_path / "none.json")], ScriptedEngine) == 1
+        assert "cannot be read" in capsys.readouterr().err
+
+    def test_a_prompt_that_is_no_text(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe")))
+        assert main(["generate", "-"], ScriptedEngine) == 1
+        assert main(["generate", "\udcff"], ScriptedEngine) == 1
+        assert capsys.readouterr().err.count("UTF-8") == 4
+
+    @pytest.mark.parametrize("engine", [ScriptedEngine(refuses="No such pair."), ScriptedEngine(fails="No such pair.")])
+    def test_what_the_engine_refuses_is_passed_on(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
+        for command in ("generate", "compare"):
+            assert main([command, "Hi", "--json"], lambda: engine) == 1
+            shown = capsys.readouterr()
+            assert shown.err == "No such pair.\n"
+            assert json.loads(shown.out) == {"error": "No such pair."}
+
+
+class TestCompare:
+    def test_tells_speed_and_verdict(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["compare", "Hi"], ScriptedEngine) == 0
+        shown = capsys.readouterr().out
+        assert shown.count("Hello there.") == 2
+        assert "3.00 × as fast as plain" in shown
+        assert "identical: 2 of 2 tokens" in shown
+
+    def test_json_is_one_object_of_the_promised_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["compare", "Hi", "--json"], ScriptedEngine) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert set(told) == {"plain", "dflash", "ratio", "identical", "first_difference"}
+        assert set(told["dflash"]) == {"text", "tokens", "reason", "stats"}
+        assert (told["ratio"], told["identical"], told["first_difference"]) == (3.0, True, None)
+
+    def test_a_difference_is_told_with_its_margin(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["compare", "Hi"], lambda: ScriptedEngine(parts_at=1)) == 0
+        assert "part at token 2" in capsys.readouterr().out
+        assert main(["compare", "Hi", "--json"], lambda: ScriptedEngine(parts_at=1)) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["identical"], told["first_difference"], told["margin"], told["verdict"]) == (False, 1, 0.5, "different")
+
+    def test_stopped_it_has_nothing_to_say(self, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine(pieces=(("answer", "Ctrl-C"), ("answer", "never")))
+        assert main(["compare", "Hi"], lambda: engine) == 130
+        assert "nothing to compare" in capsys.readouterr().err
+
+
+class TestChat:
+    def chat(self, monkeypatch: pytest.MonkeyPatch, engine: ScriptedEngine, *lines: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
+        assert main(["chat", "--system", "Be kind."], lambda: engine) == 0
+
+    def test_each_turn_sees_the_ones_before(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        engine = ScriptedEngine()
+        self.chat(monkeypatch, engine, "One", "Two", "/new", "Three")
+        turns = [[message.content for message in request.messages] for request in engine.requests]
+        assert turns == [["Be kind.", "One"], ["Be kind.", "One", "Hello there.", "Two"], ["Be kind.", "Three"]]
+
+    def test_commands(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine()
+        self.chat(
+            monkeypatch,
+            engine,
+            "/compare",
+            "/dflash off",
+            "One",
+            "/dflash on",
+            "/system",
+            "Two",
+            "/compare",
+            "/help",
+            "/x",
+            "/quit",
+            "No",
+        )
+        assert [request.mode for request in engine.requests] == ["plain", "dflash", "plain", "dflash"]
+        assert engine.requests[1].messages[0].content == "One"
+        shown = capsys.readouterr().err
+        for sentence in (
+            "no question to compare on yet",
+            "DFlash is off.",
+            "no instructions now",
+            "3.00 ×",
+            "Ctrl-D",
+            "no command /x",
+        ):
+            assert sentence in shown
+
+    def test_a_failure_leaves_the_chat_as_it_was(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine(fails="Too long.")
+        self.chat(monkeypatch, engine, "One", "Two")
+        assert [len(request.messages) for request in engine.requests] == [2, 2]
+        assert capsys.readouterr().err.count("Too long.") == 2
+
+    def test_ctrl_c_stops_the_reply_and_not_the_chat(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        engine = ScriptedEngine(pieces=(("answer", "Hel"), ("answer", "Ctrl-C"), ("answer", "lo")))
+        self.chat(monkeypatch, engine, "One", "Two")
+        assert [len(request.messages) for request in engine.requests] == [2, 4]
+        assert capsys.readouterr().out == "Hel\nHel\n"
+
+    def test_a_pair_without_dflash_says_why(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine(why_plain="no drafter is loaded")
+        self.chat(monkeypatch, engine, "/dflash on", "One")
+        assert engine.requests[0].mode == "plain"
+        assert "not available: no drafter is loaded" in capsys.readouterr().err
+
+
+class TestBenchAndDoctor:
+    def test_bench_takes_turns_and_reports_every_run(self, capsys: pytest.CaptureFixture[str]) -> None:
+        engine = ScriptedEngine()
+        assert main(["bench", "--json", "--runs", "2", "--prompts", "3"], lambda: engine) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert (told["runs"], told["prompts"], told["compared"], told["identical"]) == (2, 3, 6, 6)
+        assert told["ratio"] == pytest.approx(3.0)
+        assert len(told["replies"]) == 12
+        modes = [request.mode for request in engine.requests[2:]]  # after the warm-up
+        assert modes[:4] in (["plain", "dflash", "dflash", "plain"], ["dflash", "plain", "plain", "dflash"])
+        assert {"blas", "threads", "load_before", "load_after"} <= set(told["machine"])
+
+    def test_bench_for_a_person(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["bench", "--runs", "1", "--prompts", "2"], ScriptedEngine) == 0
+        assert "DFlash / plain: 3.00" in capsys.readouterr().out
+
+    def test_doctor(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["doctor", "--json"], ScriptedEngine) == 0
+        told = json.loads(capsys.readouterr().out)
+        assert told["ok"]
+        assert {finding["name"] for finding in told["findings"]} >= {
+            "Python",
+            "mlx",
+            "mlx-lm",
+            "BLAS",
+            "device",
+            "memory",
+            "demo pair",
+        }
+
+    @pytest.mark.parametrize("engine", [ScriptedEngine(refuses="Gone."), ScriptedEngine(fails="Gone."), ScriptedEngine(parts_at=3)])
+    def test_doctor_names_what_fails(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["doctor"], lambda: engine) == 1
+        assert "fail  demo pair" in capsys.readouterr().out
+
+
+class TestTheProgram:
+    """The real engine, on the reference pair, as a program of its own."""
+
+    @pytest.fixture
+    def case(self, tmp_path: Path) -> tuple[dict[str, Any], Path]:
+        case = json.loads((PAIR / "cases.json").read_text())["cases"][1]
+        path = tmp_path / "ids.json"
+        path.write_text(json.dumps(case["prompt_ids"]))
+        return case, path
+
+    def test_raw_tokens_give_the_reference_reply(self, case: tuple[dict[str, Any], Path]) -> None:
+        expected, path = case
+        pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 64)
+        done = installed("generate", "--tokens", path, *pair, "--json")
+        assert done.returncode == 0, done.stderr
+        told = json.loads(done.stdout)
+        assert told["tokens"] == expected["output_ids"]
+        assert told["stats"]["accepted_per_round"] == expected["accepted"]
+        assert (told["stats"]["mode"], told["stats"]["plain_steps"]) == ("dflash", 0)
+
+    def test_compare_agrees(self, case: tuple[dict[str, Any], Path]) -> None:
+        pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 24)
+        told = json.loads(installed("compare", "--tokens", case[1], *pair, "--json").stdout)
+        assert told["identical"]
+        assert told["plain"]["tokens"] == told["dflash"]["tokens"] == case[0]["output_ids"][:24]
+
+    def test_a_mistake_shows_no_traceback(self, tmp_path: Path) -> None:
+        done = installed("generate", "Hi", "--target", tmp_path)
+        assert done.returncode == 1
+        assert b"config.json" in done.stderr
+        assert b"Traceback" not in done.stderr
+
+    def test_an_unknown_blas_is_told_in_a_sentence(self) -> None:
+        done = installed("generate", "Hi", SLIPSTREAM_BLAS="fast")
+        assert done.returncode == 1
+        assert done.stderr.decode().startswith("SLIPSTREAM_BLAS is “fast”")
+
+    def test_help_and_version_do_not_wait_for_mlx(self) -> None:
+        code = "import sys; from mlx_engine.cli import parser; parser(); sys.exit('mlx.core' in sys.modules)"
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+        for argv in (("--help",), ("--version",), ("generate", "--help")):
+            assert installed(*argv).returncode == 0

@@ -1,0 +1,85 @@
+"""The drafter's context in pieces of any size gives the drafts of the context in one piece; sliding layers stay bounded."""
+
+import json
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.drafters.dflash import DFlashDrafter, load
+from tests.mlx_engine.conftest import GOLDEN
+
+
+def drafter(case: str) -> DFlashDrafter:
+    tensors = mx.load(str(GOLDEN / case / "target.safetensors"))
+    table = tensors["embed_tokens.weight"]
+    head = tensors.get("lm_head.weight", table)
+    return load(GOLDEN / case / "drafter", mx.float32, lambda ids: table[ids], lambda hidden: hidden @ head.T)
+
+
+SLIDING, FULL = drafter("02_v1_swa_mixed"), drafter("01_v1_full")
+
+
+@given(data=st.data(), total=st.integers(1, 90), seed=st.integers(0, 1000), width=st.integers(2, 12))
+@pytest.mark.parametrize("which", [SLIDING, FULL], ids=["sliding", "full"])
+def test_a_context_in_pieces_drafts_as_one_in_one_piece(which, data, total, seed, width):
+    mx.random.seed(seed)
+    features = mx.random.normal((total, len(which.config.taps) * which.config.hidden_size))
+    whole, pieces = which.context(), which.context()
+    which.inject(whole, features)
+    done = 0
+    while done < total:
+        size = data.draw(st.integers(1, total - done))
+        which.inject(pieces, features[done : done + size])
+        done += size
+    anchor = mx.array([seed % which.config.vocab_size])
+    assert pieces.position == whole.position == total
+    # passes of different row counts may use different float32 kernels, hence not bit for bit
+    assert mx.abs(which.draft(pieces, anchor, width) - which.draft(whole, anchor, width)).max().item() < 1e-3
+
+
+def test_a_sliding_context_does_not_grow():
+    context = SLIDING.context()
+    size = len(SLIDING.config.taps) * SLIDING.config.hidden_size
+    for _ in range(40):
+        SLIDING.inject(context, mx.zeros((37, size)))
+        mx.eval(context.state)
+    window = SLIDING.config.windows[0]
+    assert window is not None
+    assert context.kinds[window].nbytes < context.kinds[None].nbytes / 2
+    assert context.kinds[window].first + context.kinds[window].rows == context.position == 40 * 37
+
+
+def test_a_slice_update_writes_in_place():
+    """In place only while nothing else holds the array: checked by memory, not by hope."""
+    context = FULL.context()
+    size = len(FULL.config.taps) * FULL.config.hidden_size
+    FULL.inject(context, mx.zeros((4000, size)))
+    mx.eval(context.state)
+    mx.reset_peak_memory()
+    before = mx.get_active_memory()
+    for _ in range(8):
+        FULL.inject(context, mx.zeros((8, size)))
+        mx.eval(context.state)
+    assert mx.get_peak_memory() - before < context.nbytes / 2
+
+
+def test_drafts_do_not_see_positions_but_distances():
+    """Adding one constant to all positions changes nothing beyond rounding."""
+    features = mx.random.normal((20, len(FULL.config.taps) * FULL.config.hidden_size), key=mx.random.key(3))
+    near, far = FULL.context(), FULL.context()
+    far.position = 1000
+    FULL.inject(near, features)
+    FULL.inject(far, features)
+    anchor = mx.array([5])
+    assert np.abs(np.array(FULL.draft(near, anchor, 8)) - np.array(FULL.draft(far, anchor, 8))).max() < 1e-2
+
+
+def test_the_reference_cases_say_the_mask_rule_that_the_config_gives():
+    for case in sorted(GOLDEN.glob("0*_v1_*")):
+        config = drafter(case.name).config
+        for layer in json.loads((case / "rounds.json").read_text())["resolved_layers"]:
+            assert config.causal[layer["layer"]] == layer["causal"]
+            assert config.windows[layer["layer"]] == layer["window"]

@@ -1,0 +1,193 @@
+"""The engine's door: what goes in, what comes out, in what order, and that it is ready again after every end."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.engine import Engine
+from mlx_engine.events import (
+    Commit,
+    CompareRequest,
+    CompareResult,
+    CompareRun,
+    CountTokens,
+    Failed,
+    Finished,
+    GenerationRequest,
+    Message,
+    PrefillProgress,
+    Round,
+)
+from tests.mlx_engine.asking import events, failure, question, reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+
+PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+
+
+def test_events_come_in_order_and_add_up(tiny):
+    seen = events(tiny, tokens(PROMPT, max_tokens=40))
+    kinds = [type(event) for event in seen]
+    assert kinds[-1] is Finished and kinds.count(Finished) == 1
+    last_prefill = max(i for i, kind in enumerate(kinds) if kind is PrefillProgress)
+    assert last_prefill < kinds.index(Commit)
+    progress = [event for event in seen if isinstance(event, PrefillProgress)]
+    assert [p.done for p in progress] == sorted(p.done for p in progress)
+    assert progress[-1] == PrefillProgress(len(PROMPT), len(PROMPT), 0)
+    stats = seen[-1].stats
+    rounds = [event for event in seen if isinstance(event, Round)]
+    commits = [event for event in seen if isinstance(event, Commit)]
+    assert stats.rounds == len(rounds) and stats.accepted == sum(r.accepted for r in rounds)
+    assert stats.tokens == sum(len(commit.tokens) for commit in commits) == 40
+    assert stats.drafted == sum(r.width - 1 for r in rounds)
+    assert stats.plain_steps == 0
+    assert all(r.accepted <= r.tested <= min(r.accepted + 1, r.width - 1) for r in rounds)
+    assert stats.tokens_per_round == pytest.approx(stats.accepted / stats.rounds + 1)
+    assert stats.ttft_s > 0 and stats.decode_tok_s > 0 and stats.peak_memory_bytes > 0
+
+
+def test_every_token_names_its_source(tiny):
+    commits = [event for event in events(tiny, tokens(PROMPT, max_tokens=40)) if isinstance(event, Commit)]
+    sources = [source for commit in commits for source in commit.sources]
+    assert all(len(commit.tokens) == len(commit.sources) for commit in commits)
+    assert sources[0] == "prefill" and sources.count("prefill") == 1
+    assert "drafter" in sources and "target" in sources
+
+
+def test_a_round_near_the_end_of_the_budget_is_narrower(tiny):
+    stats = reply(tiny, tokens(PROMPT, max_tokens=6)).stats
+    left = 5
+    for width, accepted in zip(stats.widths, stats.accepted_per_round, strict=True):
+        assert width == min(8, left + 1)
+        left -= accepted + 1
+
+
+def test_width_one_decodes_plainly_step_by_step(tiny):
+    stats = reply(tiny, tokens(PROMPT, max_tokens=12, width=1)).stats
+    assert (stats.rounds, stats.plain_steps, stats.tokens_per_round, stats.acceptance) == (0, 11, None, None)
+
+
+def test_a_reply_of_one_token_needs_no_round(tiny):
+    got = reply(tiny, tokens(PROMPT, max_tokens=1))
+    assert len(got.tokens) == 1 and got.reason == "length" and got.stats.decode_tok_s is None
+
+
+@pytest.mark.parametrize("mode", ["dflash", "plain"])
+def test_cancel_ends_the_reply_and_keeps_what_there_is(tiny, mode):
+    cancel, seen = threading.Event(), []
+    for event in tiny.generate(tokens(PROMPT, max_tokens=400, ignore_eos=True, mode=mode), cancel):
+        seen.append(event)
+        if isinstance(event, Commit):
+            cancel.set()
+    assert seen[-1].reason == "cancelled"
+    assert 1 <= seen[-1].stats.tokens < 400
+    assert reply(tiny, tokens(PROMPT, max_tokens=5)).reason == "length"
+
+
+def test_cancel_before_the_first_token_ends_the_prefill(tiny):
+    cancel = threading.Event()
+    cancel.set()
+    seen = events(tiny, tokens(PROMPT * 50), cancel)
+    assert seen[-1].reason == "cancelled" and seen[-1].stats.tokens == 0
+    assert seen[-1].stats.ttft_s is None and seen[-1].stats.decode_tok_s is None
+
+
+def test_closing_the_events_early_leaves_the_engine_ready(tiny):
+    running = tiny.generate(tokens(PROMPT, max_tokens=400))
+    next(event for event in running if isinstance(event, Commit))
+    running.close()
+    assert reply(tiny, tokens(PROMPT, max_tokens=5)).reason == "length"
+
+
+def test_a_second_start_while_one_runs_is_refused_and_harms_nothing(tiny):
+    running = tiny.generate(tokens(PROMPT, max_tokens=30))
+    first = next(event for event in running if isinstance(event, Commit))
+    assert "still being written" in failure(tiny, tokens(PROMPT))
+    rest = [event for event in running if isinstance(event, Commit)]
+    got = tuple(token for commit in (first, *rest) for token in commit.tokens)
+    assert got == reply(tiny, tokens(PROMPT, max_tokens=30)).tokens
+
+
+@given(temperature=st.sampled_from([0.6, 1.0]), seed=st.integers(0, 2**64 - 1))
+def test_the_seed_alone_decides_a_sampled_text(tiny, temperature, seed):
+    request = tokens(PROMPT, temperature, seed=seed, max_tokens=24)
+    assert reply(tiny, request).tokens == reply(tiny, request).tokens
+
+
+def test_without_a_seed_a_fresh_one_is_drawn_and_told(tiny):
+    first, second = (reply(tiny, tokens(PROMPT, 1.0, max_tokens=24)) for _ in range(2))
+    assert first.stats.seed != second.stats.seed
+    assert reply(tiny, tokens(PROMPT, 1.0, max_tokens=24, seed=first.stats.seed)).tokens == first.tokens
+
+
+def test_a_target_without_a_drafter_says_why_it_decodes_plainly():
+    engine = loaded(GOLDEN / "e2e_qwen3" / "target", None)
+    stats = reply(engine, tokens(PROMPT, max_tokens=8)).stats
+    assert stats.mode == "plain" and "no drafter" in stats.why_plain
+
+
+def test_a_family_without_dflash_still_decodes_plainly():
+    engine = loaded(GOLDEN / "e2e_gpt_oss" / "target", None)
+    got = reply(engine, tokens((5, 6, 7, 8), max_tokens=8))
+    assert got.stats.mode == "plain" and "gpt_oss" in got.stats.why_plain
+
+
+@pytest.mark.parametrize(
+    ("request_", "words"),
+    [
+        (GenerationRequest(), "nothing to answer"),
+        (question("   "), "empty"),
+        (GenerationRequest(prompt_tokens=()), "empty"),
+        (tokens(PROMPT, max_tokens=0), "token limit is 0"),
+        (tokens(PROMPT, width=9), "from 1 to 8"),
+        (tokens(PROMPT, width=0), "from 1 to 8"),
+        (tokens(PROMPT, temperature=-1.0), "temperature is -1"),
+        (tokens(PROMPT, temperature=float("nan")), "temperature is nan"),
+        (tokens((1, 2, 128)), "token 128"),
+        (tokens(PROMPT, seed=-1), "64 bits"),
+        (tokens(PROMPT, mode="fast"), "dflash or plain"),
+    ],
+)
+def test_a_bad_request_is_refused_in_a_sentence_and_the_engine_stays_ready(tiny, request_, words):
+    assert words in failure(tiny, request_)
+    assert reply(tiny, tokens(PROMPT, max_tokens=3)).reason == "length"
+
+
+def test_a_prompt_longer_than_the_context_is_refused_and_one_just_shorter_is_cut_by_length(tiny):
+    limit = tiny.pair.info.context_limit
+    assert f"{limit:,}" in failure(tiny, tokens((PROMPT * limit)[:limit]))
+    got = reply(tiny, tokens((PROMPT * limit)[: limit - 3], ignore_eos=True, max_tokens=50))
+    assert len(got.tokens) == 3 and got.reason == "length"
+
+
+def test_without_a_pair_every_call_says_so():
+    engine = Engine()
+    assert "No pair is loaded" in failure(engine, question("Hello"))
+    [failed] = list(engine.compare(CompareRequest(question("Hello"))))
+    assert isinstance(failed, Failed)
+
+
+def test_compare_runs_both_in_turn_with_one_seed_and_finds_them_identical(tiny):
+    seen = list(tiny.compare(CompareRequest(tokens(PROMPT, 0.8, max_tokens=30), repeats=2)))
+    assert [event.mode for event in seen if isinstance(event, CompareRun)] == ["plain", "dflash", "dflash", "plain"]
+    result = seen[-1]
+    assert isinstance(result, CompareResult)
+    assert (result.verdict, result.first_difference, result.margin) == ("identical", None, None)
+    assert result.plain.stats.seed == result.dflash.stats.seed
+    assert result.ratio > 0
+
+
+def test_a_cancelled_comparison_ends_without_a_verdict(tiny):
+    cancel = threading.Event()
+    seen = []
+    for event in tiny.compare(CompareRequest(tokens(PROMPT, max_tokens=60)), cancel):
+        seen.append(event)
+        if isinstance(event, Commit):
+            cancel.set()
+    assert isinstance(seen[-1], Finished) and seen[-1].reason == "cancelled"
+
+
+def test_tokens_of_a_chat_are_counted_against_the_context(demo):
+    count = demo.count_tokens(CountTokens((Message("user", "What is 2 + 2?"),)))
+    assert 0 < count.tokens < 60 and count.limit == demo.pair.info.context_limit

@@ -1,0 +1,101 @@
+"""The promise: DFlash gives plain decoding's text, greedy and sampled, at every width; and plain decoding gives mlx-lm's.
+
+These run on the reference BLAS of MLX's wheel, on which passes of 1 and of n rows agree bit for bit.
+"""
+
+import dataclasses
+import json
+
+import mlx.core as mx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mlx_lm.generate import generate_step
+from resources.demo_pair.corpus.questions import fresh_questions
+
+from mlx_engine import chat
+from mlx_engine.events import Message, Sampling
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import GOLDEN
+
+WIDTHS = (2, 4, 8, 16)
+CASES = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())
+QUESTIONS = fresh_questions(count=300, seed=20261120)
+
+
+def plainly_by_mlx_lm(engine, prompt, limit):
+    """mlx-lm's own greedy tokens, up to and including an end token."""
+    ends, out = engine.pair.tokenizer.eos_token_ids, []
+    for token, _ in generate_step(mx.array(list(prompt)), engine.pair.target.model, max_tokens=limit):
+        out.append(token)
+        if token in ends:
+            break
+    return tuple(out)
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: f"prompt {case['index']}")
+def test_rounds_are_those_of_the_reference_loop(tiny, case):
+    got = reply(tiny, tokens(case["prompt_ids"], max_tokens=CASES["max_tokens"]))
+    assert list(got.tokens) == case["output_ids"]
+    assert list(got.stats.accepted_per_round) == case["accepted"]
+
+
+@pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: f"prompt {case['index']}")
+def test_smaller_blocks_give_the_same_text_in_the_reference_rounds(tiny, case):
+    for smaller in case["smaller_blocks"]:
+        got = reply(tiny, tokens(case["prompt_ids"], max_tokens=CASES["max_tokens"], width=smaller["block_size"]))
+        assert list(got.tokens) == case["output_ids"]
+        assert list(got.stats.accepted_per_round) == smaller["accepted"]
+
+
+@given(
+    prompt=st.lists(st.integers(3, 123), min_size=1, max_size=60),
+    temperature=st.sampled_from([0.0, 0.6, 1.0]),
+    seed=st.integers(0, 2**64 - 1),
+    limit=st.integers(1, 80),
+    ignore_eos=st.booleans(),
+)
+def test_every_width_gives_the_plain_text_of_any_prompt(tiny, prompt, temperature, seed, limit, ignore_eos):
+    options = {"temperature": temperature, "seed": seed, "max_tokens": limit, "ignore_eos": ignore_eos}
+    plain = reply(tiny, tokens(prompt, mode="plain", **options))
+    for width in (1, 2, 3, 5, 8):
+        drafted = reply(tiny, tokens(prompt, width=width, **options))
+        assert drafted.tokens == plain.tokens
+        assert drafted.reason == plain.reason
+    if temperature == 0 and not ignore_eos:
+        assert plain.tokens == plainly_by_mlx_lm(tiny, prompt, limit)
+
+
+@given(
+    asked=st.sampled_from(QUESTIONS),
+    temperature=st.sampled_from([0.0, 0.6, 1.0]),
+    seed=st.integers(0, 2**32 - 1),
+    limit=st.integers(1, 60),
+)
+def test_the_demo_pair_answers_alike_at_every_width(demo, asked, temperature, seed, limit):
+    prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
+    options = {"temperature": temperature, "seed": seed, "max_tokens": limit}
+    plain = reply(demo, tokens(prompt, mode="plain", **options))
+    for width in WIDTHS:
+        assert reply(demo, tokens(prompt, width=width, **options)).tokens == plain.tokens
+    if temperature == 0:
+        assert plain.tokens == plainly_by_mlx_lm(demo, prompt, limit)
+
+
+@given(
+    prompt=st.lists(st.integers(3, 123), min_size=1, max_size=30),
+    seed=st.integers(0, 2**32 - 1),
+    repetition=st.sampled_from([1.0, 1.3]),
+    presence=st.sampled_from([0.0, 0.7]),
+    frequency=st.sampled_from([0.0, 0.4]),
+    top_p=st.sampled_from([1.0, 0.8]),
+    top_k=st.sampled_from([0, 12]),
+    min_p=st.sampled_from([0.0, 0.05]),
+)
+def test_filters_and_penalties_keep_the_promise(tiny, prompt, seed, repetition, presence, frequency, top_p, top_k, min_p):
+
+    sampling = Sampling(0.9, top_p, top_k, min_p, repetition, presence, frequency)
+    request = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=40), sampling=sampling)
+    plain = reply(tiny, dataclasses.replace(request, mode="plain"))
+    assert reply(tiny, request).tokens == plain.tokens
+    assert reply(tiny, dataclasses.replace(request, width=3)).tokens == plain.tokens
