@@ -22,6 +22,7 @@ class Following(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         bar = self.verticalScrollBar()
         bar.setSingleStep(24)
+        bar.setEnabled(False)
         bar.rangeChanged.connect(self._range_changed)
         bar.valueChanged.connect(self._moved)
 
@@ -33,6 +34,7 @@ class Following(QScrollArea):
 
     @Slot(int, int)
     def _range_changed(self, low: int, high: int) -> None:
+        self.verticalScrollBar().setEnabled(high > low)  # a disabled bar is not drawn
         if self.following:
             self.verticalScrollBar().setValue(high)
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 Appearance = Literal["system", "light", "dark"]
 
@@ -227,7 +227,8 @@ def _style_sheet(c: Colours, small: int) -> str:
     QScrollBar::handle:vertical {{ background: {c.track}; border-radius: 3px; min-height: 36px; margin: 2px 3px; }}
     QScrollBar:horizontal {{ background: transparent; height: {SCROLL_BAR}px; margin: 0; }}
     QScrollBar::handle:horizontal {{ background: {c.track}; border-radius: 3px; min-width: 36px; margin: 3px 2px; }}
-    QScrollBar::handle:hover {{ background: {c.faint}; }}
+    QScrollBar::handle:disabled {{ background: transparent; }}
+    QScrollBar::handle:hover:enabled {{ background: {c.faint}; }}
     QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
     """
@@ -258,10 +259,10 @@ def _code_font(text: QFont) -> QFont:
     return font
 
 
-def look(widget, name: str) -> None:  # type: ignore[no-untyped-def]
+def look(widget: QWidget, name: str) -> None:
     """Give a widget one of the looks of the style sheet."""
     if widget.property("look") != name:
         widget.setProperty("look", name)
         widget.style().unpolish(widget)
         widget.style().polish(widget)
-        widget.updateGeometry()  # the look may bring padding
+        QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # or its size would leave out the padding
