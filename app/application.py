@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
@@ -12,6 +13,7 @@ from app import crash_log, places
 from app.conductor import Conductor
 from app.engine_thread import Engine, EngineThread, real_engine
 from app.places import Places
+from app.rendering.highlight import warm_up
 from app.single_instance import SingleInstance
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
@@ -20,6 +22,7 @@ log = logging.getLogger(__name__)
 
 # A round takes milliseconds, a big model's load step some seconds. Whoever takes longer than this to notice is stuck.
 PATIENCE_S = 20.0
+SWITCH_S = 0.0005
 
 
 class Slipstream(QObject):
@@ -40,10 +43,13 @@ class Slipstream(QObject):
         self.engine.stopped.connect(self.ended)
 
     def start(self) -> None:
+        # Every call into Qt gives Python's lock away and must win it back, from an engine that holds it for 5 ms at a time by default.
+        sys.setswitchinterval(SWITCH_S)
         self.window.show()
         if self._where.complaint:
             self.conductor.tell(self._where.complaint)
         self.conductor.load()
+        threading.Thread(target=warm_up, name="lexers", daemon=True).start()
 
     @Slot()
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """Code to coloured lines, as it grows."""
 
+import time
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +13,8 @@ Colour = Literal["comment", "keyword", "string", "number", "name", "builtin", "o
 
 # Whole texts up to this size are read again on every flush; longer ones from the last place where a statement surely begins.
 REREAD_UP_TO = 3000
+
+COMMON = ("python", "bash", "json", "javascript", "c", "swift", "html", "sql", "cpp", "typescript", "rust", "go", "yaml")
 
 _colours: tuple[tuple[_TokenType, Colour], ...] = (
     (Comment, "comment"),
@@ -45,6 +48,14 @@ Line = tuple[Run, ...]
 def colour_of(kind: _TokenType) -> Colour | None:
     """The colour of a Pygments token, None for ordinary text."""
     return next((colour for parent, colour in _colours if kind in parent), None)
+
+
+def warm_up(pause_s: float = 0.1) -> None:
+    """Load the lexers that replies mostly need. A lexer's first use compiles hundreds of patterns, which would be felt in mid-reply;
+    this may run on any thread."""
+    for language in COMMON:
+        lexer_for(language)
+        time.sleep(pause_s)
 
 
 def lexer_for(language: str) -> Lexer | None:
