@@ -2,11 +2,13 @@
 
 import logging
 import os
+import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable
 
-from PySide6.QtCore import QObject, QSettings, Signal, Slot
+from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
 from app import crash_log, places
@@ -62,6 +64,31 @@ class Slipstream(QObject):
         self.conductor.tell(f"Something went wrong inside Slipstream; the details are in {self._where.log_file}.")
 
 
+class Signals(QObject):
+    """Ctrl-C in a terminal, or the system's request to end, closes the window as a click does."""
+
+    asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Python runs its handlers between two lines of Python, and an idle window runs none: a byte through this pair wakes it.
+        self._awake, self._asleep = socket.socketpair()
+        self._awake.setblocking(False)
+        self._asleep.setblocking(False)
+        self._notifier = QSocketNotifier(self._asleep.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._woken)
+        signal.set_wakeup_fd(self._awake.fileno())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: object) -> None:
+        self.asked.emit()
+
+    @Slot()
+    def _woken(self) -> None:
+        self._asleep.recv(64)
+
+
 def run(arguments: list[str]) -> int:
     """The app from start to end; the process's exit status."""
     QApplication.setApplicationName(places.NAME)
@@ -80,6 +107,8 @@ def run(arguments: list[str]) -> int:
     slipstream = Slipstream(app, where)
     crash_log.start(where.log_file, slipstream.tell_of_bug)
     log.info("Slipstream starts")
+    signals = Signals()
+    signals.asked.connect(slipstream.window.close)
     instance.called.connect(slipstream.window.show_again)
     slipstream.ended.connect(app.quit)
     slipstream.start()

@@ -50,8 +50,8 @@ def facts(reply: Reply) -> str:
         if stats.ttft_s is not None:
             parts.append(f"first token {duration(stats.ttft_s)}")
         parts.append(f"{number(stats.tokens)} token{'' if stats.tokens == 1 else 's'}")
-        if stats.why_plain:
-            parts.append(stats.why_plain)
+        if reply.mode != stats.mode and stats.why_plain:
+            parts.append(stats.why_plain)  # DFlash was asked for
     elif reply.running:
         if reply.rate.tok_s is not None:
             parts.append("~" + rate(reply.rate.tok_s))

@@ -3,7 +3,7 @@
 from math import ceil
 
 from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
+from PySide6.QtGui import QColor, QGuiApplication, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.rendering.blocks import Code
@@ -130,7 +130,8 @@ class _Lines(QPlainTextEdit):
     @Slot()
     def _fit(self) -> None:
         lines = self.document().blockCount()
-        height = ceil(lines * QFontMetricsF(self.font()).lineSpacing()) + 2 + BELOW
+        line = self.document().documentLayout().blockBoundingRect(self.document().begin()).height()
+        height = ceil(lines * max(line, self.fontMetrics().lineSpacing())) + 4 + BELOW
         if self.horizontalScrollBar().maximum() > 0:
             height += self.horizontalScrollBar().sizeHint().height()
         if height != self.height():

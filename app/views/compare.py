@@ -131,10 +131,8 @@ class _Side(QWidget):
         self._mode = mode
         self._reply: Reply | None = None
         self._drawn = 0
-        title = QLabel(words.MODE_NAMES[mode])
-        title.setFont(theme.large(1.0))
-        self.stats = StatsLine(theme)
-        self.stats.hide()
+        self.stats = StatsLine(theme, stacked=True)  # so that both texts begin at one height
+        self.stats.show_reply(Reply(mode, 0))
         self._holder = QWidget()
         self._inner = QVBoxLayout(self._holder)
         self._inner.setContentsMargins(0, 0, 8, 0)
@@ -149,8 +147,7 @@ class _Side(QWidget):
         self._scroll.setAccessibleName(f"{words.MODE_NAMES[mode]} reply")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addWidget(title)
+        layout.setSpacing(12)
         layout.addWidget(self.stats)
         layout.addWidget(self._scroll, 1)
 
@@ -169,7 +166,6 @@ class _Side(QWidget):
         if reply.thinking:
             self.thinking.show()
             self.thinking.show_thinking(reply.thinking, over=bool(reply.answer))
-        self.stats.show()
         self.stats.show_reply(reply)
 
 

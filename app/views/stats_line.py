@@ -9,9 +9,10 @@ from app.views.theme import Theme, look
 
 
 class StatsLine(QWidget):
-    """A chip for the mode, the figures after it, and whatever buttons are added; wraps where the window is narrow."""
+    """A chip for the mode, the figures after it (or below it, `stacked`), and whatever buttons are added; wraps where the window
+    is narrow."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, stacked: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.chip = QLabel()
         self.facts = QLabel()
@@ -21,7 +22,7 @@ class StatsLine(QWidget):
         look(self.facts, "secondary")
         self.chip.setAccessibleName("Mode")
         self.facts.setAccessibleName("Speed")
-        self._flow = Flow(self)
+        self._flow = Flow(self, stacked=stacked)
         self._flow.addWidget(self.chip)
         self._flow.addWidget(self.facts)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -38,8 +39,8 @@ class StatsLine(QWidget):
         if chip != self.chip.text():
             self.chip.setText(chip)
             look(self.chip, "chip" if chip.startswith("Plain") else "chip-accent")
-        if facts != self.facts.text():
-            self.facts.setText(facts)
+        if facts != self.facts.text() or not facts:
+            self.facts.setText(facts or " ")  # keeps its line, so that nothing jumps when the first figure comes
         if reply.stats:
             tip = words.details(reply.stats)
             self.chip.setToolTip(tip)
@@ -49,8 +50,9 @@ class StatsLine(QWidget):
 class Flow(QLayout):
     """Widgets in a row that continues on the next line where it is full, each line centred on its tallest."""
 
-    def __init__(self, parent: QWidget | None = None, gap: int = 8) -> None:
+    def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False) -> None:
         super().__init__(parent)
+        self._stacked = stacked
         self._items: list[QLayoutItem] = []
         self._gap = gap
         self.setContentsMargins(0, 0, 0, 0)
@@ -95,7 +97,7 @@ class Flow(QLayout):
             if item.isEmpty():
                 continue
             size = item.sizeHint()
-            if lines[-1] and x + size.width() > rect.width():
+            if lines[-1] and (self._stacked or x + size.width() > rect.width()):
                 lines.append([])
                 x = 0
             lines[-1].append((item, QSize(min(size.width(), rect.width()), size.height())))
