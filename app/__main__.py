@@ -1,7 +1,7 @@
 """The window, and the bundle's entry.
 
-In a bundle this is the only program there is, so the self-test and child processes come through here too. They are told apart before
-Qt is imported: they need no window, and a machine that builds bundles may have none.
+In a bundle this is the only program there is, so the self-test and child processes come through here too. They are told apart
+before Qt is imported: they need no window, and a machine that builds bundles may have none.
 """
 
 import sys

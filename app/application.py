@@ -45,7 +45,7 @@ class Slipstream(QObject):
         self.engine.stopped.connect(self.ended)
 
     def start(self) -> None:
-        # Every call into Qt gives Python's lock away and must win it back, from an engine that holds it for 5 ms at a time by default.
+        # A call into Qt gives Python's lock away and must win it back from the engine, which by default holds it for 5 ms.
         sys.setswitchinterval(SWITCH_S)
         self.window.show()
         if self._where.complaint:

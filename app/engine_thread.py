@@ -1,8 +1,8 @@
 """The one thread that owns the engine.
 
 MLX arrays belong to the thread that made them, so a pair is loaded, used and freed on a single thread that lives as long as the
-app. Jobs go in by a queued signal. Events come back through a mailbox: the worker rings once, the window's thread empties the box on
-a beat of its own, so the number of signals does not grow with the number of tokens and no event waits for the next one.
+app. Jobs go in by a queued signal. Events come back through a mailbox: the worker rings once, the window's thread empties the box
+on a beat of its own, so the number of signals does not grow with the number of tokens and no event waits for the next one.
 """
 
 import logging

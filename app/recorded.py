@@ -20,6 +20,7 @@ from mlx_engine.events import (
     PrefillProgress,
     Reply,
     Round,
+    Source,
     Stats,
     StopReason,
     TokenCount,
@@ -68,6 +69,10 @@ BLOCK = 16  # rows a round
 ACCEPTED = (15, 9, 12, 4, 15, 7, 15, 2)  # of each round in turn
 
 
+def _by(tokens: int) -> tuple[Source, ...]:
+    return ("drafter",) * tokens
+
+
 class RecordedEngine:
     """The engine's door, with a text instead of a model. `tok_s` None plays as fast as it can."""
 
@@ -95,7 +100,7 @@ class RecordedEngine:
             accepted = ACCEPTED[rounds % len(ACCEPTED)] if step > 1 else 0
             taken = tokens[done : done + accepted + 1]
             done += len(taken)
-            yield Commit("".join(taken), "answer", tuple(range(len(taken))), ("drafter",) * len(taken))
+            yield Commit("".join(taken), "answer", tuple(range(len(taken))), _by(len(taken)))
             if step > 1:
                 rounds += 1
                 kept += accepted

@@ -1,7 +1,7 @@
 """The README's pictures, made by the running app with the demo pair.
 
-    python -m app.screenshots                 into resources/pictures/
-    python -m app.screenshots --out FOLDER
+python -m app.screenshots                 into resources/pictures/
+python -m app.screenshots --out FOLDER
 """
 
 import argparse
@@ -38,7 +38,7 @@ def _take(out: Path) -> int:
 
     def until(condition: Callable[[], bool]) -> None:
         loop, watch = QEventLoop(), QTimer()
-        watch.timeout.connect(lambda: condition() and loop.quit())
+        watch.timeout.connect(lambda: loop.quit() if condition() else None)
         watch.start(20)
         loop.exec()
 

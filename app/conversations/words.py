@@ -85,9 +85,7 @@ def details(stats: Stats) -> str:
         lines.append(f"Prompt rate: {rate(stats.prompt_tok_s)}")
     if stats.rounds:
         lines.append(f"Rounds: {number(stats.rounds)}")
-        lines.append(
-            f"Drafted {number(stats.drafted)}, tested {number(stats.tested)}, accepted {number(stats.accepted)} tokens"
-        )
+        lines.append(f"Drafted {number(stats.drafted)}, tested {number(stats.tested)}, accepted {number(stats.accepted)} tokens")
     if stats.plain_steps:
         lines.append(f"Plain steps: {number(stats.plain_steps)}")
     if stats.widths:

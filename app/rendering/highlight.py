@@ -4,10 +4,10 @@ import time
 from dataclasses import dataclass
 from typing import Literal
 
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType
-from pygments.util import ClassNotFound
+from pygments.lexer import Lexer  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType  # type: ignore[import-untyped]
+from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
 Colour = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 
@@ -51,8 +51,8 @@ def colour_of(kind: _TokenType) -> Colour | None:
 
 
 def warm_up(pause_s: float = 0.1) -> None:
-    """Load the lexers that replies mostly need. A lexer's first use compiles hundreds of patterns, which would be felt in mid-reply;
-    this may run on any thread."""
+    """Load the lexers that replies mostly need, on any thread. A lexer's first use compiles hundreds of patterns, which would be
+    felt in mid-reply."""
     for language in COMMON:
         lexer_for(language)
         time.sleep(pause_s)
@@ -105,6 +105,7 @@ class Highlighter:
         self._restart = restart
 
     def _begins_statement(self, position: int, colour: Colour | None) -> bool:
-        """After an empty line, at the margin, outside strings and comments: for common languages the lexer is in its first state."""
+        """After an empty line, at the margin, outside strings and comments the lexers of common languages are in their first state."""
         after_gap = self._text[max(0, position - 2) : position] == "\n\n"
-        return after_gap and colour not in ("string", "comment") and self._text[position : position + 1] not in ("", " ", "\t", "\n")
+        at_margin = not self._text[position : position + 1].isspace()
+        return after_gap and at_margin and colour not in ("string", "comment")

@@ -46,8 +46,8 @@ def sections(source: str) -> list[Section]:
     start = 0
     for index, token in enumerate(tokens):
         if token.level == 0 and token.nesting <= 0:
-            line = tokens[start].map[0] if tokens[start].map else 0
-            found.append(Section(line, tuple(_Walk().walk(tokens[start : index + 1]))))
+            lines = tokens[start].map or [0, 0]
+            found.append(Section(lines[0], tuple(_Walk().walk(tokens[start : index + 1]))))
             start = index + 1
     return found
 
@@ -76,7 +76,8 @@ class _Walk:
                     self.lists.append(_List(False, 0))
                 case "ordered_list_open":
                     yield from self._lone_marker()
-                    self.lists.append(_List(True, int(token.attrGet("start") or 1) if token.attrGet("start") != 0 else 0))
+                    start = token.attrGet("start")  # left out when it is 1
+                    self.lists.append(_List(True, 1 if start is None else int(start)))
                 case "bullet_list_close" | "ordered_list_close":
                     self.lists.pop()
                 case "list_item_open":

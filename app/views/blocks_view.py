@@ -56,8 +56,8 @@ class BlocksView(QWidget):
         self.drawn += len(change.blocks)
         spare = {part.start: part for part in self._parts if part.start >= change.first}
         self._parts = [part for part in self._parts if part.start < change.first]
-        if self._parts and isinstance(self._parts[-1].view, TextRun):
-            last = self._parts[-1]
+        last = self._parts[-1] if self._parts else None
+        if last is not None and isinstance(last.view, TextRun):
             last.count = min(last.count, change.first - last.start)
             last.view.truncate(last.count)
         for number, block in enumerate(change.blocks, change.first):

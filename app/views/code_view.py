@@ -101,9 +101,7 @@ class _Lines(QPlainTextEdit):
         self.setAccessibleName("Code")
         self.document().setDocumentMargin(0)
         self.setViewportMargins(14, 2, 14, BELOW)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-        )
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
         self._highlighter = Highlighter(language)
         self._colouring = _Colouring(self.document(), theme)
         self._colouring.source = self._highlighter
@@ -134,7 +132,7 @@ class _Lines(QPlainTextEdit):
         height = ceil(lines * max(line, self.fontMetrics().lineSpacing())) + 4 + BELOW
         if self.horizontalScrollBar().maximum() > 0:
             height += self.horizontalScrollBar().sizeHint().height()
-        if height != self.height():
+        if height != self.maximumHeight():
             self.setFixedHeight(height)
 
     def wheelEvent(self, event: QWheelEvent) -> None:

@@ -117,7 +117,7 @@ class _Field(QPlainTextEdit):
         height = shown * self.fontMetrics().lineSpacing() + 12
         scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MOST_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(scroll)
-        if height != self.height():
+        if height != self.maximumHeight():
             self.setFixedHeight(height)
 
 
@@ -168,4 +168,3 @@ class _RoundButton(QAbstractButton):
             painter.setPen(QPen(QColor(colours.text), 1))
             painter.drawEllipse(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
         painter.end()
-

@@ -113,7 +113,8 @@ class TextRun(QTextEdit):
         form.setTopMargin(0 if first else 4)
         form.setBottomMargin(10)
         form.setLeftMargin(block.quote * QUOTE)
-        form.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, QTextLength(QTextLength.Type.PercentageLength, 100))
+        whole = QTextLength(QTextLength.Type.PercentageLength, 100)
+        form.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, whole)
         self._new_block(cursor, form, QTextCharFormat(), first)
 
     def _new_block(self, cursor: QTextCursor, form: QTextBlockFormat, base: QTextCharFormat, first: bool) -> None:
@@ -186,7 +187,7 @@ class TextRun(QTextEdit):
 
     def _fit(self) -> None:
         height = int(self.document().size().height() + 0.999)
-        if height != self.height():
+        if height != self.maximumHeight():  # self.height() may be older than what was last asked for
             self.setFixedHeight(height)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
