@@ -70,7 +70,8 @@ ACCEPTED = (15, 9, 12, 4, 15, 7, 15, 2)  # of each round in turn
 
 
 def _by(tokens: int) -> tuple[Source, ...]:
-    return ("drafter",) * tokens
+    by: tuple[Source, ...] = ("drafter",)
+    return by * tokens
 
 
 class RecordedEngine:

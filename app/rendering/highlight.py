@@ -105,7 +105,7 @@ class Highlighter:
         self._restart = restart
 
     def _begins_statement(self, position: int, colour: Colour | None) -> bool:
-        """After an empty line, at the margin, outside strings and comments the lexers of common languages are in their first state."""
+        """After an empty line, at the margin, outside strings and comments: there lexers are in their first state."""
         after_gap = self._text[max(0, position - 2) : position] == "\n\n"
         at_margin = not self._text[position : position + 1].isspace()
         return after_gap and at_margin and colour not in ("string", "comment")
