@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication
 
 from app import crash_log, places
 from app.conductor import Conductor
-from app.engine_thread import Engine, EngineThread, real_engine
+from app.door import Engine, real_engine
+from app.engine_thread import EngineThread
 from app.places import Places
 from app.rendering.highlight import warm_up
 from app.single_instance import SingleInstance

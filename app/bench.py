@@ -25,7 +25,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import Slipstream
 from app.conductor import Conductor
-from app.engine_thread import real_engine
+from app.door import real_engine
 from app.places import Places
 from app.recorded import TEXT, RecordedEngine
 from mlx_engine.errors import UserError

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
+from app.door import Engine, demo_pair, real_engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
     CompareRequest,
@@ -23,8 +23,6 @@ from mlx_engine.events import (
     Failed,
     GenerationRequest,
     LoadProgress,
-    PairInfo,
-    TokenCount,
 )
 
 log = logging.getLogger(__name__)
@@ -44,37 +42,6 @@ class LoadPair:
 
 
 Request = LoadPair | GenerationRequest | CompareRequest | CountTokens
-
-
-class Engine(Protocol):
-    """What this thread asks of an engine: `mlx_engine.engine.Engine`, or one that plays a script."""
-
-    def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]: ...
-
-    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]: ...
-
-    def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]: ...
-
-    def count_tokens(self, request: CountTokens) -> TokenCount: ...
-
-    def unload(self) -> None: ...
-
-
-def real_engine() -> Engine:
-    """Make the engine. Called in the engine's thread only: from here on MLX is in the process."""
-    from mlx_engine import blas
-
-    blas.prepare()
-    import mlx_engine.engine
-
-    return mlx_engine.engine.Engine()
-
-
-def demo_pair() -> tuple[Path, Path]:
-    """Where the demo pair lies."""
-    from mlx_engine.pairs import demo
-
-    return demo.demo_pair()
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import json
 import threading
 import time
 
-from app.engine_thread import demo_pair, real_engine
+from app.door import demo_pair, real_engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Failed, Finished, GenerationRequest, Message
 

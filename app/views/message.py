@@ -12,6 +12,7 @@ from app.views.text_run import TextRun
 from app.views.theme import Theme, look
 
 COPIED_MS = 1500
+FOLD_ABOVE = 4000  # characters of a prompt; a pasted book must not bury the reply
 
 
 def button(text: str, name: str, kind: str = "quiet") -> QPushButton:
@@ -30,14 +31,25 @@ class PromptView(QWidget):
         super().__init__(parent)
         bubble = QFrame()
         look(bubble, "bubble")
-        self.label = _PromptLabel(text)
+        self._text = text
+        folded = len(text) > FOLD_ABOVE
+        self.label = _PromptLabel(text[: FOLD_ABOVE // 2].rstrip() + " …" if folded else text)
         inner = QVBoxLayout(bubble)
         inner.setContentsMargins(16, 10, 16, 10)
         inner.addWidget(self.label)
+        if folded:
+            self.unfold = button("Show all", "Show all of your message", "bordered")
+            self.unfold.clicked.connect(self._unfold)
+            inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(48, 0, 0, 0)
         layout.addStretch(1)
         layout.addWidget(bubble)
+
+    @Slot()
+    def _unfold(self) -> None:
+        self.label.setText(self._text)
+        self.unfold.hide()
 
 
 class _PromptLabel(QLabel):

@@ -79,6 +79,8 @@ class TextRun(QTextEdit):
 
     def append_block(self, block: Text | Rule | Table) -> None:
         """Add a block at the end."""
+        selected = self.textCursor()
+        anchor, position = selected.anchor(), selected.position()
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
@@ -92,6 +94,10 @@ class TextRun(QTextEdit):
                 self._starts.append(0)
                 self._insert_table(cursor, block)
         cursor.endEditBlock()
+        if anchor != position:  # a selection that reaches to the end is not to grow with the text
+            selected.setPosition(anchor)
+            selected.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
+            self.setTextCursor(selected)
 
     def _append_text(self, cursor: QTextCursor, block: Text, first: bool) -> None:
         form = QTextBlockFormat()

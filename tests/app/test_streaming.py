@@ -12,7 +12,8 @@ from app.rendering.streaming import StreamingMarkdown
 _words = st.text(st.sampled_from("ab *_`~[]()<>!#\\|1.-:\n\t é👍\u2028"), max_size=12)
 _marks = st.sampled_from(
     [
-        "\n", "\n\n", "# ", "## x\n", "- ", "* ", "1. ", "2) ", "  - ", "    ", "> ", "```\n", "```python\n", "~~~\n", "---\n", "===\n",
+        "\n", "\n\n", "# ", "## x\n", "- ", "* ", "1. ", "2) ", "  - ", "    ", "> ", "```\n", "```python\n", "~~~\n",
+        "---\n", "===\n",
         "| a | b |\n", "|---|:-:|\n", "a | b\n", "**b**", "*i*", "`c`", "[l](http://a.b)", "![p](http://a.b/p.png)", "[r]: http://x\n",
         "[r]", "<b>", "\\\n", "  \n", "&amp;", "\r\n", "~~s~~",
     ]
