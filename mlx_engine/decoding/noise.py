@@ -1,9 +1,12 @@
 """Keyed noise: a Gumbel value for every (seed, position, token id), and nothing else it depends on.
 
 Gumbel-max sampling with such noise makes the choice at a position a function of the logits and the seed alone, so the same seed
-gives the same text however many rows a pass has. Threefry-2x32 with 20 rounds (Salmon et al., SC 2011): the 64-bit seed is the key
-(low word first), (position, token id) the counter, the first output word the random integer.
+gives the same text however many rows a pass has. Threefry-2x32 with 20 rounds (Salmon et al., SC 2011): the 64-bit seed is the
+key (low word first), (position, token id) the counter, the first output word the random integer.
 """
+
+from collections.abc import Callable
+from functools import cache
 
 import mlx.core as mx
 
@@ -11,26 +14,38 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 
 
-def threefry(seed: int, positions: mx.array, tokens: mx.array) -> mx.array:
-    """First output words, uint32, of counters (position, token id); the two uint32 arrays broadcast."""
-    key = (seed & 0xFFFFFFFF, (seed >> 32) & 0xFFFFFFFF)
-    schedule = (*key, key[0] ^ key[1] ^ _PARITY)
-    a, b = positions + mx.array(schedule[0], mx.uint32), tokens + mx.array(schedule[1], mx.uint32)
+def gumbel(seed: int, first_position: int, rows: int, vocabulary: int) -> mx.array:
+    """Gumbel noise [rows, vocabulary], float32, for the positions from `first_position` on."""
+    positions = mx.arange(first_position, first_position + rows, dtype=mx.uint32)[:, None]
+    return _transform()(*key(seed), positions, mx.arange(vocabulary, dtype=mx.uint32)[None])
+
+
+def key(seed: int) -> tuple[mx.array, mx.array]:
+    """The two words of a 64-bit seed, low first; arrays, so that a compiled graph serves every seed."""
+    return mx.array(seed & 0xFFFFFFFF, mx.uint32), mx.array(seed >> 32, mx.uint32)
+
+
+def threefry(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
+    """First output words, uint32, of counters (position, token id); the uint32 arrays broadcast."""
+    schedule = (low, high, low ^ high ^ mx.array(_PARITY, mx.uint32))
+    a, b = positions + low, tokens + high
     for block in range(5):
         for turn in _ROTATIONS[block % 2]:
             a = a + b
             b = ((b << turn) | (b >> (32 - turn))) ^ a
-        a = a + mx.array(schedule[(block + 1) % 3], mx.uint32)
-        b = b + mx.array((schedule[(block + 2) % 3] + block + 1) & 0xFFFFFFFF, mx.uint32)
+        a = a + schedule[(block + 1) % 3]
+        b = b + schedule[(block + 2) % 3] + mx.array(block + 1, mx.uint32)
     return a
 
 
-def gumbel(seed: int, first_position: int, rows: int, vocabulary: int) -> mx.array:
-    """Gumbel noise [rows, vocabulary], float32, for the positions from `first_position` on.
-
-    u = (top 23 bits + 0.5) / 2^23 is exact in float32 and never 0 or 1.
-    """
-    positions = mx.arange(first_position, first_position + rows, dtype=mx.uint32)[:, None]
-    bits = threefry(seed, positions, mx.arange(vocabulary, dtype=mx.uint32)[None]) >> 9
+def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
+    """-log(-log u) with u = (top 23 bits + 0.5) / 2^23, exact in float32 and never 0 or 1."""
+    bits = threefry(low, high, positions, tokens) >> 9
     uniform = (bits.astype(mx.float32) + 0.5) * (1.0 / (1 << 23))
     return -mx.log(-mx.log(uniform))
+
+
+@cache
+def _transform() -> Callable[..., mx.array]:
+    """On Metal the hundred small operations are fused; on a CPU a C++ compiler would run for seconds to save half a millisecond."""
+    return mx.compile(gumbel_of, shapeless=True) if mx.default_device().type == mx.gpu else gumbel_of

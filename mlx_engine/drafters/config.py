@@ -5,6 +5,7 @@ repository's name. Source of the field rules: z-lab's dflash 0.1.0 and the publi
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from mlx_engine.errors import UserError
 
@@ -56,7 +57,7 @@ def parse(config: dict) -> DrafterConfig:
         )
     inner = config.get("dflash_config") or {}
 
-    def field(name: str, default=None):
+    def field(name: str, default: Any = None) -> Any:
         value = inner.get(name, config.get(name, default))
         if value is None and default is None:
             raise UserError(f"The drafter's config.json lacks “{name}”. Download it again, or pick another drafter.")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
-from resources.demo_pair.corpus.questions import fresh_questions
 
 from mlx_engine import chat
 from mlx_engine.events import Message, Sampling
+from resources.demo_pair.corpus.questions import fresh_questions
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.decoding.noise import gumbel, threefry
+from mlx_engine.decoding.noise import gumbel, gumbel_of, key, threefry
 
 seeds = st.integers(0, 2**64 - 1)
 words = st.integers(0, 2**32 - 1)
@@ -28,22 +28,23 @@ def threefry_by_the_paper(key: tuple[int, int], counter: tuple[int, int]) -> tup
 
 
 @pytest.mark.parametrize(
-    ("key", "counter", "output"),
+    ("words_of_key", "counter", "output"),
     [
         ((0, 0), (0, 0), (0x6B200159, 0x99BA4EFE)),
         ((0xFFFFFFFF, 0xFFFFFFFF), (0xFFFFFFFF, 0xFFFFFFFF), (0x1CB996FC, 0xBB002BE7)),
         ((0x13198A2E, 0x03707344), (0x243F6A88, 0x85A308D3), (0xC4923A9C, 0x483DF7A0)),
     ],
 )
-def test_threefry_gives_the_known_answers_of_random123(key, counter, output):
-    assert threefry_by_the_paper(key, counter) == output
-    ours = threefry(key[0] | key[1] << 32, mx.array([counter[0]], mx.uint32), mx.array([counter[1]], mx.uint32))
+def test_threefry_gives_the_known_answers_of_random123(words_of_key, counter, output):
+    assert threefry_by_the_paper(words_of_key, counter) == output
+    seed = words_of_key[0] | words_of_key[1] << 32
+    ours = threefry(*key(seed), mx.array([counter[0]], mx.uint32), mx.array([counter[1]], mx.uint32))
     assert ours.item() == output[0]
 
 
 @given(seeds, words, words)
 def test_threefry_agrees_with_the_paper(seed, position, token):
-    ours = threefry(seed, mx.array([position], mx.uint32), mx.array([token], mx.uint32)).item()
+    ours = threefry(*key(seed), mx.array([position], mx.uint32), mx.array([token], mx.uint32)).item()
     assert ours == threefry_by_the_paper((seed & 0xFFFFFFFF, seed >> 32), (position, token))[0]
 
 
@@ -71,3 +72,13 @@ def test_noise_follows_the_gumbel_law():
     steps = np.arange(1, values.size + 1) / values.size
     assert np.abs(steps - expected).max() < 1.95 / np.sqrt(values.size)  # Kolmogorov-Smirnov at 0.1 %
     assert np.isfinite(values).all()
+
+
+@pytest.mark.long
+def test_the_fused_noise_of_a_mac_is_the_noise_of_its_operations():
+    """Fusing must not change a bit, nor may the number of rows; here a C++ compiler stands in for Metal's."""
+    fused = mx.compile(gumbel_of, shapeless=True)
+    for seed, rows in ((7, 16), (2**63 + 11, 3), (7, 1)):
+        positions = mx.arange(40, 40 + rows, dtype=mx.uint32)[:, None]
+        noise = fused(*key(seed), positions, mx.arange(500, dtype=mx.uint32)[None])
+        assert np.array_equal(np.array(noise), np.array(gumbel(seed, 40, rows, 500)))
