@@ -131,6 +131,7 @@ class _Side(QWidget):
         self._mode = mode
         self._reply: Reply | None = None
         self._drawn = 0
+        theme.changed.connect(self._redraw)
         self.stats = StatsLine(theme, stacked=True)  # so that both texts begin at one height
         self.stats.show_reply(Reply(mode, 0))
         self._holder = QWidget()
@@ -167,6 +168,11 @@ class _Side(QWidget):
             self.thinking.show()
             self.thinking.show_thinking(reply.thinking, over=bool(reply.answer))
         self.stats.show_reply(reply)
+
+    @Slot()
+    def _redraw(self) -> None:
+        self.blocks.redraw()
+        self.thinking.redraw()
 
 
 class _Bars(QWidget):

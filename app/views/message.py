@@ -83,7 +83,7 @@ class ThinkingView(QWidget):
         self.header = button("", "Show thinking")
         self.header.setCheckable(True)
         self.header.toggled.connect(self._toggle)
-        self.body = TextRun(theme)
+        self.body = TextRun(theme, quiet=True)
         self.body.hide()
         frame = QWidget()
         inner = QHBoxLayout(frame)
@@ -111,6 +111,13 @@ class ThinkingView(QWidget):
         if self.header.isChecked():
             self._fill()
 
+    def redraw(self) -> None:
+        """The colours changed."""
+        self.body.truncate(0)
+        self._shown = 0
+        if self.header.isChecked():
+            self._fill()
+
     @Slot(bool)
     def _toggle(self, opened: bool) -> None:
         self.header.setText(("▾" if opened else "▸") + self.header.text()[1:])
@@ -123,11 +130,11 @@ class ThinkingView(QWidget):
         fresh = self._text[self._shown :]
         self._shown = len(self._text)
         if not len(self.body):
-            self.body.append_block(Text((Span(fresh.lstrip()),), quote=0))
+            self.body.append_block(Text((Span(fresh.lstrip()),)))
         elif fresh:
             cursor = QTextCursor(self.body.document())
             cursor.movePosition(QTextCursor.MoveOperation.End)
-            cursor.insertText(fresh)
+            cursor.insertText(fresh)  # in the look of the text before it
 
 
 class NoticeView(QFrame):
@@ -212,6 +219,8 @@ class ReplyView(QWidget):
     def redraw(self) -> None:
         """The colours changed."""
         self.blocks.redraw()
+        if self.thinking is not None:
+            self.thinking.redraw()
 
     def _show_error(self, sentence: str) -> None:
         self.error = NoticeView(self._theme, sentence, "error")

@@ -37,9 +37,11 @@ _marker_property = QTextFormat.Property.UserProperty + 2
 class TextRun(QTextEdit):
     """As tall as its text. Blocks are appended and cut off at the end; what stands above is never laid out again."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, quiet: bool = False, parent: QWidget | None = None) -> None:
+        """`quiet` text is in the secondary colour."""
         super().__init__(parent)
         self._theme = theme
+        self._quiet = quiet
         self._starts: list[int] = []
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -135,7 +137,7 @@ class TextRun(QTextEdit):
         base = QTextCharFormat()
         if block.heading:
             base.setFont(self._theme.large(HEADINGS.get(block.heading, 1.0)))
-        base.setForeground(QColor(self._theme.colours.secondary if block.quote else self._theme.colours.text))
+        base.setForeground(QColor(self._theme.colours.secondary if block.quote or self._quiet else self._theme.colours.text))
         return base
 
     def _span(self, span: Span, base: QTextCharFormat) -> QTextCharFormat:
