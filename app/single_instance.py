@@ -37,7 +37,7 @@ class SingleInstance(QObject):
         self._server.listen(self._address)
         return True
 
-    def call_first(self, patience_ms: int = 3000) -> bool:
+    def call_first(self, patience_ms: int = 10_000) -> bool:
         """Ask the first instance to show itself; False when it does not answer."""
         socket = QLocalSocket()
         for _ in range(max(1, patience_ms // 100)):

@@ -90,7 +90,12 @@ class MainWindow(QMainWindow):
         self.compare_dialog = CompareDialog(self.theme, comparison, self)
         self.compare_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.compare_dialog.abandoned.connect(self.conductor.stop)
+        self.compare_dialog.finished.connect(self._forget_comparison)
         self.compare_dialog.open()
+
+    @Slot()
+    def _forget_comparison(self) -> None:
+        self.compare_dialog = None
 
     @Slot()
     def copy_last_reply(self) -> None:
@@ -118,6 +123,8 @@ class MainWindow(QMainWindow):
         self.activateWindow()
 
     def closeEvent(self, event: QCloseEvent) -> None:
+        if self.compare_dialog is not None:
+            self.compare_dialog.close()
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("appearance", self.theme.appearance)
         self._settings.setValue("dflash", self.conductor.wants_dflash)

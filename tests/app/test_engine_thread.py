@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from app.engine_thread import EngineThread, LoadPair, News
 from mlx_engine.events import CountTokens, Failed, Finished, GenerationRequest, Message, PairInfo, TokenCount
+from tests.app.conftest import PATIENCE_MS
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, refuse
 
 PAIR = LoadPair(Path("target"), Path("drafter"))
@@ -49,8 +50,8 @@ def test_everything_that_touches_the_engine_happens_on_one_other_thread(qtbot: Q
     thread = EngineThread(make)
     ear = Ear(thread)
     jobs = [thread.submit(request) for request in (PAIR, ASK, CountTokens(ASK.messages))]
-    qtbot.waitUntil(lambda: ear.over(jobs[-1]))
-    assert thread.wait(10)
+    qtbot.waitUntil(lambda: ear.over(jobs[-1]), timeout=PATIENCE_MS)
+    assert thread.wait(120)
     assert engine.threads == set(made_on) and threading.get_ident() not in engine.threads
     assert ear.threads == {threading.get_ident()}
     assert engine.unloaded
@@ -63,8 +64,8 @@ def test_news_come_in_batches_whole_and_in_order(qtbot: QtBot) -> None:
     thread = EngineThread(lambda: engine)
     ear = Ear(thread)
     job = thread.submit(ASK)
-    qtbot.waitUntil(lambda: ear.over(job))
-    assert thread.wait(10)
+    qtbot.waitUntil(lambda: ear.over(job), timeout=PATIENCE_MS)
+    assert thread.wait(120)
     events = ear.of(job)
     text = "".join(event.text for event in events if hasattr(event, "text"))
     assert text == " ".join(str(number) for number in range(3000))
@@ -89,8 +90,8 @@ def test_a_bug_is_logged_and_told_in_one_sentence_and_the_thread_lives_on(
     ear = Ear(thread)
     first = thread.submit(PAIR if where == "load" else ASK)
     second = thread.submit(ASK)
-    qtbot.waitUntil(lambda: ear.over(second))
-    assert thread.wait(10)
+    qtbot.waitUntil(lambda: ear.over(second), timeout=PATIENCE_MS)
+    assert thread.wait(120)
     (failed,) = [event for event in ear.of(first) if isinstance(event, Failed)]
     assert failed.error == "Something went wrong inside Slipstream; the details are in /logs/slipstream.log."
     assert "secret detail" in caplog.text
@@ -101,9 +102,9 @@ def test_a_user_error_is_told_in_its_own_words(qtbot: QtBot) -> None:
     thread = EngineThread(lambda: ScriptedEngine(load_error=refuse("The drafter does not fit this target.")))
     ear = Ear(thread)
     job = thread.submit(PAIR)
-    qtbot.waitUntil(lambda: ear.over(job))
+    qtbot.waitUntil(lambda: ear.over(job), timeout=PATIENCE_MS)
     assert Failed("The drafter does not fit this target.") in ear.of(job)
-    assert thread.wait(10)
+    assert thread.wait(120)
 
 
 def test_shutting_down_in_mid_reply_ends_the_thread_and_frees_the_models(qtbot: QtBot) -> None:
@@ -111,8 +112,8 @@ def test_shutting_down_in_mid_reply_ends_the_thread_and_frees_the_models(qtbot: 
     thread = EngineThread(lambda: engine)
     ear = Ear(thread)
     job = thread.submit(ASK)
-    qtbot.waitUntil(lambda: bool(ear.of(job)))
-    with qtbot.waitSignal(thread.stopped):
+    qtbot.waitUntil(lambda: bool(ear.of(job)), timeout=PATIENCE_MS)
+    with qtbot.waitSignal(thread.stopped, timeout=PATIENCE_MS):
         thread.shut_down()
     assert engine.unloaded and engine.closed_early == 1
     assert ear.of(job)[-1] is None
@@ -121,6 +122,6 @@ def test_shutting_down_in_mid_reply_ends_the_thread_and_frees_the_models(qtbot: 
 def test_what_is_asked_after_the_end_is_not_begun(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     thread = EngineThread(lambda: engine)
-    assert thread.wait(10)
+    assert thread.wait(120)
     thread.submit(ASK)
     assert engine.requests == []

@@ -13,6 +13,7 @@ from app import bench, crash_log, places
 from app.__main__ import main
 from app.single_instance import SingleInstance
 
+PATIENCE_S = 120  # a busy machine is no failure
 ROOT = Path(__file__).parents[2]
 
 
@@ -53,7 +54,7 @@ sys.exit(application.run(["slipstream"]))
 
 def test_the_app_starts_chats_and_closes_in_mid_reply_without_a_trace(tmp_path: Path) -> None:
     process = python(APP, tmp_path, HOME=str(tmp_path))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err and "QThread" not in err
     log = next(tmp_path.rglob("slipstream.log")).read_text()
@@ -62,7 +63,7 @@ def test_the_app_starts_chats_and_closes_in_mid_reply_without_a_trace(tmp_path: 
 
 def test_with_a_home_that_cannot_be_written_to_it_starts_and_says_so_once(tmp_path: Path) -> None:
     process = python(APP, tmp_path, HOME="/dev/null", XDG_CONFIG_HOME="", XDG_STATE_HOME="")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err
     assert out.count("cannot write to your home folder") == 1
@@ -72,7 +73,7 @@ def test_with_a_home_that_cannot_be_written_to_it_starts_and_says_so_once(tmp_pa
 def test_ctrl_c_closes_the_window(tmp_path: Path) -> None:
     code = APP.replace("self.window.close())", "__import__('os').kill(__import__('os').getpid(), 2))")
     process = python(code, tmp_path, HOME=str(tmp_path))
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err
 
@@ -97,21 +98,21 @@ sys.exit(7 if second.claim() else 0 if second.call_first() else 1)
 
 def test_a_second_start_raises_the_first_window_and_ends(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
     assert instance.claim()
-    with qtbot.waitSignal(instance.called, timeout=30_000):
+    with qtbot.waitSignal(instance.called, timeout=1000 * PATIENCE_S):
         second = python(SECOND, tmp_path)
-    qtbot.waitUntil(lambda: second.poll() is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=1000 * PATIENCE_S)
     assert second.wait() == 0
 
 
 def test_after_a_crash_the_socket_left_behind_is_no_obstacle(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
     crash = "import os, signal; from PySide6.QtCore import QCoreApplication; from app.single_instance import SingleInstance;"
     crash += "a = QCoreApplication([]); s = SingleInstance('one'); assert s.claim(); os.kill(os.getpid(), signal.SIGKILL)"
-    assert python(crash, tmp_path).wait(30) != 0
+    assert python(crash, tmp_path).wait(PATIENCE_S) != 0
     assert (tmp_path / "one.socket").exists()
     assert instance.claim()
-    with qtbot.waitSignal(instance.called, timeout=30_000):
+    with qtbot.waitSignal(instance.called, timeout=1000 * PATIENCE_S):
         second = python(SECOND, tmp_path)
-    qtbot.waitUntil(lambda: second.poll() is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=1000 * PATIENCE_S)
     assert second.wait() == 0
 
 
@@ -151,7 +152,7 @@ assert not [name for name in sys.modules if name.startswith("PySide6")]
 assert "mlx" not in sys.modules
 """
     process = python(code, tmp_path)
-    assert process.wait(30) == 0, process.stderr.read() if process.stderr else ""
+    assert process.wait(PATIENCE_S) == 0, process.stderr.read() if process.stderr else ""
 
 
 def test_a_child_may_only_be_a_module_of_the_engine(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from app.views.code_view import CodeView
 from mlx_engine.events import CompareResult, Failed
-from tests.app.conftest import Running
+from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done, refuse
 
 Start = Callable[..., Running]
@@ -173,7 +173,7 @@ def test_closing_in_mid_reply_ends_cleanly(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([[commit("Once"), threading.Event()]]))
     app.send("A story")
     app.until(lambda: "Once" in shown_text(app))
-    with qtbot.waitSignal(app.slipstream.ended):
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         app.window.close()
     assert not app.window.isVisible()
     assert app.engine.unloaded and app.engine.closed_early == 1
@@ -186,7 +186,7 @@ def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) 
     app.slipstream.start()
     app.window.close()
     assert not app.window.isVisible()
-    with qtbot.waitSignal(app.slipstream.ended):
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         engine.load_gate.set()
     assert engine.unloaded
 
@@ -438,6 +438,17 @@ def test_closing_compare_in_the_middle_ends_it(start: Start) -> None:
     app.until(lambda: not app.conductor.busy)
     app.ask("And on")
     assert shown_text(app) == "Fine."
+
+
+def test_closing_the_window_in_mid_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        app.window.close()
+    assert app.window.compare_dialog is None
+    assert app.engine.unloaded
 
 
 def test_a_comparison_that_fails_says_so(start: Start) -> None:
