@@ -1,0 +1,125 @@
+"""Start-up and shutdown: one instance, a log, settings, the engine's thread, the window."""
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Signal, Slot
+from PySide6.QtWidgets import QApplication
+
+from app import crash_log, places
+from app.conductor import Conductor
+from app.door import Engine, real_engine
+from app.engine_thread import EngineThread
+from app.places import Places
+from app.rendering.highlight import warm_up
+from app.single_instance import SingleInstance
+from app.views.main_window import MainWindow
+from app.views.theme import Theme
+
+log = logging.getLogger(__name__)
+
+# A round takes milliseconds, a big model's load step some seconds. Whoever takes longer than this to notice is stuck.
+PATIENCE_S = 20.0
+SWITCH_S = 0.0005
+
+
+class Slipstream(QObject):
+    """The running app. `start` shows the window at once and loads the models behind it."""
+
+    ended = Signal()  # the window is closed and the engine's thread has ended
+
+    def __init__(self, app: QApplication, where: Places, make_engine: Callable[[], Engine] = real_engine) -> None:
+        super().__init__(app)
+        self._where = where
+        settings = QSettings(str(where.settings_file), QSettings.Format.IniFormat, self)
+        saved = settings.value("appearance", "system")
+        self.theme = Theme(app, saved if saved in ("light", "dark") else "system")
+        self.engine = EngineThread(make_engine, str(where.log_file), self)
+        self.conductor = Conductor(self.engine, self)
+        self.window = MainWindow(self.theme, self.conductor, settings, str(where.logs))
+        self.window.closed.connect(self.close)
+        self.engine.stopped.connect(self.ended)
+
+    def start(self) -> None:
+        # A call into Qt gives Python's lock away and must win it back from the engine, which by default holds it for 5 ms.
+        sys.setswitchinterval(SWITCH_S)
+        self.window.show()
+        if self._where.complaint:
+            self.conductor.tell(self._where.complaint)
+        self.conductor.load()
+        threading.Thread(target=warm_up, name="lexers", daemon=True).start()
+
+    @Slot()
+    def close(self) -> None:
+        """End a reply that runs, free the models on their own thread; `ended` follows. The window is gone at once."""
+        self.window.hide()
+        self.engine.shut_down()
+
+    def tell_of_bug(self) -> None:
+        """An exception nothing caught: it is in the log, and the chat goes on."""
+        self.conductor.tell(f"Something went wrong inside Slipstream; the details are in {self._where.log_file}.")
+
+
+class Signals(QObject):
+    """Ctrl-C in a terminal, or the system's request to end, closes the window as a click does."""
+
+    asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        # Python runs its handlers between two lines of Python, and an idle window runs none: a byte through this pair wakes it.
+        self._awake, self._asleep = socket.socketpair()
+        self._awake.setblocking(False)
+        self._asleep.setblocking(False)
+        self._notifier = QSocketNotifier(self._asleep.fileno(), QSocketNotifier.Type.Read, self)
+        self._notifier.activated.connect(self._woken)
+        signal.set_wakeup_fd(self._awake.fileno())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._handle)
+
+    def _handle(self, number: int, frame: object) -> None:
+        self.asked.emit()
+
+    @Slot()
+    def _woken(self) -> None:
+        self._asleep.recv(64)
+
+
+def run(arguments: list[str]) -> int:
+    """The app from start to end; the process's exit status."""
+    QApplication.setApplicationName(places.NAME)
+    QApplication.setApplicationDisplayName(places.NAME)
+    app = QApplication(arguments)
+    app.setQuitOnLastWindowClosed(False)  # the engine's thread ends first
+
+    instance = SingleInstance()
+    if not instance.claim():
+        if instance.call_first():
+            return 0
+        print("Slipstream is already running but does not answer. Quit it, then start it again.", file=sys.stderr)
+        return 1
+
+    where = places.find()
+    slipstream = Slipstream(app, where)
+    crash_log.start(where.log_file, slipstream.tell_of_bug)
+    log.info("Slipstream starts")
+    signals = Signals()
+    signals.asked.connect(slipstream.window.close)
+    instance.called.connect(slipstream.window.show_again)
+    slipstream.ended.connect(app.quit)
+    slipstream.start()
+    status = app.exec()
+    # Quit may have come past the window: from the Dock, or when the user logs out.
+    ended = slipstream.engine.wait(PATIENCE_S)
+    instance.release()
+    log.info("Slipstream ends")
+    if not ended:
+        log.error("The engine did not stop; the process ends without it")
+        logging.shutdown()
+        os._exit(1)
+    return status

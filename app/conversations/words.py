@@ -1,0 +1,124 @@
+"""A reply's figures in words. A figure that is not known is left out; an estimate carries a tilde."""
+
+from app.conversations.reply import Reply
+from mlx_engine.events import CompareResult, Stats
+
+MODE_NAMES = {"dflash": "DFlash", "plain": "Plain"}
+
+
+def number(value: float, digits: int = 0) -> str:
+    """12345.6 as 12,346."""
+    return f"{value:,.{digits}f}"
+
+
+def rate(tok_s: float) -> str:
+    """A decode rate; one decimal where it is slow enough to matter."""
+    return f"{number(tok_s, 0 if tok_s >= 20 else 1)} tok/s"
+
+
+def duration(seconds: float) -> str:
+    """A short time: 38 ms, 1.24 s, 75 s."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.0f} s"
+
+
+def size(count: float) -> str:
+    """Bytes in the decimal units that macOS shows."""
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+
+
+def chip(reply: Reply) -> str:
+    """How it was decoded: "DFlash · 10.2 tokens/round · 93 %" or "Plain"."""
+    if reply.mode == "dflash" and reply.stats and reply.stats.mode == "plain":
+        return "Plain"
+    parts = [MODE_NAMES[reply.mode]]
+    if reply.tokens_per_round is not None:
+        parts.append(f"{number(reply.tokens_per_round, 1)} tokens/round")
+    if reply.acceptance is not None:
+        parts.append(f"{100 * reply.acceptance:.0f} %")
+    return " · ".join(parts)
+
+
+def facts(reply: Reply) -> str:
+    """How fast it was and why it ended, beside the chip."""
+    parts: list[str] = []
+    if reply.stats:
+        stats = reply.stats
+        if stats.decode_tok_s is not None:
+            parts.append(rate(stats.decode_tok_s))
+        if stats.ttft_s is not None:
+            parts.append(f"first token {duration(stats.ttft_s)}")
+        parts.append(f"{number(stats.tokens)} token{'' if stats.tokens == 1 else 's'}")
+        if reply.mode != stats.mode and stats.why_plain:
+            parts.append(stats.why_plain)  # DFlash was asked for
+    elif reply.running:
+        if reply.rate.tok_s is not None:
+            parts.append("~" + rate(reply.rate.tok_s))
+        if reply.tokens:
+            parts.append(f"{number(reply.tokens)} token{'' if reply.tokens == 1 else 's'}")
+        elif reply.prefill and reply.prefill.total > 256:
+            parts.append(f"reading the prompt, {number(reply.prefill.done)} of {number(reply.prefill.total)} tokens")
+    if ending := stop_words(reply):
+        parts.append(ending)
+    return " · ".join(parts)
+
+
+def stop_words(reply: Reply) -> str:
+    """Why it stopped, unless it simply came to its end."""
+    match reply.reason:
+        case "cancelled":
+            return "stopped by you"
+        case "length":
+            return f"reached the limit of {number(reply.max_tokens)} tokens"
+        case "stop_string":
+            return "ended at a stop word"
+        case "error":
+            return "ended by an error"
+    return ""
+
+
+def details(stats: Stats) -> str:
+    """Everything measured, one line each: for the tooltip."""
+    lines = [f"Prompt: {number(stats.prompt_tokens)} tokens, {number(stats.reused_tokens)} of them reused"]
+    if stats.prompt_tok_s is not None:
+        lines.append(f"Prompt rate: {rate(stats.prompt_tok_s)}")
+    if stats.rounds:
+        lines.append(f"Rounds: {number(stats.rounds)}")
+        lines.append(f"Drafted {number(stats.drafted)}, tested {number(stats.tested)}, accepted {number(stats.accepted)} tokens")
+    if stats.plain_steps:
+        lines.append(f"Plain steps: {number(stats.plain_steps)}")
+    if stats.widths:
+        lines.append("Widths used: " + ", ".join(str(width) for width in sorted(set(stats.widths))))
+    if stats.peak_memory_bytes:
+        lines.append(f"Peak memory: {size(stats.peak_memory_bytes)}")
+    lines.append(f"Seed: {stats.seed}")
+    return "\n".join(lines)
+
+
+def comparison(result: CompareResult) -> tuple[str, str]:
+    """The verdict on a comparison: a headline and the sentence under it."""
+    headline = "No speed was measured: the reply is too short"
+    if result.ratio is not None:
+        if result.ratio >= 1.05:
+            headline = f"DFlash is {number(result.ratio, 1)} times as fast"
+        elif result.ratio > 0.95:
+            headline = "Both are equally fast"
+        else:
+            headline = f"DFlash is slower here, at {number(result.ratio, 2)} times the plain rate"
+    place = number((result.first_difference or 0) + 1)
+    match result.verdict:
+        case "identical":
+            verdict = f"The two texts are identical, token for token ({number(len(result.plain.tokens))} tokens)."
+        case "tie":
+            verdict = (
+                f"The first difference is at token {place}, and it is a tie: the two best tokens were as good as equal"
+                f"{_margin(result)}, within the rounding of this machine's numbers."
+            )
+        case "different":
+            verdict = f"The two texts differ from token {place} on{_margin(result)}. This is not a rounding tie."
+    return headline, verdict
+
+
+def _margin(result: CompareResult) -> str:
+    return "" if result.margin is None else f" (their scores lay {result.margin:.3g} apart)"

@@ -1,0 +1,111 @@
+"""Code to coloured lines, as it grows."""
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from pygments.lexer import Lexer  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType  # type: ignore[import-untyped]
+from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+Colour = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
+
+# Whole texts up to this size are read again on every flush; longer ones from the last place where a statement surely begins.
+REREAD_UP_TO = 3000
+
+COMMON = ("python", "bash", "json", "javascript", "c", "swift", "html", "sql", "cpp", "typescript", "rust", "go", "yaml")
+
+_colours: tuple[tuple[_TokenType, Colour], ...] = (
+    (Comment, "comment"),
+    (String, "string"),
+    (Number, "number"),
+    (Keyword, "keyword"),
+    (Operator.Word, "keyword"),
+    (Operator, "operator"),
+    (Name.Function, "name"),
+    (Name.Class, "name"),
+    (Name.Decorator, "name"),
+    (Name.Tag, "name"),
+    (Name.Attribute, "builtin"),
+    (Name.Builtin, "builtin"),
+    (Name.Exception, "builtin"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """`length` characters from `start` of a line, in one colour."""
+
+    start: int
+    length: int
+    colour: Colour
+
+
+Line = tuple[Run, ...]
+
+
+def colour_of(kind: _TokenType) -> Colour | None:
+    """The colour of a Pygments token, None for ordinary text."""
+    return next((colour for parent, colour in _colours if kind in parent), None)
+
+
+def warm_up(pause_s: float = 0.1) -> None:
+    """Load the lexers that replies mostly need, on any thread. A lexer's first use compiles hundreds of patterns, which would be
+    felt in mid-reply."""
+    for language in COMMON:
+        lexer_for(language)
+        time.sleep(pause_s)
+
+
+def lexer_for(language: str) -> Lexer | None:
+    """The lexer that goes by this name, None where there is none: such code is shown in one colour."""
+    if not language:
+        return None
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+class Highlighter:
+    """The coloured lines of one code block."""
+
+    def __init__(self, language: str) -> None:
+        self._lexer = lexer_for(language)
+        self._text = ""
+        self._restart = 0  # where reading may begin again
+        self.lines: list[Line] = [()]
+
+    def update(self, text: str) -> None:
+        """Bring `lines` up to date with the whole text of the block."""
+        if not text.startswith(self._text) or len(text) <= REREAD_UP_TO:
+            self._restart = 0
+        self._text = text
+        if self._lexer is None:
+            self.lines = [()] * (text.count("\n") + 1)
+            return
+        first = text.count("\n", 0, self._restart)
+        fresh: list[list[Run]] = [[]]
+        column, position, restart = 0, self._restart, self._restart
+        last_line_start = text.rfind("\n") + 1
+        for kind, value in self._lexer.get_tokens(text[self._restart :]):
+            colour = colour_of(kind)
+            if column == 0 and self._begins_statement(position, colour) and position < last_line_start:
+                restart = position
+            for number, part in enumerate(value.split("\n")):
+                if number:
+                    fresh.append([])
+                    column = 0
+                if part and colour:
+                    fresh[-1].append(Run(column, len(part), colour))
+                column += len(part)
+            position += len(value)
+        self.lines = self.lines[:first] + [tuple(line) for line in fresh]
+        self._restart = restart
+
+    def _begins_statement(self, position: int, colour: Colour | None) -> bool:
+        """After an empty line, at the margin, outside strings and comments: there lexers are in their first state."""
+        after_gap = self._text[max(0, position - 2) : position] == "\n\n"
+        at_margin = not self._text[position : position + 1].isspace()
+        return after_gap and at_margin and colour not in ("string", "comment")

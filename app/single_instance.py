@@ -1,0 +1,76 @@
+"""One Slipstream a user: a second start raises the first one's window and ends."""
+
+import tempfile
+from pathlib import Path
+
+from PySide6.QtCore import QLockFile, QObject, Signal, Slot
+from PySide6.QtNetwork import QLocalServer, QLocalSocket
+
+from app.places import user
+
+RAISE = b"raise\n"
+DONE = b"done\n"
+
+
+class SingleInstance(QObject):
+    """Try `claim`; if it fails, `call_first`. A lock file decides, so that two starts at once cannot both win and a socket left
+    by a crash can be told from a living one."""
+
+    called = Signal()  # a second instance asks this one to show itself
+
+    def __init__(self, name: str = "", parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        folder = Path(tempfile.gettempdir())
+        name = name or f"slipstream-{user()}"
+        self._address = str(folder / f"{name}.socket")
+        self._lock = QLockFile(str(folder / f"{name}.lock"))
+        self._lock.setStaleLockTime(0)  # never stale by age; a lock whose process is gone is
+        self._server = QLocalServer(self)
+        self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
+        self._server.newConnection.connect(self._answer)
+
+    def claim(self) -> bool:
+        """True when this is the first instance, which then listens; also true where no lock can be kept at all."""
+        if not self._lock.tryLock(0):
+            return self._lock.error() != QLockFile.LockError.LockFailedError
+        QLocalServer.removeServer(self._address)
+        self._server.listen(self._address)
+        return True
+
+    def call_first(self, patience_ms: int = 10_000) -> bool:
+        """Ask the first instance to show itself; False when it does not answer."""
+        socket = QLocalSocket()
+        for _ in range(max(1, patience_ms // 100)):
+            socket.connectToServer(self._address)
+            if socket.waitForConnected(100):
+                socket.write(RAISE)
+                answered = socket.waitForReadyRead(patience_ms) and bytes(socket.readAll().data()) == DONE
+                socket.disconnectFromServer()
+                return answered
+            self.thread().msleep(100)
+        return False
+
+    def release(self) -> None:
+        """Let the next one be the first."""
+        self._server.close()
+        self._lock.unlock()
+
+    @Slot()
+    def _answer(self) -> None:
+        while socket := self._server.nextPendingConnection():
+            socket.readyRead.connect(self._read)
+            socket.disconnected.connect(socket.deleteLater)
+            if socket.bytesAvailable():
+                self._serve(socket)
+
+    @Slot()
+    def _read(self) -> None:
+        socket = self.sender()
+        if isinstance(socket, QLocalSocket):
+            self._serve(socket)
+
+    def _serve(self, socket: QLocalSocket) -> None:
+        if bytes(socket.readAll().data()) == RAISE:
+            self.called.emit()
+            socket.write(DONE)
+            socket.flush()

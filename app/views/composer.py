@@ -1,0 +1,170 @@
+"""Where the user writes. Enter sends, Shift+Enter begins a new line; the field grows with the text."""
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
+from PySide6.QtWidgets import QAbstractButton, QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QWidget
+
+from app.views.theme import Theme, look
+
+MOST_LINES = 8
+
+
+class Composer(QFrame):
+    """Text and one button, which sends or, while a reply is written, stops it. The text stays until it was taken."""
+
+    sent = Signal(str)
+    stopped = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        look(self, "composer")
+        self.field = _Field(self)
+        self.field.setPlaceholderText("Message Slipstream")
+        self.field.setAccessibleName("Message")
+        self.field.submitted.connect(self._submit)
+        self.field.focused.connect(self._show_focus)
+        self.button = _RoundButton(theme)
+        self.button.clicked.connect(self._press)
+        self._busy = False
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(16, 8, 8, 8)
+        layout.setSpacing(8)
+        layout.addWidget(self.field, 1)
+        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        self.field.textChanged.connect(self._show_button)
+        self._show_button()
+
+    def set_busy(self, busy: bool) -> None:
+        """Turn the button into Stop, or back."""
+        self._busy = busy
+        self._show_button()
+
+    @property
+    def text(self) -> str:
+        return self.field.toPlainText()
+
+    @Slot()
+    def clear(self) -> None:
+        self.field.clear()
+
+    @Slot(str)
+    def put(self, text: str) -> None:
+        """Give text back to the user, in front of what has been written since."""
+        rest = self.text
+        self.field.setPlainText(f"{text}\n{rest}" if rest.strip() else text)
+        self.field.moveCursor(QTextCursor.MoveOperation.End)
+        self.field.setFocus()
+
+    @Slot()
+    def _submit(self) -> None:
+        self.sent.emit(self.text)
+
+    @Slot()
+    def _press(self) -> None:
+        if self._busy:
+            self.stopped.emit()
+        else:
+            self._submit()
+
+    @Slot()
+    def _show_button(self) -> None:
+        self.button.show_as("stop" if self._busy else "send", ready=self._busy or bool(self.text.strip()))
+
+    @Slot(bool)
+    def _show_focus(self, focused: bool) -> None:
+        self.setProperty("active", "true" if focused else "false")
+        self.style().unpolish(self)
+        self.style().polish(self)
+
+
+class _Field(QPlainTextEdit):
+    submitted = Signal()
+    focused = Signal(bool)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTabChangesFocus(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().setDocumentMargin(2)
+        self.document().documentLayout().documentSizeChanged.connect(self._fit)
+        self._fit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
+            self.submitted.emit()
+            return
+        if enter:
+            self.textCursor().insertBlock()  # a line of its own, where Qt would put U+2028
+            self.ensureCursorVisible()
+            return
+        super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focused.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focused.emit(False)
+
+    @Slot()
+    def _fit(self) -> None:
+        lines = round(self.document().size().height())  # QPlainTextEdit counts in lines
+        shown = max(1, min(lines, MOST_LINES))
+        height = shown * self.fontMetrics().lineSpacing() + 12
+        scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MOST_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(scroll)
+        if height != self.maximumHeight():
+            self.setFixedHeight(height)
+
+
+class _RoundButton(QAbstractButton):
+    """An arrow that sends or a square that stops."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._shape = ""
+        self._ready = False
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        theme.changed.connect(self.update)
+
+    def show_as(self, shape: str, ready: bool) -> None:
+        name = "Stop" if shape == "stop" else "Send"
+        self.setAccessibleName(name)
+        self.setToolTip("Stop (Esc)" if shape == "stop" else "Send (Enter)")
+        self._shape, self._ready = shape, ready
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(34, 34)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = colours.accent if self._ready else colours.track
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(ground))
+        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        front = QColor(colours.on_accent if self._ready else colours.window)
+        centre = QRectF(self.rect()).center()
+        if self._shape == "stop":
+            painter.setBrush(front)
+            painter.drawRoundedRect(QRectF(centre.x() - 5, centre.y() - 5, 10, 10), 2, 2)
+        else:
+            painter.setPen(QPen(front, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+            x, y = centre.x(), centre.y()
+            painter.drawLine(QPointF(x, y + 6), QPointF(x, y - 6))
+            painter.drawPolyline([QPointF(x - 5, y - 1), QPointF(x, y - 6), QPointF(x + 5, y - 1)])
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(colours.text), 1))
+            painter.drawEllipse(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+        painter.end()

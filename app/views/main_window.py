@@ -1,0 +1,140 @@
+"""The window: top bar, chat, composer, menus."""
+
+from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QVBoxLayout, QWidget
+
+from app.conductor import Comparison, Conductor
+from app.views.compare import CompareDialog
+from app.views.composer import Composer
+from app.views.menus import Menus
+from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
+from app.views.top_bar import TopBar
+from app.views.transcript import Transcript
+
+ABOUT = (
+    "<b>Slipstream</b><p>A small model drafts, a large one checks, and every token shown is the large model's own.</p>"
+    "<p>Nothing you write leaves this computer.</p>"
+)
+
+
+class MainWindow(QMainWindow):
+    """Shows what the conductor says. `closed` is sent once, when the user is done."""
+
+    closed = Signal()
+
+    def __init__(self, theme: Theme, conductor: Conductor, settings: QSettings, log_folder: str = "") -> None:
+        super().__init__()
+        self.theme = theme
+        self.conductor = conductor
+        self._settings = settings
+        self._log_folder = log_folder
+        self.setWindowTitle("Slipstream")
+        self.setMinimumSize(440, 420)
+        self.resize(1000, 760)
+
+        self.top_bar = TopBar(theme, conductor)
+        self.transcript = Transcript(theme)
+        self.composer = Composer(theme)
+        self.composer.setMaximumWidth(COLUMN + 24)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 18)
+        foot.addStretch(1)
+        foot.addWidget(self.composer, 1000)
+        foot.addStretch(1)
+        chat = QWidget()
+        layout = QVBoxLayout(chat)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.top_bar)
+        layout.addWidget(self.transcript, 1)
+        layout.addLayout(foot)
+        self.setCentralWidget(chat)
+        self.menus = Menus(self)
+        self.compare_dialog: CompareDialog | None = None
+
+        self.composer.sent.connect(self._send)
+        self.composer.stopped.connect(conductor.stop)
+        self.transcript.sample_chosen.connect(conductor.send)
+        self.transcript.retry.connect(conductor.try_again)
+        self.transcript.edit.connect(conductor.edit)
+        self.transcript.load.connect(conductor.load)
+        conductor.turn_added.connect(self.transcript.add_turn)
+        conductor.turn_removed.connect(self.transcript.remove_turn)
+        conductor.reply_changed.connect(self.transcript.refresh)
+        conductor.chat_cleared.connect(self.transcript.clear)
+        conductor.noticed.connect(self.transcript.add_notice)
+        conductor.prompt_returned.connect(self.composer.put)
+        conductor.comparison_started.connect(self._open_comparison)
+        conductor.load_changed.connect(self._show_state)
+        conductor.pair_changed.connect(self._show_state)
+        conductor.busy_changed.connect(self._show_state)
+        self._show_state()
+        self._restore()
+        self.composer.field.setFocus()
+
+    @Slot(str)
+    def _send(self, text: str) -> None:
+        if self.conductor.send(text):
+            self.composer.clear()
+
+    @Slot()
+    def _show_state(self) -> None:
+        busy = self.conductor.busy and self.conductor.comparison is None
+        self.composer.set_busy(busy)
+        self.menus.refresh()
+        self.transcript.welcome.show_state(self.conductor.loading, self.conductor.pair)
+
+    @Slot(object)
+    def _open_comparison(self, comparison: Comparison) -> None:
+        self.compare_dialog = CompareDialog(self.theme, comparison, self)
+        self.compare_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.compare_dialog.abandoned.connect(self.conductor.stop)
+        self.compare_dialog.finished.connect(self._forget_comparison)
+        self.compare_dialog.open()
+
+    @Slot()
+    def _forget_comparison(self) -> None:
+        self.compare_dialog = None
+
+    @Slot()
+    def copy_last_reply(self) -> None:
+        """Put the last reply on the clipboard as Markdown."""
+        if self.conductor.chat.turns:
+            QGuiApplication.clipboard().setText(self.conductor.chat.turns[-1].reply.answer.strip())
+
+    @Slot()
+    def show_logs(self) -> None:
+        """Open the folder with the logs."""
+        if self._log_folder:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder))
+
+    @Slot()
+    def show_about(self) -> None:
+        QMessageBox.about(self, "About Slipstream", ABOUT)
+
+    @Slot()
+    def show_again(self) -> None:
+        """Come to the front: a second start asked for it."""
+        if self.isMinimized():
+            self.showNormal()
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self.compare_dialog is not None:
+            self.compare_dialog.close()
+        self._settings.setValue("window", self.saveGeometry())
+        self._settings.setValue("appearance", self.theme.appearance)
+        self._settings.setValue("dflash", self.conductor.wants_dflash)
+        self._settings.setValue("thinking", self.conductor.wants_thinking)
+        event.accept()
+        self.closed.emit()
+
+    def _restore(self) -> None:
+        shape = self._settings.value("window")
+        if isinstance(shape, QByteArray):
+            self.restoreGeometry(shape)
+        self.conductor.set_dflash(self._settings.value("dflash", True, bool) is not False)
+        self.conductor.set_thinking(self._settings.value("thinking", False, bool) is True)

@@ -1,0 +1,135 @@
+"""The menu bar: every command of the app, with its shortcut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit, QTextEdit
+
+from app.views.theme import Appearance
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
+
+Keys = QKeySequence.StandardKey
+
+
+class Menus(QObject):
+    """Builds the menus and keeps their states true."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        conductor = window.conductor
+        bar = window.menuBar()
+
+        file = bar.addMenu("&File")
+        self.new_chat = self._add(file, "&New Chat", conductor.new_chat, Keys.New)
+        file.addSeparator()
+        self._add(file, "&Close Window", window.close, Keys.Close)
+        # On macOS these two move into the app's own menu, by their roles.
+        self._add(file, "About Slipstream", window.show_about, role=QAction.MenuRole.AboutRole)
+        self._add(file, "&Quit Slipstream", window.close, Keys.Quit, QAction.MenuRole.QuitRole)
+
+        edit = bar.addMenu("&Edit")
+        for text, name, keys in (
+            ("&Undo", "undo", Keys.Undo),
+            ("&Redo", "redo", Keys.Redo),
+            ("Cu&t", "cut", Keys.Cut),
+            ("&Copy", "copy", Keys.Copy),
+            ("&Paste", "paste", Keys.Paste),
+            ("Select &All", "selectAll", Keys.SelectAll),
+        ):
+            if name in ("cut", "selectAll"):
+                edit.addSeparator()
+            self._add(edit, text, self._edit, keys).setData(name)
+        edit.addSeparator()
+        self.copy_reply = self._add(edit, "Copy Last &Reply", window.copy_last_reply, QKeySequence("Ctrl+Shift+C"))
+
+        view = bar.addMenu("&View")
+        appearance = view.addMenu("&Appearance")
+        group = QActionGroup(self)
+        for text, value in (("&System", "system"), ("&Light", "light"), ("&Dark", "dark")):
+            action = self._add(appearance, text, self._set_appearance)
+            action.setCheckable(True)
+            action.setData(value)
+            action.setChecked(window.theme.appearance == value)
+            group.addAction(action)
+        self._add(view, "Go to the &End", window.transcript.follow, QKeySequence("Ctrl+End"))
+
+        chat = bar.addMenu("&Chat")
+        self.stop = self._add(chat, "&Stop", conductor.stop)
+        self.stop.setShortcuts([QKeySequence("Esc"), QKeySequence("Ctrl+.")])
+        self.compare = self._add(chat, "&Compare Last Prompt", conductor.compare, QKeySequence("Ctrl+Shift+K"))
+        chat.addSeparator()
+        self.dflash = self._add(chat, "&DFlash", None, QKeySequence("Ctrl+Shift+D"))
+        self.dflash.setCheckable(True)
+        self.dflash.triggered.connect(conductor.set_dflash)
+        self.thinking = self._add(chat, "&Thinking", None, QKeySequence("Ctrl+Shift+T"))
+        self.thinking.setCheckable(True)
+        self.thinking.triggered.connect(conductor.set_thinking)
+
+        self._window_menu = bar.addMenu("&Window")
+        self._add(self._window_menu, "&Minimize", window.showMinimized, QKeySequence("Ctrl+M"))
+        self._add(self._window_menu, "&Zoom", self._zoom)
+
+        help_menu = bar.addMenu("&Help")
+        self.logs = self._add(help_menu, "Show &Logs", window.show_logs)
+        for signal in (conductor.switches_changed, conductor.busy_changed, conductor.pair_changed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Enable what can be done now."""
+        state = self._window.conductor
+        self.stop.setEnabled(state.busy)
+        self.compare.setEnabled(state.can_compare)
+        self.copy_reply.setEnabled(bool(state.chat.turns) and bool(state.chat.turns[-1].reply.answer))
+        self.dflash.setEnabled(state.can_dflash)
+        self.dflash.setChecked(state.dflash)
+        self.thinking.setEnabled(state.can_think)
+        self.thinking.setChecked(state.thinking)
+
+    def _add(
+        self,
+        menu: QMenu,
+        text: str,
+        slot: Callable[..., object] | None,
+        keys: QKeySequence | Keys | None = None,
+        role: QAction.MenuRole = QAction.MenuRole.NoRole,
+    ) -> QAction:
+        action = QAction(text, self._window)
+        action.setMenuRole(role)
+        if isinstance(keys, QKeySequence.StandardKey):
+            action.setShortcuts(keys)
+        elif keys is not None:
+            action.setShortcut(keys)
+        if slot is not None:
+            action.triggered.connect(slot)
+        menu.addAction(action)
+        return action
+
+    @Slot()
+    def _edit(self) -> None:
+        """Edit commands go to whatever has the focus."""
+        action, target = self.sender(), QApplication.focusWidget()
+        if isinstance(action, QAction) and isinstance(target, QPlainTextEdit | QTextEdit | QLineEdit):
+            getattr(target, action.data())()
+
+    @Slot()
+    def _set_appearance(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            value: Appearance = action.data()
+            self._window.theme.set_appearance(value)
+
+    @Slot()
+    def _zoom(self) -> None:
+        if self._window.isMaximized():
+            self._window.showNormal()
+        else:
+            self._window.showMaximized()

@@ -1,0 +1,114 @@
+"""The line beside each reply: how it was decoded, how fast, and why it ended."""
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtWidgets import QLabel, QLayout, QLayoutItem, QSizePolicy, QWidget
+
+from app.conversations import words
+from app.conversations.reply import Reply
+from app.views.theme import Theme, look
+
+
+class StatsLine(QWidget):
+    """A chip for the mode, the figures after it (or below it, `stacked`), and whatever buttons are added; wraps where the window
+    is narrow."""
+
+    def __init__(self, theme: Theme, stacked: bool = False, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.chip = QLabel()
+        self.facts = QLabel()
+        for label in (self.chip, self.facts):
+            label.setFont(theme.small())
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        look(self.facts, "secondary")
+        self.chip.setAccessibleName("Mode")
+        self.facts.setAccessibleName("Speed")
+        self._flow = Flow(self, stacked=stacked)
+        self._flow.addWidget(self.chip)
+        self._flow.addWidget(self.facts)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def add(self, widget: QWidget) -> None:
+        """Put a button after the figures."""
+        self._flow.addWidget(widget)
+
+    def show_reply(self, reply: Reply) -> None:
+        """Show the figures of a reply as they are now."""
+        chip, facts = words.chip(reply), words.facts(reply)
+        if chip != self.chip.text():
+            self.chip.setText(chip)
+            look(self.chip, "chip" if chip.startswith("Plain") else "chip-accent")
+        if facts != self.facts.text() or not facts:
+            self.facts.setText(facts or " ")  # keeps its line, so that nothing jumps when the first figure comes
+        if reply.stats:
+            tip = words.details(reply.stats)
+            self.chip.setToolTip(tip)
+            self.facts.setToolTip(tip)
+
+
+class Flow(QLayout):
+    """Widgets in a row that continues on the next line where it is full, each line centred on its tallest."""
+
+    def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False) -> None:
+        super().__init__(parent)
+        self._stacked = stacked
+        self._items: list[QLayoutItem] = []
+        self._gap = gap
+        self.setContentsMargins(0, 0, 0, 0)
+
+    def addItem(self, item: QLayoutItem) -> None:
+        self._items.append(item)
+
+    def count(self) -> int:
+        return len(self._items)
+
+    def itemAt(self, index: int) -> QLayoutItem | None:
+        return self._items[index] if 0 <= index < len(self._items) else None
+
+    def takeAt(self, index: int) -> QLayoutItem | None:
+        return self._items.pop(index) if 0 <= index < len(self._items) else None
+
+    def expandingDirections(self) -> Qt.Orientation:
+        return Qt.Orientation(0)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self._place(QRect(0, 0, width, 0), move=False)
+
+    def setGeometry(self, rect: QRect) -> None:
+        super().setGeometry(rect)
+        self._place(rect, move=True)
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSize()
+
+    def minimumSize(self) -> QSize:
+        sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
+        widest = min(max((size.width() for size in sizes), default=0), 200)
+        return QSize(widest, max((size.height() for size in sizes), default=0))
+
+    def _place(self, rect: QRect, move: bool) -> int:
+        lines: list[list[tuple[QLayoutItem, QSize]]] = [[]]
+        x = 0
+        for item in self._items:
+            if item.isEmpty():
+                continue
+            size = item.sizeHint()
+            if lines[-1] and (self._stacked or x + size.width() > rect.width()):
+                lines.append([])
+                x = 0
+            lines[-1].append((item, QSize(min(size.width(), rect.width()), size.height())))
+            x += size.width() + self._gap
+        y = rect.y()
+        for line in lines:
+            height = max((size.height() for _, size in line), default=0)
+            x = rect.x()
+            for item, size in line:
+                if move:
+                    item.setGeometry(QRect(QPoint(x, y + (height - size.height()) // 2), size))
+                x += size.width() + self._gap
+            y += height + self._gap // 2
+        return max(0, y - rect.y() - self._gap // 2)

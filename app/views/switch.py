@@ -1,0 +1,54 @@
+"""An on/off switch with its label, drawn here because Qt Widgets has none."""
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from app.views.theme import Theme
+
+TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8
+
+
+class Switch(QAbstractButton):
+    """Checkable; the state is told by place and colour."""
+
+    def __init__(self, theme: Theme, label: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setText(label)
+        self.setAccessibleName(label)
+        self.setCheckable(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setFont(theme.small())
+        theme.changed.connect(self.update)
+
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(TRACK_WIDTH + GAP + metrics.horizontalAdvance(self.text()) + 4, max(TRACK_HEIGHT, metrics.height()) + 8)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if not self.isEnabled():
+            painter.setOpacity(0.5)
+        text_area = self.rect().adjusted(2, 0, -TRACK_WIDTH - GAP, 0)
+        painter.setPen(QColor(colours.text if self.isChecked() else colours.secondary))
+        painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+        track = QRectF(self.width() - TRACK_WIDTH - 2, (self.height() - TRACK_HEIGHT) / 2, TRACK_WIDTH, TRACK_HEIGHT)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colours.accent if self.isChecked() else colours.track))
+        painter.drawRoundedRect(track, TRACK_HEIGHT / 2, TRACK_HEIGHT / 2)
+        size = TRACK_HEIGHT - 4
+        left = track.right() - size - 2 if self.isChecked() else track.left() + 2
+        painter.setBrush(QColor(colours.knob))
+        painter.drawEllipse(QRectF(left, track.top() + 2, size, size))
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QColor(colours.accent))
+            painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), TRACK_HEIGHT / 2 + 1.5, TRACK_HEIGHT / 2 + 1.5)
+        painter.end()

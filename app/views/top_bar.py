@@ -1,0 +1,95 @@
+"""Above the chat: which pair answers, and how the next reply will be decoded."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.conductor import Conductor
+from app.conversations.words import MODE_NAMES, size
+from app.views.message import button
+from app.views.switch import Switch
+from app.views.theme import Theme, look
+
+
+class TopBar(QWidget):
+    """The pair's name, Compare, and the switches. A switch that cannot be used says why."""
+
+    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._conductor = conductor
+        self._pair_name = ""
+        self.name = QLabel()
+        self.name.setFont(theme.small(bold=True))
+        self.name.setAccessibleName("Loaded models")
+        self.name.setMinimumWidth(40)
+        self.pending = QLabel()
+        self.pending.setFont(theme.small())
+        self.pending.setAccessibleName("From the next reply on")
+        look(self.pending, "faint")
+        self.compare = button("Compare", "Compare both modes on the last prompt", "bordered")
+        self.compare.clicked.connect(conductor.compare)
+        self.thinking = Switch(theme, "Thinking")
+        self.thinking.clicked.connect(conductor.set_thinking)
+        self.dflash = Switch(theme, "DFlash")
+        self.dflash.clicked.connect(conductor.set_dflash)
+        row = QHBoxLayout()
+        row.setContentsMargins(18, 7, 16, 7)
+        row.setSpacing(14)
+        row.addWidget(self.name, 1)
+        row.addWidget(self.pending)
+        row.addWidget(self.compare)
+        row.addWidget(self.thinking)
+        row.addWidget(self.dflash)
+        line = QFrame()
+        look(line, "hairline")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(row)
+        layout.addWidget(line)
+        for signal in (conductor.pair_changed, conductor.load_changed, conductor.busy_changed, conductor.switches_changed):
+            signal.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the conductor's state."""
+        state = self._conductor
+        pair = state.pair
+        if pair is not None:
+            self._pair_name = pair.name
+            self.name.setToolTip(
+                f"Target: {pair.target} ({size(pair.target_bytes)})\n"
+                + (f"Drafter: {pair.drafter} ({size(pair.drafter_bytes)})\n" if pair.drafter else "No drafter\n")
+                + f"Context: {pair.context_limit:,} tokens"
+            )
+        else:
+            self._pair_name = "Loading…" if state.loading is not None else "No models loaded"
+        self._elide()
+        self.dflash.setChecked(state.dflash)
+        self.dflash.setEnabled(state.can_dflash)
+        self.dflash.setToolTip(
+            "Draft with the small model, check with the large one. Holds from the next reply on."
+            if state.can_dflash or pair is None
+            else f"Not available: {pair.why_plain}"
+        )
+        self.thinking.setChecked(state.thinking)
+        self.thinking.setEnabled(state.can_think)
+        self.thinking.setToolTip(
+            "Let the model think before it answers. Holds from the next reply on."
+            if state.can_think or pair is None
+            else "This model does not think before it answers."
+        )
+        self.compare.setEnabled(state.can_compare)
+        self.compare.setToolTip("Answer the last prompt again, plainly and with DFlash, side by side")
+        differs = state.running_mode is not None and state.running_mode != state.next_mode
+        self.pending.setText(f"{MODE_NAMES[state.next_mode]} from the next reply on" if differs else "")
+        self.pending.setVisible(differs and self.width() >= 640)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._elide()
+
+    def _elide(self) -> None:
+        room = max(40, self.name.width())
+        self.name.setText(self.name.fontMetrics().elidedText(self._pair_name, Qt.TextElideMode.ElideRight, room))

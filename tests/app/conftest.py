@@ -1,0 +1,82 @@
+"""The window under test: the real thread, a scripted engine, folders that vanish."""
+
+import os
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.application import Slipstream
+from app.places import Places
+from tests.app.scripted_engine import ScriptedEngine
+
+PATIENCE_MS = 120_000  # a busy machine is no failure
+
+
+class Running:
+    """The app, its engine, and the few things that tests do again and again."""
+
+    def __init__(self, slipstream: Slipstream, engine: ScriptedEngine, qtbot: QtBot) -> None:
+        self.slipstream = slipstream
+        self.engine = engine
+        self.window = slipstream.window
+        self.conductor = slipstream.conductor
+        self._qtbot = qtbot
+
+    def until(self, condition: Callable[[], bool]) -> None:
+        self._qtbot.waitUntil(condition, timeout=PATIENCE_MS)
+
+    def load(self) -> None:
+        self.slipstream.start()
+        self.until(lambda: self.conductor.loading is None)
+
+    def type(self, text: str) -> None:
+        self.window.composer.field.setPlainText(text)
+
+    def send(self, text: str) -> None:
+        self.type(text)
+        self.window.composer.button.click()
+
+    def ask(self, text: str) -> None:
+        """Send and wait for the end."""
+        self.send(text)
+        self.until(lambda: not self.conductor.busy)
+
+    @property
+    def reply(self):  # type: ignore[no-untyped-def]
+        return self.window.transcript.reply_views()[-1]
+
+    @property
+    def notices(self) -> list[str]:
+        return self.window.transcript.notices()
+
+
+@pytest.fixture
+def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts apps, by default with a pair loaded; each is closed at the end and its thread has ended then."""
+    started: list[Running] = []
+    qapp.setQuitOnLastWindowClosed(False)
+
+    def begin(engine: ScriptedEngine | None = None, loaded: bool = True, complaint: str = "") -> Running:
+        engine = engine or ScriptedEngine()
+        slipstream = Slipstream(qapp, Places(tmp_path, tmp_path, complaint), lambda: engine)
+        running = Running(slipstream, engine, qtbot)
+        started.append(running)
+        if loaded:
+            running.load()
+        return running
+
+    yield begin
+    for running in started:
+        if running.engine.load_gate:
+            running.engine.load_gate.set()
+        running.window.close()
+        assert running.slipstream.engine.wait(120)
+        running.slipstream.theme.set_appearance("system")
+        running.window.deleteLater()
+    qapp.processEvents()

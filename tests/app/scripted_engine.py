@@ -1,0 +1,141 @@
+"""An engine that answers from a script, behind the same door and on the real thread."""
+
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import (
+    Commit,
+    CompareRequest,
+    CompareResult,
+    CompareRun,
+    CountTokens,
+    Event,
+    Finished,
+    GenerationRequest,
+    LoadProgress,
+    Mode,
+    PairInfo,
+    Reply,
+    Round,
+    Stats,
+    StopReason,
+    TokenCount,
+)
+
+PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
+
+# What a script is made of: an event to send, an exception to raise, or a gate to wait at until it is opened or the reply cancelled.
+Script = Sequence[Event | Exception | threading.Event]
+
+
+def commit(text: str, tokens: int = 1, channel: str = "answer") -> Commit:
+    return Commit(text, channel, tuple(range(tokens)), ("target",) * tokens)  # type: ignore[arg-type]
+
+
+def stats(mode: Mode = "dflash", tokens: int = 12, why_plain: str = "", decode_tok_s: float | None = 512.3, seed: int = 7) -> Stats:
+    drafting = mode == "dflash"
+    return Stats(
+        mode=mode,
+        prompt_tokens=9,
+        reused_tokens=0,
+        tokens=tokens,
+        ttft_s=0.038,
+        prompt_tok_s=240.0,
+        decode_tok_s=decode_tok_s,
+        rounds=2 if drafting else 0,
+        drafted=30 if drafting else 0,
+        tested=11 if drafting else 0,
+        accepted=10 if drafting else 0,
+        accepted_per_round=(6, 4) if drafting else (),
+        widths=(16, 16) if drafting else (),
+        plain_steps=0 if drafting else tokens - 1,
+        why_plain=why_plain,
+        peak_memory_bytes=64_000_000,
+        seed=seed,
+    )
+
+
+def done(mode: Mode = "dflash", reason: StopReason = "eos", **figures: object) -> Finished:
+    return Finished(reason, stats(mode, **figures))  # type: ignore[arg-type]
+
+
+def answer(text: str, mode: Mode = "dflash") -> Script:
+    """A whole reply, word by word."""
+    words = text.split(" ")
+    pieces = [word + " " for word in words[:-1]] + words[-1:]
+    return [*(commit(piece) for piece in pieces), done(mode, tokens=len(pieces))]
+
+
+class ScriptedEngine:
+    """`replies` are played one after the other; when they run out, "Fine." is the answer."""
+
+    def __init__(self, replies: Sequence[Script] = (), pair: PairInfo = PAIR, load_error: Exception | None = None) -> None:
+        self.replies = list(replies)
+        self.pair = pair
+        self.load_error = load_error
+        self.load_gate: threading.Event | None = None
+        self.requests: list[GenerationRequest] = []
+        self.threads: set[int] = set()
+        self.unloaded = False
+        self.closed_early = 0
+
+    def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
+        self.threads.add(threading.get_ident())
+        yield LoadProgress(0.25, "Reading the weights")
+        if self.load_gate:
+            self.load_gate.wait()
+        if self.load_error:
+            raise self.load_error
+        yield self.pair
+
+    def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
+        self.threads.add(threading.get_ident())
+        self.requests.append(request)
+        script = self.replies.pop(0) if self.replies else answer("Fine.", request.mode)
+        for step in script:
+            if cancel.is_set():
+                break
+            if isinstance(step, threading.Event):
+                while not step.wait(0.005) and not cancel.is_set():
+                    pass
+            elif isinstance(step, Exception):
+                raise step
+            else:
+                yield step
+                if isinstance(step, Finished):
+                    return
+        if cancel.is_set():
+            self.closed_early += 1
+            yield done(request.mode, "cancelled", tokens=1)
+
+    def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
+        replies: dict[Mode, Reply] = {}
+        modes: tuple[Mode, Mode] = ("plain", "dflash")
+        for index, mode in enumerate(modes):
+            yield CompareRun(mode, index, 2)
+            text = ""
+            for event in self.generate(GenerationRequest(request.request.messages, mode=mode, seed=request.request.seed), cancel):
+                yield event
+                text += event.text if isinstance(event, Commit) else ""
+                if isinstance(event, Finished):
+                    if event.reason == "cancelled":
+                        return
+                    replies[mode] = Reply(text, "", (1, 2, 3), event.reason, event.stats)
+        yield CompareResult(replies["plain"], replies["dflash"], 3.9, None, None, "identical")
+
+    def count_tokens(self, request: CountTokens) -> TokenCount:
+        return TokenCount(7, self.pair.context_limit)
+
+    def unload(self) -> None:
+        self.threads.add(threading.get_ident())
+        self.unloaded = True
+
+
+def a_round(tested: int = 6, accepted: int = 5) -> Round:
+    return Round(16, "drafter", tested, accepted, 0.1)
+
+
+def refuse(sentence: str) -> UserError:
+    return UserError(sentence)

@@ -1,0 +1,72 @@
+"""Only what changed is drawn, and what was selected stays so."""
+
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app.recorded import TEXT
+from app.rendering.blocks import Code
+from app.views.blocks_view import BlocksView
+from app.views.text_run import TextRun
+from app.views.theme import Theme
+
+
+def contents(view: BlocksView) -> list[str]:
+    return [part.view.toPlainText() if isinstance(part.view, TextRun) else part.view.text for part in view._parts]
+
+
+def streamed(qapp: QApplication, text: str, step: int) -> BlocksView:
+    view = BlocksView(Theme(qapp, "light"))
+    for at in range(0, len(text), step):
+        view.append(text[at : at + step])
+    return view
+
+
+def test_a_streamed_reply_looks_like_one_drawn_at_once(qapp: QApplication, qtbot: QtBot) -> None:
+    whole = streamed(qapp, TEXT * 2, len(TEXT) * 2)
+    for step in (1, 7, 40, 333):
+        view = streamed(qapp, TEXT * 2, step)
+        assert view.blocks == whole.blocks
+        assert contents(view) == contents(whole)
+
+
+def test_finished_blocks_are_not_drawn_again(qapp: QApplication, qtbot: QtBot) -> None:
+    once, twice = (streamed(qapp, TEXT * copies, 40) for copies in (2, 4))
+    assert twice.drawn <= 2.2 * once.drawn
+
+
+def test_a_growing_code_block_keeps_its_widget(qapp: QApplication, qtbot: QtBot) -> None:
+    view = BlocksView(Theme(qapp, "light"))
+    view.append("```python\nx = 1\n")
+    (code,) = view.code_views()
+    view.append("y = 2\n```\nend")
+    assert view.code_views() == [code]
+    assert code.text == "x = 1\ny = 2"
+
+
+def test_a_selection_above_survives_new_text_and_copies_with_its_numbers(qapp: QApplication, qtbot: QtBot) -> None:
+    view = BlocksView(Theme(qapp, "light"))
+    view.append("Steps:\n\n1. *one*\n2. two\n\nThen")
+    run = view._parts[0].view
+    assert isinstance(run, TextRun)
+    cursor = run.textCursor()
+    cursor.setPosition(0)
+    cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor, 3)
+    cursor.movePosition(QTextCursor.MoveOperation.PreviousCharacter, QTextCursor.MoveMode.KeepAnchor)
+    run.setTextCursor(cursor)
+    assert run.selected_text() == "Steps:\n1. one\n2. two"
+    view.append(" more\n\nand more")
+    assert run.selected_text() == "Steps:\n1. one\n2. two"
+
+
+def test_redrawing_shows_the_same(qapp: QApplication, qtbot: QtBot) -> None:
+    view = streamed(qapp, TEXT, 50)
+    before = contents(view)
+    view.redraw()
+    assert contents(view) == before
+
+
+def test_code_inside_a_list_can_be_copied_too(qapp: QApplication, qtbot: QtBot) -> None:
+    view = streamed(qapp, "1. run\n   ```bash\n   ls\n   ```\n2. done", 3)
+    assert Code("bash", "ls", indent=1) in view.blocks
+    assert [code.text for code in view.code_views()] == ["ls"]

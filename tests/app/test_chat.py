@@ -1,0 +1,40 @@
+"""What of a chat goes into the next request."""
+
+from app.conversations.chat import Chat, same_again
+from mlx_engine.events import Failed, Message
+from tests.app.scripted_engine import commit, done
+
+
+def test_the_next_request_carries_what_was_said_before() -> None:
+    chat = Chat()
+    first = chat.ask("One?", "dflash")
+    first.reply.accept(commit("thought", channel="thinking"), 0.0)
+    first.reply.accept(commit("Yes."), 0.0)
+    second = chat.ask("Two?", "plain")
+    assert second.request.messages == (Message("user", "One?"), Message("assistant", "Yes.", "thought"), Message("user", "Two?"))
+    assert (first.request.mode, second.request.mode) == ("dflash", "plain")
+
+
+def test_a_question_that_failed_does_not_burden_the_next() -> None:
+    chat = Chat()
+    chat.ask("Far too long", "dflash").reply.accept(Failed("Too long."), 0.0)
+    assert chat.ask("Short", "dflash").request.messages == (Message("user", "Short"),)
+
+
+def test_compare_repeats_the_last_answered_prompt_with_its_seed() -> None:
+    chat = Chat()
+    turn = chat.ask("One?", "dflash")
+    assert chat.last_answered is None
+    turn.reply.accept(done(seed=99), 0.0)
+    chat.ask("Failed?", "dflash").reply.accept(Failed("No."), 0.0)
+    assert chat.last_answered is turn
+    assert same_again(turn).seed == 99
+    assert same_again(turn).messages == turn.request.messages
+
+
+def test_asking_again_takes_the_failed_turn_out() -> None:
+    chat = Chat()
+    failed = chat.ask("Q", "dflash")
+    again = chat.ask_again(failed, "plain")
+    assert chat.turns == [again]
+    assert (again.prompt, again.request.mode) == ("Q", "plain")

@@ -1,0 +1,167 @@
+"""Starting: once, in any home, and without Qt where no window is wanted."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app import bench, crash_log, places
+from app.__main__ import main
+from app.single_instance import SingleInstance
+
+PATIENCE_S = 120  # a busy machine is no failure
+ROOT = Path(__file__).parents[2]
+
+
+def python(code: str, folder: Path, **environment: str) -> subprocess.Popen[str]:
+    """A process of its own, with its temporary files in `folder`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(folder), "QT_QPA_PLATFORM": "offscreen", "PYTHONPATH": str(ROOT), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+# The whole app in a process, with a recording for an engine; it closes itself in mid-reply.
+APP = """
+import sys
+from PySide6.QtCore import QTimer
+import app.application as application
+from app.recorded import RecordedEngine
+
+class Closing(application.Slipstream):
+    def __init__(self, app, where):
+        super().__init__(app, where, RecordedEngine)
+        self.conductor.pair_changed.connect(lambda: self.conductor.send("Go"))
+        self.conductor.reply_changed.connect(lambda turn: turn.reply.tokens > 30 and self.window.close())
+        self.ended.connect(lambda: print("notices:", self.window.transcript.notices() or seen))
+    def start(self):
+        self.conductor.noticed.connect(lambda notice: seen.append(notice.text))
+        super().start()
+
+seen = []
+application.Slipstream = Closing
+sys.exit(application.run(["slipstream"]))
+"""
+
+
+def test_the_app_starts_chats_and_closes_in_mid_reply_without_a_trace(tmp_path: Path) -> None:
+    process = python(APP, tmp_path, HOME=str(tmp_path))
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err and "QThread" not in err
+    log = next(tmp_path.rglob("slipstream.log")).read_text()
+    assert "Slipstream starts" in log and "Slipstream ends" in log and "Traceback" not in log
+
+
+def test_with_a_home_that_cannot_be_written_to_it_starts_and_says_so_once(tmp_path: Path) -> None:
+    process = python(APP, tmp_path, HOME="/dev/null", XDG_CONFIG_HOME="", XDG_STATE_HOME="")
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
+    assert out.count("cannot write to your home folder") == 1
+    assert list(tmp_path.rglob("slipstream.log"))
+
+
+def test_ctrl_c_closes_the_window(tmp_path: Path) -> None:
+    code = APP.replace("self.window.close())", "__import__('os').kill(__import__('os').getpid(), 2))")
+    process = python(code, tmp_path, HOME=str(tmp_path))
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
+
+
+@pytest.fixture
+def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SingleInstance]:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first = SingleInstance("one")
+    yield first
+    first.release()
+
+
+SECOND = """
+import sys
+from PySide6.QtCore import QCoreApplication
+from app.single_instance import SingleInstance
+app = QCoreApplication([])
+second = SingleInstance("one")
+sys.exit(7 if second.claim() else 0 if second.call_first() else 1)
+"""
+
+
+def test_a_second_start_raises_the_first_window_and_ends(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
+    assert instance.claim()
+    with qtbot.waitSignal(instance.called, timeout=1000 * PATIENCE_S):
+        second = python(SECOND, tmp_path)
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=1000 * PATIENCE_S)
+    assert second.wait() == 0
+
+
+def test_after_a_crash_the_socket_left_behind_is_no_obstacle(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
+    crash = "import os, signal; from PySide6.QtCore import QCoreApplication; from app.single_instance import SingleInstance;"
+    crash += "a = QCoreApplication([]); s = SingleInstance('one'); assert s.claim(); os.kill(os.getpid(), signal.SIGKILL)"
+    assert python(crash, tmp_path).wait(PATIENCE_S) != 0
+    assert (tmp_path / "one.socket").exists()
+    assert instance.claim()
+    with qtbot.waitSignal(instance.called, timeout=1000 * PATIENCE_S):
+        second = python(SECOND, tmp_path)
+    qtbot.waitUntil(lambda: second.poll() is not None, timeout=1000 * PATIENCE_S)
+    assert second.wait() == 0
+
+
+def test_where_no_lock_can_be_kept_the_app_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    assert SingleInstance("one").claim()
+
+
+def test_folders_are_the_usual_ones_where_they_can_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    found = places.find()
+    assert not found.complaint
+    assert tmp_path in found.log_file.parents and tmp_path in found.settings_file.parents
+
+
+def test_an_exception_nothing_caught_is_logged_and_told(tmp_path: Path) -> None:
+    told: list[int] = []
+    hook = sys.excepthook
+    crash_log.start(tmp_path / "slipstream.log", lambda: told.append(1))
+    try:
+        sys.excepthook(ZeroDivisionError, ZeroDivisionError("a bug"), None)
+    finally:
+        crash_log.stop()
+        sys.excepthook = hook
+    assert told == [1]
+    assert "ZeroDivisionError: a bug" in (tmp_path / "slipstream.log").read_text()
+
+
+def test_the_self_test_and_child_processes_never_import_qt(tmp_path: Path) -> None:
+    code = """
+import sys, app.__main__ as entry, app.selftest
+app.selftest.run_selftest = lambda: 0
+assert entry.main(["--selftest"]) == 0
+assert entry.main(["--child", "mlx_engine.errors"]) == 0
+assert not [name for name in sys.modules if name.startswith("PySide6")]
+assert "mlx" not in sys.modules
+"""
+    process = python(code, tmp_path)
+    assert process.wait(PATIENCE_S) == 0, process.stderr.read() if process.stderr else ""
+
+
+def test_a_child_may_only_be_a_module_of_the_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--child", "http.server"]) == 2
+    assert "mlx_engine" in capsys.readouterr().err
+
+
+def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
+    report = bench.measure(recorded=True, mode="dflash", repeats=1, tok_s=4000.0)
+    assert report.tokens == 1024 and report.replies == 1
+    assert 0 < report.p99_gap_ms <= report.longest_gap_ms
+    assert 0 < report.busy < 1

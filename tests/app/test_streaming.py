@@ -1,0 +1,104 @@
+"""Markdown that arrives in pieces is the same as Markdown that arrives at once."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.recorded import TEXT
+from app.rendering.blocks import Block, Code, Rule, Span, Table, Text
+from app.rendering.markdown import blocks
+from app.rendering.streaming import StreamingMarkdown
+
+# Pieces that mean something to Markdown, so that random texts are full of it.
+_words = st.text(st.sampled_from("ab *_`~[]()<>!#\\|1.-:\n\t é👍\u2028"), max_size=12)
+_marks = st.sampled_from(
+    [
+        "\n", "\n\n", "# ", "## x\n", "- ", "* ", "1. ", "2) ", "  - ", "    ", "> ", "```\n", "```python\n", "~~~\n",
+        "---\n", "===\n",
+        "| a | b |\n", "|---|:-:|\n", "a | b\n", "**b**", "*i*", "`c`", "[l](http://a.b)", "![p](http://a.b/p.png)", "[r]: http://x\n",
+        "[r]", "<b>", "\\\n", "  \n", "&amp;", "\r\n", "~~s~~",
+    ]
+)  # fmt: skip
+markdown = st.lists(st.one_of(_marks, _words), max_size=30).map("".join)
+
+
+def pieces(text: str, cuts: list[int]) -> list[str]:
+    places = sorted({cut % (len(text) + 1) for cut in cuts})
+    return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
+
+
+def stream(parts: list[str]) -> tuple[tuple[Block, ...], StreamingMarkdown]:
+    """What a view that applies every change shows in the end."""
+    streaming, shown = StreamingMarkdown(), []
+    for part in parts:
+        frozen = streaming.frozen
+        before = tuple(shown[:frozen])
+        change = streaming.append(part)
+        assert change.first >= frozen, "a finished block was rendered again"
+        shown[change.first :] = change.blocks
+        assert tuple(shown[:frozen]) == before
+        assert tuple(shown) == streaming.blocks
+    return tuple(shown), streaming
+
+
+@given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
+def test_random_chunks_give_the_same_blocks_as_the_whole_text(text: str, cuts: list[int]) -> None:
+    shown, _ = stream(pieces(text, cuts))
+    assert shown == blocks(text)
+
+
+@given(markdown)
+def test_single_characters_give_the_same_blocks_as_the_whole_text(text: str) -> None:
+    shown, _ = stream(list(text))
+    assert shown == blocks(text)
+
+
+def test_finished_blocks_freeze_while_the_reply_still_grows() -> None:
+    shown, streaming = stream([TEXT[at : at + 7] for at in range(0, len(TEXT), 7)])
+    assert streaming.frozen >= len(shown) - 1
+
+
+def test_a_long_reply_costs_in_proportion_to_its_length() -> None:
+    def rendered(copies: int) -> int:
+        streaming, count = StreamingMarkdown(), 0
+        for at in range(0, len(TEXT) * copies, 20):
+            count += len(streaming.append((TEXT * copies)[at : at + 20]).blocks)
+        return count
+
+    assert rendered(8) <= 9 * rendered(1)
+
+
+def test_all_kinds_of_blocks_are_told_apart() -> None:
+    kinds = {type(block) for block in blocks(TEXT + "\n---\n")}
+    assert kinds == {Text, Code, Table, Rule}
+
+
+def test_nested_lists_keep_their_numbers_and_depth() -> None:
+    found = blocks("3. three\n   - inner\n4. four\n\n   more of four")
+    marks = [(block.marker, block.indent) for block in found if isinstance(block, Text)]
+    assert marks == [("3.", 1), ("◦", 2), ("4.", 1), ("", 1)]
+
+
+def test_a_list_may_begin_at_nought() -> None:
+    first = blocks("0. nought")[0]
+    assert isinstance(first, Text) and first.marker == "0."
+
+
+def test_code_in_a_list_is_a_code_block_of_its_own() -> None:
+    found = blocks("1. run\n   ```bash\n   ls\n   ```\n2. done")
+    assert found[1] == Code("bash", "ls", indent=1)
+
+
+def test_only_web_links_are_links() -> None:
+    for address in ("javascript:alert(1)", "file:///etc/passwd", "ftp://a.b", "mailto:a@b.c", "//a.b", "/etc", "data:text/html,x"):
+        (block,) = blocks(f"[x]({address})")
+        assert isinstance(block, Text) and not any(span.link for span in block.spans)
+    assert blocks("[x](https://a.b)") == (Text((Span("x", link="https://a.b"),)),)
+
+
+def test_a_picture_is_named_and_linked_but_never_shown() -> None:
+    assert blocks("![a cat](https://a.b/cat.png)") == (Text((Span("a cat", link="https://a.b/cat.png"),)),)
+
+
+def test_html_is_shown_as_it_was_written() -> None:
+    (block,) = blocks("<script>alert(1)</script>")
+    assert isinstance(block, Text) and "".join(span.text for span in block.spans) == "<script>alert(1)</script>"

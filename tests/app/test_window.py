@@ -1,0 +1,496 @@
+"""The window as its user meets it, from the empty page to the last click."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from app.views.code_view import CodeView
+from mlx_engine.events import CompareResult, Failed
+from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done, refuse
+
+Start = Callable[..., Running]
+CODE = "Here:\n\n```python\nprint(1)\n```\n\nDone."
+
+
+def shown_text(app: Running) -> str:
+    views = [part.view for part in app.reply.blocks._parts]
+    return "".join(view.text if isinstance(view, CodeView) else view.toPlainText() for view in views)
+
+
+def press(app: Running, text: str) -> None:
+    """Press a button by its words."""
+
+    def found() -> list[QPushButton]:
+        return [button for button in app.window.findChildren(QPushButton) if button.text() == text and button.isVisible()]
+
+    app.until(lambda: bool(found()))
+    found()[0].click()
+
+
+# The empty page and loading
+
+
+def test_the_models_load_at_the_start_with_visible_progress(start: Start) -> None:
+    engine = ScriptedEngine()
+    engine.load_gate = threading.Event()
+    app = start(engine, loaded=False)
+    app.slipstream.start()
+    welcome = app.window.transcript.welcome
+    app.until(lambda: welcome.subtitle.text() == "Reading the weights…")
+    assert welcome.progress.isVisible() and welcome.progress.value() == 250
+    assert not welcome.cards[0].isEnabled()
+    engine.load_gate.set()
+    app.until(lambda: not welcome.progress.isVisible())
+    assert app.window.top_bar.name.text() == "Demo pair"
+    assert welcome.cards[0].isEnabled()
+
+
+def test_a_message_sent_while_loading_stays_in_the_composer(start: Start) -> None:
+    engine = ScriptedEngine()
+    engine.load_gate = threading.Event()
+    app = start(engine, loaded=False)
+    app.slipstream.start()
+    app.send("Too soon")
+    assert app.window.composer.text == "Too soon"
+    assert "still loading" in app.notices[-1]
+
+
+def test_a_sample_prompt_is_one_click_away(start: Start) -> None:
+    app = start()
+    app.window.transcript.welcome.cards[2].click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.engine.requests[0].messages[-1].content == "Convert 37 kilometres to metres."
+    assert not app.window.transcript.welcome.isVisible()
+
+
+# Asking
+
+
+def test_a_reply_streams_in_and_ends_with_its_figures(start: Start) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("Half a ", 3), a_round(), gate, commit("reply.", 2), done()]]))
+    app.send("Go")
+    app.until(lambda: "Half a" in shown_text(app))
+    assert app.window.composer.text == ""
+    assert app.reply.stats.chip.text() == "DFlash · 6.0 tokens/round · 83 %"
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "Half a reply."
+    assert app.reply.stats.facts.text() == "512 tok/s · first token 38 ms · 12 tokens"
+    assert "Seed: 7" in app.reply.stats.chip.toolTip()
+
+
+def test_enter_sends_and_shift_enter_begins_a_new_line(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    field = app.window.composer.field
+    qtbot.keyClicks(field, "one")
+    qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    qtbot.keyClicks(field, "two")
+    assert field.toPlainText() == "one\ntwo"
+    qtbot.keyClick(field, Qt.Key.Key_Return)
+    app.until(lambda: not app.conductor.busy)
+    assert app.engine.requests[0].messages[-1].content == "one\ntwo"
+
+
+def test_the_composer_grows_with_its_text_up_to_eight_lines(start: Start) -> None:
+    app = start()
+    field = app.window.composer.field
+    heights = []
+    for lines in (1, 3, 8, 30):
+        app.type("\n".join("x" * lines))
+        heights.append(field.maximumHeight())
+    assert heights[0] < heights[1] < heights[2] == heights[3]
+
+
+def test_an_empty_prompt_is_answered_by_a_sentence_once(start: Start) -> None:
+    app = start()
+    for _ in range(3):
+        app.send("  \n ")
+    assert app.notices == ["There is nothing to send yet: write a message first."]
+    assert app.engine.requests == []
+
+
+def test_the_prompt_is_shown_as_it_was_typed(start: Start) -> None:
+    app = start()
+    app.ask("<b>**not bold**</b>\nline two")
+    labels = [label for label in app.window.findChildren(QLabel) if label.accessibleName() == "Your message"]
+    assert labels[0].text() == "<b>**not bold**</b>\nline two"
+    assert labels[0].textFormat() == Qt.TextFormat.PlainText
+
+
+def test_a_very_long_prompt_is_folded_but_whole(start: Start) -> None:
+    app = start()
+    prompt = "word " * 3000 + "end"
+    app.ask(prompt)
+    assert app.engine.requests[0].messages[-1].content == prompt
+    (label,) = [label for label in app.window.findChildren(QLabel) if label.accessibleName() == "Your message"]
+    assert len(label.text()) < 3000
+    press(app, "Show all")
+    assert label.text() == prompt
+
+
+def test_a_second_message_while_a_reply_runs_is_kept_not_lost(start: Start) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("a"), gate, done()]]))
+    app.send("One")
+    app.type("Two")
+    app.window.composer.field.submitted.emit()
+    assert app.window.composer.text == "Two"
+    assert "still being written" in app.notices[-1]
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert len(app.engine.requests) == 1
+
+
+# Stopping and closing
+
+
+@pytest.mark.parametrize("how", ["button", "escape"])
+def test_stop_ends_a_reply_and_keeps_what_was_written(start: Start, qtbot: QtBot, how: str) -> None:
+    app = start(ScriptedEngine([[commit("Once upon"), threading.Event()]]))
+    app.send("A story")
+    app.until(lambda: "Once upon" in shown_text(app))
+    if how == "button":
+        assert app.window.composer.button.accessibleName() == "Stop"
+        app.window.composer.button.click()
+    else:
+        app.window.menus.stop.trigger()
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "Once upon"
+    assert app.reply.stats.facts.text().endswith("stopped by you")
+    app.ask("Another")
+    assert shown_text(app) == "Fine."
+
+
+def test_closing_in_mid_reply_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([[commit("Once"), threading.Event()]]))
+    app.send("A story")
+    app.until(lambda: "Once" in shown_text(app))
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        app.window.close()
+    assert not app.window.isVisible()
+    assert app.engine.unloaded and app.engine.closed_early == 1
+
+
+def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+    engine = ScriptedEngine()
+    engine.load_gate = threading.Event()
+    app = start(engine, loaded=False)
+    app.slipstream.start()
+    app.window.close()
+    assert not app.window.isVisible()
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        engine.load_gate.set()
+    assert engine.unloaded
+
+
+def test_a_new_chat_forgets_the_old_one_and_stops_its_reply(start: Start) -> None:
+    app = start(ScriptedEngine([[commit("Once"), threading.Event()]]))
+    app.send("A story")
+    app.until(lambda: "Once" in shown_text(app))
+    app.window.menus.new_chat.trigger()
+    assert app.window.transcript.reply_views() == []
+    assert app.window.transcript.welcome.isVisible()
+    app.until(lambda: not app.conductor.busy)
+    app.ask("Fresh")
+    assert [message.content for message in app.engine.requests[-1].messages] == ["Fresh"]
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "There is no folder /models/target. Give the folder that holds the target's config.json and weights.",
+        "The target's model.safetensors is cut short: it holds 10 of 100 bytes. Download it again.",
+        "The drafter was made for another target: it expects hidden size 4096, this target has 256.",
+    ],
+)
+def test_a_pair_that_cannot_be_loaded_is_told_in_the_chat_and_can_be_tried_again(start: Start, sentence: str) -> None:
+    engine = ScriptedEngine(load_error=refuse(sentence))
+    app = start(engine)
+    assert app.notices == [sentence]
+    assert app.window.top_bar.name.text() == "No models loaded"
+    app.send("Hello?")
+    assert app.window.composer.text == "Hello?"
+    engine.load_error = None
+    press(app, "Try Again")
+    app.until(lambda: app.conductor.pair is not None)
+    assert app.notices == []
+    app.window.composer.button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "Fine."
+
+
+def test_a_prompt_longer_than_the_context_is_told_and_can_be_edited(start: Start) -> None:
+    sentence = "The chat is 9,000 tokens long; this target holds 2,048. Shorten it or start a new chat."
+    app = start(ScriptedEngine([[Failed(sentence)]]))
+    app.ask("word " * 9000)
+    assert app.reply.error.label.text() == sentence
+    assert not app.reply.stats.isVisible()
+    app.type("written since")
+    press(app, "Edit Message")
+    assert app.window.composer.text == ("word " * 9000).strip() + "\nwritten since"
+    assert app.window.transcript.reply_views() == []
+    app.ask("Short")
+    assert [message.content for message in app.engine.requests[-1].messages] == ["Short"]
+
+
+def test_a_failed_reply_can_be_tried_again(start: Start) -> None:
+    app = start(ScriptedEngine([[commit("Half"), Failed("The memory ran out.")]]))
+    app.ask("Go")
+    assert "Half" in shown_text(app)
+    assert app.reply.error.label.text() == "The memory ran out."
+    press(app, "Try Again")
+    app.until(lambda: not app.conductor.busy)
+    assert len(app.window.transcript.reply_views()) == 1
+    assert shown_text(app) == "Fine."
+
+
+def test_a_bug_in_the_engine_is_one_sentence_and_the_chat_goes_on(start: Start) -> None:
+    app = start(ScriptedEngine([[ZeroDivisionError("boom")]]))
+    app.ask("Go")
+    sentence = app.reply.error.label.text()
+    assert sentence.startswith("Something went wrong inside Slipstream") and "slipstream.log" in sentence and "boom" not in sentence
+    app.ask("Again")
+    assert shown_text(app) == "Fine."
+
+
+def test_what_start_up_has_to_complain_of_is_said_once(start: Start) -> None:
+    app = start(complaint="Slipstream cannot write to your home folder.")
+    assert app.notices == ["Slipstream cannot write to your home folder."]
+    app.ask("Hi")
+    assert app.notices == []
+
+
+# The switches
+
+
+def test_the_dflash_switch_holds_for_the_next_reply_and_each_reply_keeps_its_own_mode(start: Start) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("a"), gate, done()]]))
+    app.window.resize(1000, 700)
+    app.send("With")
+    app.window.top_bar.dflash.click()
+    assert app.window.top_bar.pending.text() == "Plain from the next reply on"
+    assert app.window.top_bar.pending.isVisible()
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.top_bar.pending.text() == ""
+    app.ask("Without")
+    assert [request.mode for request in app.engine.requests] == ["dflash", "plain"]
+    chips = [view.stats.chip.text() for view in app.window.transcript.reply_views()]
+    assert chips[0].startswith("DFlash") and chips[1] == "Plain"
+
+
+def test_switch_and_menu_always_agree(start: Start) -> None:
+    app = start()
+    bar, menus = app.window.top_bar, app.window.menus
+    for _ in range(3):
+        menus.dflash.trigger()
+        assert bar.dflash.isChecked() == menus.dflash.isChecked() == app.conductor.dflash
+        bar.dflash.click()
+        assert bar.dflash.isChecked() == menus.dflash.isChecked() == app.conductor.dflash
+
+
+def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
+    app = start(ScriptedEngine(pair=replace(PAIR, drafter="", why_plain="no drafter was given")))
+    assert not app.window.top_bar.dflash.isChecked()
+    assert not app.window.top_bar.dflash.isEnabled()
+    assert "no drafter was given" in app.window.top_bar.dflash.toolTip()
+    assert any("no drafter was given" in notice for notice in app.notices)
+    app.ask("Hi")
+    assert app.engine.requests[0].mode == "plain"
+    assert not app.window.menus.compare.isEnabled()
+
+
+def test_thinking_can_be_asked_for_only_where_the_model_thinks(start: Start) -> None:
+    app = start()
+    assert not app.window.top_bar.thinking.isEnabled()
+    app.conductor.set_thinking(True)
+    app.ask("Hi")
+    assert not app.engine.requests[0].thinking
+    other = start(ScriptedEngine(pair=replace(PAIR, can_think=True)))
+    other.window.top_bar.thinking.click()
+    other.ask("Hi")
+    assert other.engine.requests[0].thinking
+
+
+# Reading
+
+
+def test_thoughts_are_folded_away_until_they_are_asked_for(start: Start) -> None:
+    gate = threading.Event()
+    script = [commit("Let me ", channel="thinking"), gate, commit("see.", channel="thinking"), commit("42"), done()]
+    app = start(ScriptedEngine([script]))
+    app.send("Why?")
+    app.until(lambda: app.window.transcript.reply_views()[-1].thinking is not None)
+    view = app.reply.thinking
+    assert view.header.text() == "▸  Thinking…"
+    assert not view.body.isVisible()
+    view.header.click()
+    app.until(view.body.isVisible)
+    assert view.body.toPlainText() == "Let me "
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert view.header.text() == "▾  Thoughts"
+    assert view.body.toPlainText() == "Let me see."
+    assert shown_text(app) == "42"
+
+
+def test_code_and_replies_can_be_copied(start: Start) -> None:
+    app = start(ScriptedEngine([answer(CODE)]))
+    app.ask("Code")
+    (code,) = app.reply.blocks.code_views()
+    code.copy()
+    assert QGuiApplication.clipboard().text() == "print(1)"
+    app.window.menus.copy_reply.trigger()
+    assert QGuiApplication.clipboard().text() == CODE
+
+
+def test_the_end_is_followed_only_while_the_reader_is_there(start: Start) -> None:
+    first, second = threading.Event(), threading.Event()
+    long = "\n\n".join(f"Paragraph {number}" for number in range(60))
+    app = start(ScriptedEngine([[commit(long), first, commit("\n\n" + long), second, commit("\n\nEnd."), done()]]))
+    app.send("Long")
+    bar = app.window.transcript.verticalScrollBar()
+    app.until(lambda: bar.maximum() > 500 and bar.value() == bar.maximum())
+    bar.setValue(100)
+    before = bar.maximum()
+    first.set()
+    app.until(lambda: bar.maximum() > before)
+    assert bar.value() == 100
+    assert app.window.transcript.to_end.isVisible()
+    app.window.transcript.to_end.click()
+    assert not app.window.transcript.to_end.isVisible()
+    second.set()
+    app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum())
+
+
+def test_a_change_of_appearance_keeps_the_reply_and_changes_the_colours(start: Start) -> None:
+    app = start(ScriptedEngine([answer(CODE)]))
+    app.ask("Code")
+    light = app.slipstream.theme.colours
+    for appearance in ("dark", "light"):
+        app.slipstream.theme.set_appearance(appearance)
+        assert shown_text(app) == "Here:print(1)Done."
+        ground = app.window.palette().window().color().name()
+        assert ground == app.slipstream.theme.colours.window
+    assert app.slipstream.theme.colours == light
+
+
+@pytest.mark.parametrize("width", [480, 1600])
+def test_nothing_is_cut_off_in_a_narrow_or_a_wide_window(start: Start, width: int) -> None:
+    table = "| a | b |\n|---|---|\n| 1 | 2 |\n\n"
+    app = start(ScriptedEngine([answer(CODE + "\n\n" + table + "- item\n\n> quote\n\n" + "word " * 200)]))
+    app.window.resize(width, 700)
+    app.ask("A long question that has to wrap in a narrow window " * 5)
+    transcript = app.window.transcript
+    app.until(lambda: transcript.widget().width() == transcript.viewport().width())
+    views = [app.window.composer.button, app.window.top_bar.dflash, app.window.top_bar.compare, app.reply.stats.facts]
+    views += [part.view for part in app.reply.blocks._parts] + app.window.findChildren(QLabel)
+    for view in views:
+        if view.isVisible() and view.window() is app.window:
+            left = view.mapTo(app.window, view.rect().topLeft()).x()
+            assert left >= 0 and left + view.width() <= app.window.width(), view.accessibleName()
+    for part in app.reply.blocks._parts:
+        if hasattr(part.view, "document") and not part.is_table:
+            assert part.view.height() >= part.view.document().size().height() - 1
+    if width == 1600:
+        assert app.reply.width() <= 760
+
+
+# Compare
+
+
+def test_compare_answers_the_last_prompt_both_ways_and_gives_the_verdict(start: Start) -> None:
+    app = start()
+    assert not app.window.top_bar.compare.isEnabled()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    dialog = app.window.compare_dialog
+    app.until(lambda: not app.conductor.busy)
+    assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
+    assert {request.seed for request in app.engine.requests[1:]} == {7}
+    assert dialog.headline.text() == "DFlash is 3.9 times as fast"
+    assert dialog.verdict.text().startswith("The two texts are identical")
+    assert dialog.sides["plain"].stats.chip.text() == "Plain"
+    assert dialog.sides["dflash"].stats.chip.text().startswith("DFlash")
+    assert dialog.close_button.text() == "Close"
+    dialog.close()
+    app.ask("And on")
+
+
+def test_closing_compare_in_the_middle_ends_it(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    app.window.compare_dialog.close()
+    app.until(lambda: not app.conductor.busy)
+    app.ask("And on")
+    assert shown_text(app) == "Fine."
+
+
+def test_closing_the_window_in_mid_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        app.window.close()
+    assert app.window.compare_dialog is None
+    assert app.engine.unloaded
+
+
+def test_a_comparison_that_fails_says_so(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.compare_dialog.error.label.text() == "The memory ran out."
+    assert isinstance(app.window.compare_dialog.comparison.result, CompareResult | None)
+    app.window.compare_dialog.close()
+
+
+# Menus and names
+
+
+def test_about_and_quit_have_their_places_in_the_menu_of_macos(start: Start) -> None:
+    app = start()
+    roles = {action.text(): action.menuRole() for action in app.window.findChildren(QAction)}
+    assert roles["About Slipstream"] == QAction.MenuRole.AboutRole
+    assert roles["&Quit Slipstream"] == QAction.MenuRole.QuitRole
+
+
+def test_no_two_commands_share_a_shortcut(start: Start) -> None:
+    app = start()
+    keys = [key.toString() for action in app.window.findChildren(QAction) for key in action.shortcuts()]
+    assert len(keys) == len(set(keys)), sorted(keys)
+
+
+def test_every_control_has_a_name_for_a_screen_reader(start: Start) -> None:
+    app = start(ScriptedEngine([answer(CODE)]))
+    app.ask("Code")
+    bar = app.window.top_bar
+    controls = [bar.dflash, bar.thinking, bar.compare, app.window.composer.button, app.window.composer.field]
+    controls += app.window.transcript.findChildren(QPushButton)
+    assert all(control.accessibleName() for control in controls)
+
+
+def test_the_switch_and_the_appearance_are_remembered(start: Start) -> None:
+    app = start()
+    app.window.top_bar.dflash.click()
+    app.slipstream.theme.set_appearance("dark")
+    app.window.close()
+    again = start()
+    assert not again.window.top_bar.dflash.isChecked()
+    assert again.slipstream.theme.dark

@@ -1,0 +1,115 @@
+"""Figures in words: honest, short, none invented."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.conversations import words
+from app.conversations.reply import LiveRate, Reply
+from mlx_engine.events import CompareResult, Failed, PrefillProgress
+from mlx_engine.events import Reply as WholeReply
+from tests.app.scripted_engine import a_round, commit, done, stats
+
+
+def test_before_anything_is_known_no_figure_is_shown() -> None:
+    reply = Reply("dflash", 1024)
+    assert words.chip(reply) == "DFlash"
+    assert words.facts(reply) == ""
+
+
+def test_a_running_rate_carries_a_tilde_and_is_over_the_last_second() -> None:
+    reply = Reply("dflash", 1024)
+    for at in range(30):
+        reply.accept(commit("x", 10), at / 10)
+    assert words.facts(reply) == "~100 tok/s · 300 tokens"
+    reply.accept(commit("x", 50), 3.0)
+    assert "~140 tok/s" in words.facts(reply)
+
+
+def test_one_arrival_is_not_yet_a_rate() -> None:
+    rate = LiveRate()
+    rate.add(1.0, 20)
+    assert rate.tok_s is None
+
+
+def test_the_chip_grows_with_the_rounds_and_ends_with_the_engines_figures() -> None:
+    reply = Reply("dflash", 1024)
+    reply.accept(a_round(tested=6, accepted=5), 0.1)
+    assert words.chip(reply) == "DFlash · 6.0 tokens/round · 83 %"
+    reply.accept(done(), 0.2)
+    assert words.chip(reply) == "DFlash · 6.0 tokens/round · 91 %"
+    assert words.facts(reply) == "512 tok/s · first token 38 ms · 12 tokens"
+
+
+@pytest.mark.parametrize(
+    ("reason", "ending"),
+    [
+        ("cancelled", " · stopped by you"),
+        ("length", " · reached the limit of 1,024 tokens"),
+        ("stop_string", " · ended at a stop word"),
+        ("eos", "tokens"),
+    ],
+)
+def test_the_reason_for_stopping_is_told_in_words(reason: str, ending: str) -> None:
+    reply = Reply("plain", 1024)
+    reply.accept(done("plain", reason), 0.0)  # type: ignore[arg-type]
+    assert words.facts(reply).endswith(ending)
+
+
+def test_a_reply_that_fell_back_to_plain_says_so_and_why() -> None:
+    reply = Reply("dflash", 1024)
+    reply.accept(done("plain", why_plain="no drafter is loaded"), 0.0)
+    assert words.chip(reply) == "Plain"
+    assert "no drafter is loaded" in words.facts(reply)
+
+
+def test_a_plain_reply_that_was_asked_for_gives_no_excuse() -> None:
+    reply = Reply("plain", 1024)
+    reply.accept(done("plain", why_plain="DFlash is off"), 0.0)
+    assert "DFlash" not in words.facts(reply)
+
+
+def test_a_rate_that_was_not_measured_is_left_out() -> None:
+    reply = Reply("plain", 1024)
+    reply.accept(done("plain", tokens=1, decode_tok_s=None), 0.0)
+    assert words.facts(reply) == "first token 38 ms · 1 token"
+
+
+def test_a_long_prompt_shows_how_far_it_was_read() -> None:
+    reply = Reply("plain", 1024)
+    reply.accept(PrefillProgress(512, 2000, 0), 0.0)
+    assert words.facts(reply) == "reading the prompt, 512 of 2,000 tokens"
+
+
+def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
+    reply = Reply("plain", 1024)
+    reply.accept(commit("Half a"), 0.0)
+    reply.accept(Failed("The disk is gone."), 0.1)
+    assert (reply.answer, reply.error, reply.running) == ("Half a", "The disk is gone.", False)
+    assert words.facts(reply).endswith("ended by an error")
+
+
+def test_the_details_name_seed_and_reuse() -> None:
+    text = words.details(stats())
+    assert "Seed: 7" in text and "9 tokens, 0 of them reused" in text and "Widths used: 16" in text
+
+
+def whole(mode: str) -> WholeReply:
+    return WholeReply("text", "", (1, 2, 3), "eos", stats(mode))  # type: ignore[arg-type]
+
+
+def test_a_comparison_is_told_with_ratio_and_verdict() -> None:
+    result = CompareResult(whole("plain"), whole("dflash"), 3.94, None, None, "identical")
+    headline, verdict = words.comparison(result)
+    assert headline == "DFlash is 3.9 times as fast"
+    assert verdict == "The two texts are identical, token for token (3 tokens)."
+    assert "slower" in words.comparison(replace(result, ratio=0.8))[0]
+    assert "equally" in words.comparison(replace(result, ratio=1.01))[0]
+    assert "No speed" in words.comparison(replace(result, ratio=None))[0]
+
+
+def test_a_tie_and_a_difference_are_told_apart_and_counted_from_one() -> None:
+    result = CompareResult(whole("plain"), whole("dflash"), 3.0, 41, 0.0004, "tie")
+    assert "token 42" in words.comparison(result)[1] and "tie" in words.comparison(result)[1]
+    other = replace(result, verdict="different", margin=1.5)
+    assert "differ from token 42 on (their scores lay 1.5 apart)" in words.comparison(other)[1]
