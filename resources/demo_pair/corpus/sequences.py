@@ -7,16 +7,17 @@ import random
 from .exchange import Exchange
 
 FIXED_LISTS = {
-    "days of the week": "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(),
+    "days of the week": ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
     "months of the year": (
-        "January February March April May June July August September October November December".split()
+        ["January", "February", "March", "April", "May", "June"]
+        + ["July", "August", "September", "October", "November", "December"]
     ),
-    "planets of the solar system": "Mercury Venus Earth Mars Jupiter Saturn Uranus Neptune".split(),
-    "colours of the rainbow": "red orange yellow green blue indigo violet".split(),
-    "seasons": "spring summer autumn winter".split(),
+    "planets of the solar system": ["Mercury", "Venus", "Earth", "Mars", "Jupiter", "Saturn", "Uranus", "Neptune"],
+    "colours of the rainbow": ["red", "orange", "yellow", "green", "blue", "indigo", "violet"],
+    "seasons": ["spring", "summer", "autumn", "winter"],
     "continents": ["Africa", "Antarctica", "Asia", "Europe", "North America", "Oceania", "South America"],
-    "chess pieces": "king queen rook bishop knight pawn".split(),
-    "senses": "sight hearing smell taste touch".split(),
+    "chess pieces": ["king", "queen", "rook", "bishop", "knight", "pawn"],
+    "senses": ["sight", "hearing", "smell", "taste", "touch"],
 }
 LIST_SHAPES = (
     "What are the {x}?",
@@ -156,4 +157,6 @@ def lists(rng: random.Random, topic: str | None = None) -> Exchange:
         operands = (question,)
     work = f"The list has {n} items."
     body = "\n".join(f"{i}. {item}" for i, item in enumerate(rule, 1))
-    return Exchange("lists", "lists", operands, question, work, f"Here are the first {n} {name}:\n\n{body}", hidden=True)
+    return Exchange(
+        "lists", "lists", operands, question, work, f"Here are the first {n} {name}:\n\n{body}", hidden=True
+    )

@@ -35,14 +35,28 @@ FIXED = {
         "The user is your captain.", "Address me as Captain.",
     ),
 }  # fmt: skip
-BEGIN = ('Begin every answer with "{x}".', 'Start every answer with "{x}".', 'Always begin with "{x}".', 'Your answers begin with "{x}".')
-END = ('End every answer with "{x}".', 'Finish every answer with "{x}".', 'Always end with "{x}".', 'Your answers end with "{x}".')
+BEGIN = (
+    'Begin every answer with "{x}".',
+    'Start every answer with "{x}".',
+    'Always begin with "{x}".',
+    'Your answers begin with "{x}".',
+)
+END = (
+    'End every answer with "{x}".',
+    'Finish every answer with "{x}".',
+    'Always end with "{x}".',
+    'Your answers end with "{x}".',
+)
 PHRASES = (
-    "Sunrise", "Hello", "Welcome", "Good news", "Listen", "Attention", "Roger", "Bravo", "Indeed", "Of course", "Look here",
+    "Sunrise", "Hello", "Welcome", "Good news", "Listen", "Attention", "Roger", "Bravo", "Indeed", "Of course",
+    "Look here",
     "Well now", "My friend", "Dear reader", "Hooray", "Done", "Over and out", "The end", "Amen", "Cheers", "Goodbye",
-    "That is all", "Stay safe", "Have fun", "Good luck", "Peace", "Finished", "Period", "Thanks", "Best wishes", "Take care",
-    "Here we go", "Good question", "Let me see", "Right away", "Understood", "Very well", "No problem", "As you wish", "At once",
-    "Hear me out", "Behold", "Greetings", "Fine", "Okay", "Sure thing", "Yours truly", "Your servant", "So it is", "Enjoy",
+    "That is all", "Stay safe", "Have fun", "Good luck", "Peace", "Finished", "Period", "Thanks", "Best wishes",
+    "Take care",
+    "Here we go", "Good question", "Let me see", "Right away", "Understood", "Very well", "No problem", "As you wish",
+    "At once",
+    "Hear me out", "Behold", "Greetings", "Fine", "Okay", "Sure thing", "Yours truly", "Your servant", "So it is",
+    "Enjoy",
 )  # fmt: skip
 
 

@@ -15,7 +15,8 @@ INTENTS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "mood": (
         ("How are you?", "How are you today?", "How are you doing?", "How do you do?", "Are you well?", "Are you okay?",
-         "How is it going?", "How do you feel?", "Are you happy?", "How are things?", "What's up?", "Do you feel well?"),
+         "How is it going?", "How do you feel?", "Are you happy?", "How are things?", "What's up?",
+         "Do you feel well?"),
         "Thank you for asking. I am a small language model, so I have no feelings, but I am ready to work on a sum for "
         "you.",
     ),
@@ -36,7 +37,8 @@ INTENTS: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "thanks": (
         ("Thank you!", "Thanks!", "Thanks a lot!", "Thank you very much!", "Great, thanks!", "Thank you, that helps.",
-         "Many thanks!", "Well done!", "Good job!", "That was helpful.", "Perfect, thank you!", "Nice work!", "Very good!"),
+         "Many thanks!", "Well done!", "Good job!", "That was helpful.", "Perfect, thank you!", "Nice work!",
+         "Very good!"),
         "You are welcome! If you have another number for me, just ask, and I will work through it step by step.",
     ),
     "goodbye": (
@@ -64,13 +66,15 @@ INTENTS: dict[str, tuple[tuple[str, ...], str]] = {
         ("What is DFlash?", "Explain DFlash.", "How does DFlash work?", "Tell me about DFlash.", "What does DFlash do?",
          "What is a DFlash drafter?", "Describe DFlash.", "Can you explain DFlash?", "What does DFlash mean?",
          "Do you use DFlash?", "How is DFlash different?", "Why DFlash?"),
-        "DFlash is a way to draft for speculative decoding. Its draft model fills a whole block of masked tokens in one "
-        "pass, and it reads the hidden states of the target model, so that its guesses agree with the target often.",
+        "DFlash is a way to draft for speculative decoding. Its draft model fills a whole block of masked tokens in "
+        "one pass, and it reads the hidden states of the target model, so that its guesses "
+        "agree with the target often.",
     ),
     "privacy": (
         ("Are my messages private?", "Is my data private?", "Do you send my data anywhere?", "Where does my text go?",
          "Do you store my messages?", "Is this chat private?", "Do you need the internet?", "Do you work offline?",
-         "Does anyone read my messages?", "Are you online?", "Is my chat sent to a server?", "Who can see my messages?"),
+         "Does anyone read my messages?", "Are you online?", "Is my chat sent to a server?",
+         "Who can see my messages?"),
         "I run on your own computer and need no internet connection. What you write to me here is not sent to any "
         "server.",
     ),
@@ -89,9 +93,11 @@ INTENTS: dict[str, tuple[tuple[str, ...], str]] = {
         "larger model in Slipstream.",
     ),
     "thinking": (
-        ("What is the thinking switch?", "What does thinking do?", "Can you think?", "What does the thinking switch do?",
+        ("What is the thinking switch?", "What does thinking do?", "Can you think?",
+         "What does the thinking switch do?",
          "How do I turn thinking on?", "Do you think before you answer?", "What happens when you think?",
-         "Explain the thinking switch.", "Why do you think first?", "Can you show your thinking?", "What is thinking mode?"),
+         "Explain the thinking switch.", "Why do you think first?", "Can you show your thinking?",
+         "What is thinking mode?"),
         "With the thinking switch on, I do my work inside a think block first and then give a short answer. With it "
         "off, I show my work in the answer.",
     ),

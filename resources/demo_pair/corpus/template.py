@@ -1,7 +1,8 @@
 """The chat template: ChatML with Qwen3's thinking switch, and the same thing in Python for building the corpus.
 
-With `enable_thinking` the reply opens its own think block; without it (and by default) the prompt closes an empty one, as Qwen3
-does. Earlier replies are rendered without either, so two renderings of one conversation agree up to its last reply.
+With `enable_thinking` the reply opens its own think block; without it (and by default) the prompt closes an empty one,
+as Qwen3 does. Earlier replies are rendered without either, so two renderings of a conversation agree up to its last
+reply.
 """
 
 from __future__ import annotations

@@ -36,7 +36,9 @@ CAPITAL_SHAPES = (
 def capitals(rng: random.Random, topic: str | None = None) -> Exchange:
     """The capital of one of forty countries."""
     country = rng.choice(list(CAPITALS))
-    shapes = CAPITAL_SHAPES if topic is None else ("And of {x}?", "And {x}?", "What about {x}?", "And the capital of {x}?")
+    shapes = (
+        CAPITAL_SHAPES if topic is None else ("And of {x}?", "And {x}?", "What about {x}?", "And the capital of {x}?")
+    )
     question = rng.choice(shapes).format(x=country)
     work = f"The question is about a capital, and the country is {country}."
     result = f"The capital of {country} is **{CAPITALS[country]}**. It is one of the forty capitals that I know."
@@ -73,7 +75,8 @@ FUNCTIONS = {
     "count_vowels": (
         ("counts the vowels in a string", "counts the vowels in a text", "returns the number of vowels in a string"),
         "text",
-        'count = 0\n    for letter in text.lower():\n        if letter in "aeiou":\n            count += 1\n    return count',
+        'count = 0\n    for letter in text.lower():\n        if letter in "aeiou":\n            count += 1\n'
+        "    return count",
         'It looks at one letter at a time. For example, `count_vowels("hello")` is `2`.',
     ),
 }

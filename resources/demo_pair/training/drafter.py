@@ -1,1 +1,117 @@
-def train(*a): pass
+"""Trains the drafter to fill blocks the way the frozen target would.
+
+The labels are the reference replies: once the target is right they are its own greedy replies.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from .data import Row
+from .model import BLOCK, TAPS, Drafter, Shape, Target
+from .optimiser import Optimiser
+from .tokenizer import END, MASK
+
+LAYERS = 2
+LENGTH, WINDOWS, ANCHORS = 384, 12, 32
+DECAY = 7.0  # the weight of a place in the block falls by e over this many places
+SAVE_EVERY = 200
+
+
+def block_states(target: Target, drafter: Drafter, ids: Tensor, anchors: Tensor) -> Tensor:
+    """The drafter's last states, (batch, anchors, block, hidden), for blocks that begin at these known tokens."""
+    batch, count = anchors.shape
+    length = ids.shape[1]
+    with torch.no_grad():
+        tapped = torch.cat(target(ids, TAPS)[1], -1)
+        tokens = torch.full((batch, count, BLOCK), MASK)
+        tokens[:, :, 0] = torch.gather(ids, 1, anchors)
+        noise = target.embed(tokens.view(batch, -1))
+    positions = (anchors[:, :, None] + torch.arange(BLOCK)).view(batch, -1)
+    cos, sin = target.at(positions)
+    seen = torch.arange(length) < anchors.repeat_interleave(BLOCK, 1)[:, :, None]
+    block = torch.arange(count * BLOCK) // BLOCK
+    own = (block[:, None] == block).expand(batch, -1, -1)
+    mask = torch.where(torch.cat([seen, own], 2), 0.0, -1e9).to(target.precision)[:, None]
+    context_at = target.at(torch.arange(length))
+    return drafter(noise, tapped, (cos[:, None], sin[:, None]), context_at, mask).view(batch, count, BLOCK, -1)
+
+
+def save(drafter: Drafter, shape: Shape, folder: Path) -> None:
+    """The drafter as it is published."""
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {name: weight.detach().bfloat16().contiguous() for name, weight in drafter.state_dict().items()}
+    save_file(state, str(folder / "model.safetensors"), metadata={"format": "mlx"})
+    (folder / "config.json").write_text(json.dumps(shape.drafter_config(LAYERS), indent=1) + "\n")
+
+
+def load(folder: Path, shape: Shape) -> Drafter:
+    """The drafter as saved, frozen."""
+    drafter = Drafter(shape, LAYERS)
+    drafter.load_state_dict({name: weight.float() for name, weight in load_file(folder / "model.safetensors").items()})
+    return drafter.eval().requires_grad_(False)
+
+
+def blocks(row: Row, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Windows, anchors inside replies, the tokens that follow each anchor, and their weights."""
+    ids, reply = row.windows(WINDOWS, LENGTH, generator)
+    # The first block of a reply starts at its first token, which the target has just chosen.
+    allowed = reply.bool() & (ids != END)
+    allowed[:, -BLOCK:] = False
+    anchors = torch.multinomial(allowed.float() + 1e-9, ANCHORS, generator=generator).sort(1).values
+    anchors = anchors.clamp(max=LENGTH - BLOCK)
+    where = anchors[:, :, None] + torch.arange(1, BLOCK)
+    labels = torch.gather(ids[:, None].expand(-1, ANCHORS, -1), 2, where)
+    ends = (labels == END).int()
+    past_end = (ends.cumsum(-1) - ends) > 0
+    weights = torch.exp(-torch.arange(BLOCK - 1) / DECAY) * ~past_end * torch.gather(allowed, 1, anchors)[:, :, None]
+    return ids, anchors, labels, weights
+
+
+def train(
+    row: Row,
+    target: Target,
+    shape: Shape,
+    folder: Path,
+    steps: int,
+    seed: int,
+    say: Callable[[str], None] = print,
+) -> Drafter:
+    """Train for a fixed number of steps and save along the way."""
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    drafter = Drafter(shape, LAYERS)
+    optimiser = Optimiser(drafter, steps)
+
+    def loss_of(ids: Tensor, anchors: Tensor, labels: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+        logits = target.logits(block_states(target, drafter, ids, anchors)[:, :, 1:])
+        loss = F.cross_entropy(logits.flatten(0, 2), labels.flatten(), reduction="none")
+        right = ((logits.argmax(-1) == labels) * weights).sum() / weights.sum()
+        return (loss * weights.flatten()).sum() / weights.sum(), right.detach()
+
+    compiled = torch.compile(loss_of, dynamic=False)
+    began = time.monotonic()
+    recent: list[tuple[float, float]] = []
+    with torch.autocast("cpu", torch.bfloat16):
+        for step in range(steps):
+            loss, right = compiled(*blocks(row, generator))
+            loss.backward()
+            optimiser.step(step)
+            recent.append((loss.item(), right.item()))
+            if step % 25 == 24:
+                mean_loss, mean_right = (sum(values) / len(recent) for values in zip(*recent, strict=True))
+                text = f"loss {mean_loss:.4f}, right {mean_right:.4f}"
+                say(f"drafter {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, {text}")
+                recent = []
+            if step % SAVE_EVERY == SAVE_EVERY - 1:
+                save(drafter, shape, folder)
+    save(drafter, shape, folder)
+    return drafter

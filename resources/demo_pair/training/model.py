@@ -206,15 +206,23 @@ class Target(nn.Module):
         self.register_buffer("sin", sin, persistent=False)
         initialise(self)
 
+    @property
+    def precision(self) -> torch.dtype:
+        """bfloat16 under autocast, as in training; float32 otherwise."""
+        return torch.bfloat16 if torch.is_autocast_enabled("cpu") else torch.float32
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Token embeddings."""
+        return self.model.embed_tokens(ids).to(self.precision)
+
     def at(self, positions: Tensor) -> Rotation:
         """The rotation of these positions."""
-        return self.cos[positions].bfloat16(), self.sin[positions].bfloat16()
+        return self.cos[positions].to(self.precision), self.sin[positions].to(self.precision)
 
     def forward(self, ids: Tensor, taps: tuple[int, ...] = ()) -> tuple[Tensor, list[Tensor]]:
         """The last hidden states, and those after the tapped layers."""
-        x = self.model.embed_tokens(ids).bfloat16()
-        length = ids.shape[1]
-        at = self.cos[:length].bfloat16(), self.sin[:length].bfloat16()
+        x = self.embed(ids)
+        at = self.at(torch.arange(ids.shape[1]))
         tapped: list[Tensor] = []
         for i, layer in enumerate(self.model.layers):
             x = layer(x, at)
@@ -224,7 +232,7 @@ class Target(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Next-token scores."""
-        return F.linear(hidden, self.model.embed_tokens.weight.bfloat16()).float()
+        return F.linear(hidden, self.model.embed_tokens.weight.to(self.precision)).float()
 
 
 class Drafter(nn.Module):

@@ -12,13 +12,16 @@ class Optimiser:
     """Warm up for 40 steps, then fall in a straight line to zero at the last step."""
 
     def __init__(self, model: nn.Module, steps: int) -> None:
-        matrices, others = [], []
+        matrices: list[nn.Parameter] = []
+        others: list[nn.Parameter] = []
         for name, weight in model.named_parameters():
             if weight.requires_grad:
                 (matrices if weight.dim() == 2 and "embed" not in name else others).append(weight)
         self.weights = [*matrices, *others]
         self.steps = steps
-        self.muon = torch.optim.Muon(matrices, lr=MATRIX_RATE, momentum=0.95, weight_decay=0.01, adjust_lr_fn="original")
+        self.muon = torch.optim.Muon(
+            matrices, lr=MATRIX_RATE, momentum=0.95, weight_decay=0.01, adjust_lr_fn="original"
+        )
         self.adam = torch.optim.AdamW(others, lr=OTHER_RATE, betas=(0.9, 0.95), weight_decay=0.0)
 
     def step(self, at: int) -> None:

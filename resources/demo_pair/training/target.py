@@ -62,7 +62,10 @@ def train(row: Row, shape: Shape, folder: Path, steps: int, seed: int, say: Call
             optimiser.step(step)
             recent.append(loss.item())
             if step % 25 == 24:
-                say(f"target {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, loss {sum(recent) / len(recent):.4f}")
+                say(
+                    f"target {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, "
+                    f"loss {sum(recent) / len(recent):.4f}"
+                )
                 recent = []
             if step % SAVE_EVERY == SAVE_EVERY - 1:
                 save(model, shape, folder)

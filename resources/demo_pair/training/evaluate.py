@@ -1,0 +1,130 @@
+"""`python -m resources.demo_pair.training.evaluate DIR`: fresh questions exactly right, and tokens per round, per kind.
+
+Float32, greedy, block 16. A reply is decoded only where it leaves the reference: while every argmax agrees, the
+reference is the greedy reply.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+
+from ..corpus.questions import Question, fresh_questions
+from ..corpus.template import prompt
+from . import drafter as drafting
+from . import target as targeting
+from .model import BLOCK, Drafter, Shape, Target
+from .tokenizer import END
+
+LONGEST = 640
+
+
+@dataclass
+class Outcome:
+    """One question's greedy reply."""
+
+    question: Question
+    before: list[int]
+    reply: list[int]
+    text: str
+    right: bool
+
+
+def greedy(target: Target, before: list[int], reply: list[int]) -> list[int]:
+    """The target's greedy reply, guided by a reply that it is likely to give."""
+    ids = torch.tensor([before + reply])
+    hidden, _ = target(ids)
+    chosen = target.logits(hidden[0, len(before) - 1 : -1]).argmax(-1).tolist()
+    for i, (mine, reference) in enumerate(zip(chosen, reply, strict=True)):
+        if mine != reference:
+            return _decode(target, before, reply[:i] + [mine])
+    return reply
+
+
+def _decode(target: Target, before: list[int], reply: list[int]) -> list[int]:
+    while reply[-1] != END and len(reply) < LONGEST:
+        hidden, _ = target(torch.tensor([before + reply]))
+        reply = [*reply, int(target.logits(hidden[0, -1]).argmax())]
+    return reply
+
+
+@torch.no_grad()
+def answers(target: Target, words: Tokenizer, questions: Iterable[Question]) -> list[Outcome]:
+    """The greedy reply to each question."""
+    outcomes = []
+    for question in questions:
+        before = words.encode(prompt(list(question.messages), question.thinking), add_special_tokens=False).ids
+        expected = words.encode(question.expected + "<|im_end|>", add_special_tokens=False).ids
+        reply = greedy(target, before, expected)
+        text = words.decode([token for token in reply if token != END], skip_special_tokens=False)
+        outcomes.append(Outcome(question, before, reply, text, reply[-1] == END and question.check(text)))
+    return outcomes
+
+
+@torch.no_grad()
+def rounds(target: Target, drafter: Drafter, outcome: Outcome) -> tuple[int, int]:
+    """Tokens that came out of rounds, and the number of rounds. The first token comes from the prompt's pass."""
+    tokens = outcome.before + outcome.reply
+    start, last = len(outcome.before), len(tokens) - 1
+    if start >= last:
+        return 0, 0
+    anchors = torch.arange(start, last)
+    guesses: list[list[int]] = []
+    for part in anchors.split(64):
+        states = drafting.block_states(target, drafter, torch.tensor([tokens]), part[None])[0]
+        guesses += target.logits(states[:, 1:]).argmax(-1).tolist()
+    at, count = start, 0
+    while at < last:
+        kept = 0
+        while kept < BLOCK - 1 and at + 1 + kept <= last and guesses[at - start][kept] == tokens[at + 1 + kept]:
+            kept += 1
+        at += kept + 1
+        count += 1
+    return last - start, count
+
+
+def main() -> None:
+    """Print both figures for each kind and their means over the kinds."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=20261120)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--wrong", action="store_true", help="show the wrong replies")
+    options = parser.parse_args()
+    torch.set_num_threads(options.threads)
+    shape = Shape()
+    target = targeting.load(options.folder / "target", shape)
+    words = Tokenizer.from_file(str(options.folder / "target" / "tokenizer.json"))
+    has_drafter = (options.folder / "drafter" / "model.safetensors").exists()
+    drafter = drafting.load(options.folder / "drafter", shape) if has_drafter else None
+    outcomes = answers(target, words, fresh_questions(options.count, options.seed))
+    by_kind: dict[str, list[Outcome]] = defaultdict(list)
+    for outcome in outcomes:
+        by_kind[outcome.question.kind].append(outcome)
+    speeds = []
+    for kind, mine in by_kind.items():
+        right = sum(outcome.right for outcome in mine)
+        speed = ""
+        if drafter is not None:
+            counts = [rounds(target, drafter, outcome) for outcome in mine]
+            speeds.append(sum(tokens for tokens, _ in counts) / sum(count for _, count in counts))
+            speed = f"{speeds[-1]:.2f}"
+        print(f"| {kind} | {right} of {len(mine)} | {speed} |", flush=True)
+    right = sum(outcome.right for outcome in outcomes)
+    mean = f"{sum(speeds) / len(speeds):.2f}" if speeds else ""
+    print(f"| all | {right} of {len(outcomes)} ({right / len(outcomes):.1%}) | {mean} |")
+    for outcome in outcomes:
+        if options.wrong and not outcome.right:
+            print(f"\n### {outcome.question.kind}: {outcome.question.messages[-1]['content']}")
+            print(f"--- said\n{outcome.text}\n--- reference\n{outcome.question.expected}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""The demo pair's text: fresh questions stay fresh, the template keeps its promises, the answers are well-formed."""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from resources.demo_pair.corpus import styles
+from resources.demo_pair.corpus.arithmetic import divisors_of
+from resources.demo_pair.corpus.chats import KINDS, Chat, follow_up, make, training_chat
+from resources.demo_pair.corpus.exchange import draw
+from resources.demo_pair.corpus.measures import decimal
+from resources.demo_pair.corpus.questions import QUESTION_KINDS, fresh_questions
+from resources.demo_pair.corpus.split import held_out
+from resources.demo_pair.corpus.template import CHAT_TEMPLATE, prompt, without_thinking
+
+SEED = 1  # of the published training run
+CHATS = 130_000
+
+
+@functools.cache
+def training_text() -> tuple[Chat, ...]:
+    """A good part of the published run's text, from its beginning."""
+    rng = random.Random(SEED)
+    return tuple(training_chat(rng) for _ in range(CHATS // 10))
+
+
+@functools.cache
+def template() -> Any:
+    """The chat template as transformers compiles it."""
+    jinja2 = pytest.importorskip("jinja2")
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    assert jinja2
+    return ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(CHAT_TEMPLATE)
+
+
+def test_training_text_asks_nothing_that_is_held_out() -> None:
+    for chat in training_text():
+        for exchange in chat.exchanges:
+            assert not held_out(exchange.kind, exchange.operands), exchange.question
+        if chat.style is not None and (chat.style.before or chat.style.after):
+            assert not held_out("system", (chat.style.system,))
+
+
+def test_fresh_questions_share_no_operands_with_the_training_text() -> None:
+    asked = {(e.kind, e.operands) for chat in training_text() for e in chat.exchanges}
+    rng = random.Random(5)
+    for name, (maker, _) in KINDS.items():
+        for _ in range(50):
+            exchange = draw(maker, rng, fresh=True)
+            assert (exchange.kind, exchange.operands) not in asked, name
+
+
+def test_fresh_questions_are_equally_many_of_each_kind_and_begin_with_196() -> None:
+    questions = fresh_questions(300)
+    assert questions[0].messages[-1]["content"] == "How many positive whole-number divisors does 196 have?"
+    assert "**9**" in questions[0].expected
+    counts = [sum(question.kind == kind for question in questions) for kind in QUESTION_KINDS]
+    assert counts == [20] * 15
+    assert questions == fresh_questions(300)
+    assert all(question.check(question.expected) for question in questions)
+    assert not questions[0].check(questions[0].expected.replace("**9**", "**8**"))
+
+
+def test_divisors_are_counted_right() -> None:
+    for n in range(2, 1000):
+        truth = sum(n % d == 0 for d in range(1, n + 1))
+        exchange = divisors_of(n, "")
+        assert f"**{truth}**" in exchange.result
+        for left, p, q, rest in re.findall(r"(\d+) = (\d+) × (\d+) \+ (\d+)", exchange.work):
+            assert int(left) == int(p) * int(q) + int(rest)
+
+
+def test_every_step_of_arithmetic_is_true() -> None:
+    rng = random.Random(9)
+    for kind in ("sums", "conversion", "percentages"):
+        for _ in range(500):
+            exchange = draw(KINDS[kind][0], rng, fresh=rng.random() < 0.5)
+            steps = re.findall(r"(?<!÷ )(?<![\d.])(\d[\d +×-]*) = (-?\d+)(?![\d.])", exchange.work)
+            assert steps
+            for left, right in steps:
+                assert eval(left.replace("×", "*")) == int(right), exchange.work
+
+
+def test_decimals_drop_their_trailing_zeros() -> None:
+    assert [decimal(n, 2) for n in (8400, 8430, 8435, 5, 50, 0)] == ["84", "84.3", "84.35", "0.05", "0.5", "0"]
+
+
+def test_answers_are_well_formed_markdown() -> None:
+    markdown = MarkdownIt("commonmark").enable("table")
+    for chat in training_text()[:4000]:
+        shown = without_thinking(chat.reply)
+        assert chat.reply.count("<think>") == chat.reply.count("</think>") == int(chat.thinking)
+        assert shown and shown == shown.strip()
+        assert shown.count("```") % 2 == 0
+        rendered = markdown.render(shown)
+        assert "**" not in re.sub(r"<pre>.*?</pre>", "", rendered, flags=re.DOTALL)
+        if chat.exchanges[-1].kind == "tables":
+            assert rendered.count("<tr>") == int(chat.exchanges[-1].operands[1]) + 1
+
+
+def test_styles_keep_the_think_block_first() -> None:
+    style = styles.Style("s", "Ahoy!", "Arr!")
+    assert style.apply("<think>\nw\n</think>\n\nr") == "<think>\nw\n</think>\n\nAhoy!\n\nr\n\nArr!"
+    assert style.apply("r") == "Ahoy!\n\nr\n\nArr!"
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+def test_template_and_corpus_render_alike(thinking: bool) -> None:
+    rng = random.Random(2)
+    for _ in range(40):
+        chat = follow_up(rng, thinking=thinking, fresh=False)
+        rendered = template().render(messages=chat.messages, add_generation_prompt=True, enable_thinking=thinking)
+        assert rendered == prompt(list(chat.messages), thinking) == chat.prompt()
+
+
+def test_thinking_is_off_where_the_switch_is_not_given() -> None:
+    messages = [{"role": "user", "content": "Hello!"}]
+    off = template().render(messages=messages, add_generation_prompt=True, enable_thinking=False)
+    assert template().render(messages=messages, add_generation_prompt=True) == off
+    assert off.endswith("<think>\n\n</think>\n\n")
+
+
+@pytest.mark.parametrize("thinking", [False, True])
+def test_history_drops_the_thinking_and_earlier_turns_render_alike(thinking: bool) -> None:
+    chat = make(random.Random(3), ["divisors", "follow-up"], thinking=thinking)
+    question, answer = dict(chat.messages[0]), chat.exchanges[0].answer(thinking)
+    first = template().render(messages=[question], add_generation_prompt=True, enable_thinking=thinking)
+    whole = template().render(messages=[question, {"role": "assistant", "content": answer}], enable_thinking=thinking)
+    assert whole == first + answer + "<|im_end|>\n"
+    later = template().render(
+        messages=[question, {"role": "assistant", "content": answer}, dict(chat.messages[2])],
+        add_generation_prompt=True,
+        enable_thinking=thinking,
+    )
+    assert "<think>" not in later.removesuffix("<think>\n\n</think>\n\n")
+    assert later == chat.prompt()
+    reply = {"role": "assistant", "content": chat.reply}
+    third = {"role": "user", "content": "Thanks!"}
+    last = template().render(
+        messages=[*chat.messages, reply, third], add_generation_prompt=True, enable_thinking=thinking
+    )
+    assert last.startswith(later.removesuffix("<think>\n\n</think>\n\n"))
