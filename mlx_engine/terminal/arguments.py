@@ -94,7 +94,7 @@ def request(arguments: argparse.Namespace, mode: Mode) -> GenerationRequest:
 
 def opening(arguments: argparse.Namespace) -> tuple[Message, ...]:
     """The system message, if one is given."""
-    return (Message("system", arguments.system),) if arguments.system else ()
+    return (Message("system", readable(arguments.system)),) if arguments.system else ()
 
 
 def readable(text: str) -> str:
