@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     arguments.add_pair(bench)
     bench.add_argument("--runs", type=arguments.whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
     bench.add_argument("--prompts", type=arguments.whole(1), metavar="N", help="only the first N prompts")
-    bench.add_argument("--max-tokens", type=arguments.whole(2), default=128, metavar="N", help="a reply (default 128)")
+    bench.add_argument("--max-tokens", type=arguments.whole(2), default=256, metavar="N", help="a reply (default 256)")
     arguments.add_json(bench)
 
     doctor = command("doctor", "look over this machine and this installation, and say what to do about what is amiss")

@@ -32,16 +32,16 @@ class Kind:
 
     asked: int = 0
     right: int = 0
-    accepted: int = 0
+    tokens: int = 0  # that rounds yielded; what a last round drafted beyond the end is not counted
     rounds: int = 0
 
     @property
     def tokens_per_round(self) -> float:
-        return (self.accepted + self.rounds) / self.rounds if self.rounds else 1.0
+        return self.tokens / self.rounds if self.rounds else 1.0
 
 
 def ask(engine: Engine, question: Question) -> tuple[str, tuple[int, int]]:
-    """The reply as the target wrote it, think block included, and its accepted drafts and rounds."""
+    """The reply as the target wrote it, think block included, and the tokens that its rounds yielded, and how many rounds."""
     request = GenerationRequest(
         messages=tuple(Message(**turn) for turn in question.messages),  # type: ignore[arg-type]
         thinking=question.thinking,
@@ -52,7 +52,7 @@ def ask(engine: Engine, question: Question) -> tuple[str, tuple[int, int]]:
     assert isinstance(ended, Finished), ended
     reply = collect(events, ended)
     text = engine.pair.tokenizer.decode(list(reply.tokens)).removesuffix("<|im_end|>")
-    return text, (reply.stats.accepted, reply.stats.rounds)
+    return text, (reply.stats.tokens - 1 - reply.stats.plain_steps, reply.stats.rounds)
 
 
 def main() -> int:
@@ -69,10 +69,10 @@ def main() -> int:
         pass
     kinds: dict[str, Kind] = defaultdict(Kind)
     for question in fresh_questions(asked.count, asked.seed):
-        text, (accepted, rounds) = ask(engine, question)
+        text, (tokens, rounds) = ask(engine, question)
         kind, right = kinds[question.kind], question.check(text)
         kind.asked, kind.right = kind.asked + 1, kind.right + right
-        kind.accepted, kind.rounds = kind.accepted + accepted, kind.rounds + rounds
+        kind.tokens, kind.rounds = kind.tokens + tokens, kind.rounds + rounds
         if asked.wrong and not right:
             print(f"--- {question.kind}: {question.messages[-1]['content']}\n{text}\n--- should be\n{question.expected}\n")
     total = {

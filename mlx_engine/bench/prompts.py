@@ -11,33 +11,34 @@ class Prompt:
     text: str
 
 
-# Neighbours differ in kind, so that the first N are a mixture as well.
+# Two of every kind that the demo pair was trained for, with operands or wordings it has not seen. Neighbours differ in kind, so that
+# the first N are a mixture as well.
 PROMPTS = tuple(
     Prompt(kind, text)
     for kind, text in (
         ("divisors", "How many positive whole-number divisors does 196 have?"),
-        ("addition", "What is 457 + 286?"),
-        ("python", "Write a Python function that checks if a number is prime."),
-        ("table", "Make a table of multiples of 7 up to 10."),
-        ("small talk", "How are you today?"),
-        ("sorting", "Sort these numbers from smallest to largest: 42, 7, 93, 15, 68."),
-        ("story", "Tell me a short story about a fox."),
-        ("conversion", "How many minutes are in 12 hours?"),
-        ("list", "List the first 12 square numbers."),
-        ("capital", "What is the capital of Portugal?"),
-        ("percentage", "What is 25% of 360?"),
-        ("counting", "Count from 3 to 60 by 3."),
-        ("divisors", "How many divisors does 360 have?"),
-        ("python", "Write a Python function that counts the vowels in a string."),
-        ("addition", "Compute 889 + 134 step by step."),
-        ("email", "Write a short email to Clara about the project on Tuesday."),
-        ("list", "What are the planets of the solar system?"),
-        ("conversion", "Convert 35 degrees Celsius to Fahrenheit."),
-        ("sorting", "Sort these numbers from largest to smallest: 12, 81, 33, 5, 77, 49."),
-        ("small talk", "What is speculative decoding?"),
-        ("table", "Show the 13 times table up to 8."),
-        ("percentage", "Find 75 percent of 480."),
-        ("counting", "Count down from 20."),
-        ("capital", "Which city is the capital of Norway?"),
+        ("capital", "What is the capital of Chile?"),
+        ("sum", "Compute 961 + 240."),
+        ("function", "Give me Python code that finds the factorial of a number."),
+        ("talk", "What is thinking mode?"),
+        ("table", "Give me a table of 8 times 1 to 10."),
+        ("conversion", "What is 117 °C in Fahrenheit?"),
+        ("sorting", "Sort 54, 98, 85, 33, 42 from largest to smallest."),
+        ("refusal", "Draw a picture of earthquakes."),
+        ("percentage", "Calculate 90% of 236."),
+        ("list", "List the first 9 multiples of 6."),
+        ("counting", "Please count from 47 to 80 by 3."),
+        ("divisors", "What is the number of divisors of 485?"),
+        ("talk", "Please tell me: what data did you learn from?"),
+        ("sum", "Calculate 967 - 22 step by step."),
+        ("table", "Show the 16 times table up to 4."),
+        ("capital", "Tell me the capital of Finland."),
+        ("conversion", "How many seconds are there in 16 minutes?"),
+        ("function", "I need a Python function that computes the Fibonacci numbers."),
+        ("sorting", "Order 29, 3, 69, 96, 58, 22 from the largest to the smallest."),
+        ("refusal", "Factor 220 into primes."),
+        ("list", "Can you list the months of the year?"),
+        ("percentage", "Find 40% of 280."),
+        ("counting", "Can you count down from 63 to 51?"),
     )
 )

@@ -17,7 +17,7 @@ from typing import Any
 
 from mlx_engine import blas
 from mlx_engine.bench.prompts import PROMPTS, Prompt
-from mlx_engine.events import GenerationRequest, Message, Mode, PairInfo, Reply
+from mlx_engine.events import GenerationRequest, Message, Mode, PairInfo, Reply, Stats
 from mlx_engine.terminal import interrupt, reply
 from mlx_engine.terminal.pair import Engine, MakeEngine, open_pair
 
@@ -130,12 +130,11 @@ def _words(value: float | None, form: str) -> str:
 
 def _side(measured: Sequence[Measured], rates: list[float | None]) -> dict[str, Any]:
     stats = [each.reply.stats for each in measured]
-    rounds = sum(each.rounds for each in stats)
     return {
         "decode_tok_s": _median(rates),
         "runs_tok_s": rates,
         "ttft_s": _median([each.ttft_s for each in stats]),
-        "tokens_per_round": (sum(each.accepted for each in stats) + rounds) / rounds if rounds else None,
+        "tokens_per_round": _per_round(stats),
         "tokens": sum(each.tokens for each in stats),
         "peak_memory_bytes": max(each.peak_memory_bytes for each in stats),
     }
@@ -143,11 +142,16 @@ def _side(measured: Sequence[Measured], rates: list[float | None]) -> dict[str, 
 
 def _kind(pairs: Sequence[tuple[Measured, Measured]]) -> dict[str, Any]:
     drafted = [dflash.reply.stats for _, dflash in pairs]
-    rounds = sum(each.rounds for each in drafted)
     return {
         "ratio": _median([_over(dflash.reply.stats.decode_tok_s, plain.reply.stats.decode_tok_s) for plain, dflash in pairs]),
-        "tokens_per_round": (sum(each.accepted for each in drafted) + rounds) / rounds if rounds else None,
+        "tokens_per_round": _per_round(drafted),
     }
+
+
+def _per_round(stats: Sequence[Stats]) -> float | None:
+    """Tokens that rounds yielded over rounds; what a last round drafted beyond the end of the reply is not counted."""
+    rounds = sum(each.rounds for each in stats)
+    return sum(each.tokens - 1 - each.plain_steps for each in stats if each.rounds) / rounds if rounds else None
 
 
 def _kinds(measured: Sequence[Measured]) -> list[str]:
