@@ -13,6 +13,7 @@ from pathlib import Path
 
 QUESTIONS = ("How many positive whole-number divisors does 196 have?", "Write a Python function that checks if a number is prime.")
 SHORTEST = 40  # tokens to have in a picture of a reply that still grows
+LAYOUT_MS = 15  # until the layout has made room for new text
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -67,15 +68,19 @@ def _take(out: Path) -> int:
             return 1
         growing: list[QPixmap] = []
 
+        def grab_soon(turn: Turn) -> None:
+            if turn.reply.tokens >= SHORTEST and turn.reply.rate.tok_s is not None:
+                QTimer.singleShot(LAYOUT_MS, lambda: grab(turn))
+
         def grab(turn: Turn) -> None:
-            if turn.reply.running and turn.reply.tokens >= SHORTEST and turn.reply.rate.tok_s is not None:
-                QTimer.singleShot(0, lambda: growing.append(window.grab()))  # once the layout has made room for the new text
+            if turn.reply.running:
+                growing.append(window.grab())
 
         settle()
         conductor.send(QUESTIONS[0])
         until(lambda: not conductor.busy)
         settle()
-        conductor.reply_changed.connect(grab)
+        conductor.reply_changed.connect(grab_soon)
         for _ in range(20):  # a short reply may be over before there is enough of it to see
             conductor.send(QUESTIONS[1])
             until(lambda: not conductor.busy)

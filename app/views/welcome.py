@@ -34,7 +34,7 @@ class Welcome(QWidget):
         self.progress.setRange(0, 1000)
         self.progress.setTextVisible(False)
         self.progress.setFixedHeight(6)
-        self.progress.setMaximumWidth(320)
+        self.progress.setFixedWidth(280)
         self.progress.setAccessibleName("Loading the models")
         self._cards = QGridLayout()
         self._cards.setSpacing(12)
