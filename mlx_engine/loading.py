@@ -16,6 +16,7 @@ from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
 from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
+from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.targets.target import Target
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
@@ -89,7 +90,7 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
         why_plain = ""
     yield LoadProgress(1.0, "Ready")
     info = PairInfo(
-        name=target_folder.parent.name if target_folder.name == "target" else target_folder.name,
+        name=_name(target_folder),
         target=target_folder.name,
         drafter=drafter_folder.name if drafter_folder else "",
         family=str(config.get("model_type")),
@@ -101,6 +102,13 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
         why_plain=why_plain,
     )
     yield LoadedPair(target, tokenizer, drafter, dtype, info)
+
+
+def _name(target: Path) -> str:
+    """What people call the pair: the demo pair by its name, others by their folder, which may be `PAIR/target`."""
+    if target == demo_pair()[0]:
+        return "Demo pair"
+    return target.parent.name if target.name == "target" else target.name
 
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:

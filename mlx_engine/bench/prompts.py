@@ -11,8 +11,8 @@ class Prompt:
     text: str
 
 
-# Two of every kind that the demo pair was trained for, with operands or wordings it has not seen. Neighbours differ in kind, so that
-# the first N are a mixture as well.
+# Two of every kind that the demo pair was trained for, with operands or wordings it has not seen. Neighbours differ in kind, so
+# that the first N are a mixture as well.
 PROMPTS = tuple(
     Prompt(kind, text)
     for kind, text in (

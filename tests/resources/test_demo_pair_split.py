@@ -143,7 +143,5 @@ def test_history_drops_the_thinking_and_earlier_turns_render_alike(thinking: boo
     assert later == chat.prompt()
     reply = {"role": "assistant", "content": chat.reply}
     third = {"role": "user", "content": "Thanks!"}
-    last = template().render(
-        messages=[*chat.messages, reply, third], add_generation_prompt=True, enable_thinking=thinking
-    )
+    last = template().render(messages=[*chat.messages, reply, third], add_generation_prompt=True, enable_thinking=thinking)
     assert last.startswith(later.removesuffix("<think>\n\n</think>\n\n"))
