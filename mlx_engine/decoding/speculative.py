@@ -68,7 +68,6 @@ class Rounds:
         start = mx.array([anchor], dtype=mx.uint32)
         noise = self.chooser.noise(self.context.position + 1, rows, self.target.vocabulary)
         if rows == 1:
-            mx.async_eval(self.context.state)  # nobody reads the context in this round, and unread it would pile up
             return _Block(start, None, noise)
         drafts = self.chooser.propose(self.drafter.draft(self.context, start, rows), noise)
         mx.async_eval(drafts)
@@ -79,6 +78,9 @@ class Rounds:
         tokens = block.anchor if block.drafts is None else mx.concatenate([block.anchor, block.drafts])
         logits, features = self.target.forward_tapped(tokens, self.caches)
         choices = self.chooser.pick(self.penalties.apply(logits, block.drafts), block.noise)
+        # All rows are injected in the same pass and the rejected ones dropped after, so that the device need not wait for the host
+        self.drafter.inject(self.context, features)
+        mx.eval(choices, self.context.state)
         chosen = cast(list[int], choices.tolist())
         drafted = [] if block.drafts is None else cast(list[int], block.drafts.tolist())
         accepted = 0
@@ -86,7 +88,7 @@ class Rounds:
             accepted += 1
         kept = accepted + 1
         self.caches.rewind(len(chosen) - kept)
-        self.drafter.inject(self.context, features[:kept])
+        self.context.drop(len(chosen) - kept)
         return Step(
             tokens=tuple(chosen[:kept]),
             sources=cast(tuple[Source, ...], ("drafter",) * accepted + ("target",)),

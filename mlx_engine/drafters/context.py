@@ -36,6 +36,10 @@ class LayerContext:
         buffer[..., self.rows : self.rows + count, :] = rows
         self.rows += count
 
+    def drop(self, rows: int) -> None:
+        """Forget the last `rows` positions; the next ones overwrite them. What a window needs of older ones is still there."""
+        self.rows -= rows
+
     def _make_room(self, rows: mx.array, count: int) -> None:
         kept = self.rows if self.window is None else min(self.rows, self.window)
         capacity = -(-(kept + count + (self.window or 0)) // _STEP) * _STEP
@@ -71,6 +75,12 @@ class DraftContext:
     def __init__(self, windows: tuple[int | None, ...]) -> None:
         self.position = 0
         self.kinds = {window: LayerContext(window) for window in dict.fromkeys(windows)}
+
+    def drop(self, rows: int) -> None:
+        """Forget the last `rows` positions, which have to be fewer than were appended last."""
+        self.position -= rows
+        for kind in self.kinds.values():
+            kind.drop(rows)
 
     @property
     def nbytes(self) -> int:

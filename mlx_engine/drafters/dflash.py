@@ -171,14 +171,23 @@ class DFlashDrafter:
         }
         for i, layer in enumerate(self._layers):
             held = context.kinds[c.windows[i]].layer(self._slot[i])
-            x = x + self._attention(layer, x, held, visible[c.windows[i], c.causal[i]], context.position)
+            read = 1 if i == c.layers - 1 else 0  # the last layer's first row, the anchor's, is read by nobody
+            attended = self._attention(layer, x, held, visible[c.windows[i], c.causal[i]], context.position, read)
+            x = x[:, read:] + attended
             gate, up = mx.split(mx.fast.rms_norm(x, layer.mlp_norm, c.norm_eps) @ layer.gate_up.T, 2, axis=-1)
             x = x + (gate * mx.sigmoid(gate) * up) @ layer.down.T
-        return mx.fast.rms_norm(x[0, 1:], self._final_norm, c.norm_eps)
+        return mx.fast.rms_norm(x[0], self._final_norm, c.norm_eps)
 
     def _attention(
-        self, layer: _Layer, x: mx.array, held: tuple[mx.array, mx.array] | None, mask: mx.array | None, position: int
+        self,
+        layer: _Layer,
+        x: mx.array,
+        held: tuple[mx.array, mx.array] | None,
+        mask: mx.array | None,
+        position: int,
+        read: int,
     ) -> mx.array:
+        """Attention of the block's rows from `read` on, [1, width - read, H], over the context and the whole block."""
         c, width = self.config, x.shape[1]
         qkv = mx.fast.rms_norm(x, layer.input_norm, c.norm_eps) @ layer.qkv.T
         if layer.qkv_bias is not None:
@@ -196,12 +205,13 @@ class DFlashDrafter:
             offset=position,
             freqs=self._frequencies,
         )
-        queries, keys = turning[:, : c.heads], turning[:, c.heads :]
+        queries, keys = turning[:, : c.heads, read:], turning[:, c.heads :]
         values = heads[:, :, c.heads + c.kv_heads :].transpose(0, 2, 1, 3)
         if held is not None:
             keys, values = mx.concatenate([held[0], keys], axis=2), mx.concatenate([held[1], values], axis=2)
+        mask = None if mask is None else mask[read:]
         out = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=c.head_dim**-0.5, mask=mask)
-        out = out.transpose(0, 2, 1, 3).reshape(1, width, -1) @ layer.output.T
+        out = out.transpose(0, 2, 1, 3).reshape(1, width - read, -1) @ layer.output.T
         return out if layer.output_bias is None else out + layer.output_bias
 
     @staticmethod
