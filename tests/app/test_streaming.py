@@ -1,5 +1,6 @@
 """Markdown that arrives in pieces is the same as Markdown that arrives at once."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,6 +49,14 @@ def test_random_chunks_give_the_same_blocks_as_the_whole_text(text: str, cuts: l
 
 @given(markdown)
 def test_single_characters_give_the_same_blocks_as_the_whole_text(text: str) -> None:
+    shown, _ = stream(list(text))
+    assert shown == blocks(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["a\n```x`y\nb", "a\n\n# b\n```c`d\n", "- a\n- - -\nb", "a\n-\n- b\n", "> a\n>\nb\n---\n", "a\n1.\n1. b\n"]
+)
+def test_a_line_that_turns_out_otherwise_than_it_began_changes_what_is_above_it(text: str) -> None:
     shown, _ = stream(list(text))
     assert shown == blocks(text)
 

@@ -184,6 +184,7 @@ def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) 
     engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
     app.slipstream.start()
+    app.until(lambda: app.window.transcript.welcome.subtitle.text() == "Reading the weights…")
     app.window.close()
     assert not app.window.isVisible()
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):

@@ -1,0 +1,111 @@
+"""The window with the real engine: what is wrong with a pair or a prompt reaches the chat in the engine's own sentences."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from app import engine_thread
+from app.application import Slipstream
+from app.places import Places
+from tests.app.conftest import PATIENCE_MS
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"
+Begin = Callable[[], Slipstream]
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    """A copy of the tiny reference pair, to be damaged."""
+    for part in ("target", "drafter"):
+        shutil.copytree(GOLDEN / part, tmp_path / part)
+    (tmp_path / "target" / "chat_template.jinja").write_text("{% for message in messages %}{{ message['content'] }} {% endfor %}")
+    return tmp_path / "target", tmp_path / "drafter"
+
+
+@pytest.fixture
+def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """Start the app with that pair in place of the demo pair."""
+    monkeypatch.setattr(engine_thread, "demo_pair", lambda: pair)
+    started: list[Slipstream] = []
+
+    def start() -> Slipstream:
+        slipstream = Slipstream(qapp, Places(tmp_path, tmp_path))
+        started.append(slipstream)
+        slipstream.start()
+        qtbot.waitUntil(lambda: slipstream.conductor.loading is None, timeout=PATIENCE_MS)
+        return slipstream
+
+    yield start
+    for slipstream in started:
+        slipstream.window.close()
+        assert slipstream.engine.wait(PATIENCE_MS / 1000)
+        slipstream.window.deleteLater()
+
+
+def test_missing_model_files_are_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
+    shutil.rmtree(pair[0])
+    (notice,) = begin().window.transcript.notices()
+    assert notice.startswith("There is no folder") and "target" in notice
+
+
+def test_truncated_model_files_are_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
+    weights = pair[1] / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    (notice,) = begin().window.transcript.notices()
+    assert "drafter" in notice and "cut short" in notice
+
+
+def test_a_drafter_that_does_not_fit_is_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
+    config = pair[1] / "config.json"
+    fields = json.loads(config.read_text())
+    config.write_text(json.dumps({**fields, "hidden_size": 2 * fields["hidden_size"]}))
+    slipstream = begin()
+    (notice,) = slipstream.window.transcript.notices()
+    assert "drafter" in notice and "Something went wrong" not in notice
+    assert slipstream.conductor.pair is None
+
+
+def test_after_the_files_are_mended_loading_again_succeeds(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
+    weights = pair[0] / "model.safetensors"
+    whole = weights.read_bytes()
+    weights.write_bytes(whole[:1000])
+    slipstream = begin()
+    assert slipstream.conductor.pair is None
+    weights.write_bytes(whole)
+    slipstream.window.transcript.load.emit()
+    qtbot.waitUntil(lambda: slipstream.conductor.pair is not None, timeout=PATIENCE_MS)
+
+
+def test_a_prompt_longer_than_the_context_is_told_and_the_next_one_is_answered(begin: Begin, qtbot: QtBot) -> None:
+    slipstream = begin()
+    conductor = slipstream.conductor
+    assert conductor.pair is not None, slipstream.window.transcript.notices()
+    conductor.send("word " * conductor.pair.context_limit)
+    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+    error = slipstream.window.transcript.reply_views()[-1].error
+    assert error is not None and "this target holds" in error.label.text()
+    conductor.send("Hi")
+    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+    reply = conductor.chat.turns[-1].reply
+    assert reply.stats is not None and reply.stats.tokens > 0, reply.error
+    assert slipstream.window.transcript.reply_views()[-1].stats.chip.text().startswith("DFlash")
+
+
+def test_compare_of_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtBot) -> None:
+    slipstream = begin()
+    conductor = slipstream.conductor
+    conductor.send("Hi")
+    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+    conductor.compare()
+    dialog = slipstream.window.compare_dialog
+    assert dialog is not None
+    qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
+    result = dialog.comparison.result
+    assert result is not None and result.verdict == "identical"
+    assert "identical" in dialog.verdict.text()
+    dialog.close()
