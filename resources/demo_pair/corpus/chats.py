@@ -23,6 +23,22 @@ KINDS: dict[str, tuple[Maker, float]] = {
     "talk": (talk.talk, 1.5),
     "refusals": (refusals.refusals, 2.2),
 }
+WEIGHTS = {name: weight for name, (_, weight) in KINDS.items()}
+FINISHING = {
+    "divisors": 3.0,
+    "sums": 1.5,
+    "conversion": 1.8,
+    "percentages": 1.2,
+    "sorting": 3.0,
+    "counting": 3.5,
+    "tables": 0.6,
+    "lists": 2.5,
+    "functions": 0.4,
+    "capitals": 0.4,
+    "talk": 2.2,
+    "refusals": 1.2,
+}
+"""The weights of the last part of training: more of what was still wrong after the first."""
 NUMERIC = ("divisors", "sums", "conversion", "percentages", "sorting", "counting")
 FOLLOWED = (*NUMERIC, "tables", "capitals")
 
@@ -71,30 +87,40 @@ def make(
     return Chat(kinds[-1], tuple(messages), thinking, reply, tuple(exchanges), style)
 
 
-def _kind(rng: random.Random, names: tuple[str, ...] = tuple(KINDS)) -> str:
-    return rng.choices(names, [KINDS[name][1] for name in names])[0]
+Weights = dict[str, float]
 
 
-def follow_up(rng: random.Random, *, thinking: bool, fresh: bool, names: tuple[str, ...] = FOLLOWED) -> Chat:
+def _kind(rng: random.Random, weights: Weights, names: tuple[str, ...] = tuple(KINDS)) -> str:
+    return rng.choices(names, [weights[name] for name in names])[0]
+
+
+def follow_up(
+    rng: random.Random,
+    *,
+    thinking: bool,
+    fresh: bool,
+    names: tuple[str, ...] = FOLLOWED,
+    weights: Weights = WEIGHTS,
+) -> Chat:
     """One to three earlier turns, then a short follow-up to the last of them."""
-    kinds = [_kind(rng) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
-    kinds += [_kind(rng, names), "follow-up"]
+    kinds = [_kind(rng, weights) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
+    kinds += [_kind(rng, weights, names), "follow-up"]
     if len(kinds) < 4 and rng.random() < 0.25:
         kinds.append("follow-up")
     return make(rng, kinds, thinking=thinking, fresh=fresh)
 
 
-def training_chat(rng: random.Random) -> Chat:
+def training_chat(rng: random.Random, weights: Weights = WEIGHTS) -> Chat:
     """One conversation of the training text."""
     thinking = rng.random() < 0.25
     sort = rng.random()
     if sort < 0.66:
-        return make(rng, [_kind(rng)], thinking=thinking)
+        return make(rng, [_kind(rng, weights)], thinking=thinking)
     if sort < 0.82:
-        return follow_up(rng, thinking=thinking, fresh=False)
+        return follow_up(rng, thinking=thinking, fresh=False, weights=weights)
     if sort < 0.86:
-        return make(rng, [_kind(rng) for _ in range(rng.randint(2, 4))], thinking=thinking)
+        return make(rng, [_kind(rng, weights) for _ in range(rng.randint(2, 4))], thinking=thinking)
     if sort < 0.89:
-        return make(rng, [_kind(rng)], thinking=thinking, style=styles.neutral(rng))
-    kinds = [_kind(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
+        return make(rng, [_kind(rng, weights)], thinking=thinking, style=styles.neutral(rng))
+    kinds = [_kind(rng, weights) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))

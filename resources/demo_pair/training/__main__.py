@@ -8,8 +8,10 @@ from pathlib import Path
 
 import torch
 
+from ..corpus.chats import FINISHING
 from . import data, drafter, target, tokenizer
 from .model import Shape
+from .optimiser import Schedule
 
 
 def main() -> None:
@@ -17,11 +19,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--chats", type=int, default=130_000, help="conversations in the training text")
-    parser.add_argument("--target-steps", type=int, default=3400)
+    parser.add_argument("--target-steps", type=int, default=2700)
+    parser.add_argument("--finish-steps", type=int, default=600, help="steps on the finishing mix")
     parser.add_argument("--drafter-steps", type=int, default=1500)
+    parser.add_argument("--start", type=int, default=0, help="go on with the target that OUT_DIR holds, from this step")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--only", choices=["target", "drafter"], help="drafter: take the target that OUT_DIR holds")
+    parser.add_argument(
+        "--only", choices=["target", "finish", "drafter"], help="one part; the later ones take what OUT_DIR holds"
+    )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
 
@@ -30,17 +36,24 @@ def main() -> None:
     def say(text: str) -> None:
         print(f"[{time.monotonic() - began:6.0f} s] {text}", flush=True)
 
+    shape = Shape()
     conversations = data.chats(options.chats, options.seed)
     words = tokenizer.train(chat.prompt() + chat.reply + "<|im_end|>\n" for chat in conversations[:20_000])
     row = data.row(words, conversations)
     say(f"{len(row.ids) / 1e6:.1f} M tokens, {row.reply.float().mean():.2f} of them in replies")
-    shape = Shape()
-    if options.only != "drafter":
-        tokenizer.save(words, options.out / "target")
-        target.train(row, shape, options.out / "target", options.target_steps, options.seed, say)
-    if options.only != "target":
-        frozen = target.load(options.out / "target", shape)
-        drafter.train(row, frozen, shape, options.out / "drafter", options.drafter_steps, options.seed, say)
+    finishing = data.row(words, data.chats(options.chats // 4, options.seed + 1, FINISHING))
+    folder = options.out / "target"
+    if options.only in (None, "target"):
+        tokenizer.save(words, folder)
+        steps = options.target_steps
+        schedule = Schedule(steps, min(1400, steps // 2), start=options.start)
+        target.train(row, shape, folder, schedule, options.seed, say, go_on=options.start > 0)
+    if options.only in (None, "target", "finish"):
+        schedule = Schedule(options.finish_steps, peak=0.35)
+        target.train(finishing, shape, folder, schedule, options.seed + 1, say, go_on=True)
+    if options.only in (None, "drafter"):
+        frozen = target.load(folder, shape)
+        drafter.train(finishing, frozen, shape, options.out / "drafter", options.drafter_steps, options.seed, say)
 
 
 if __name__ == "__main__":

@@ -17,11 +17,11 @@ from torch import Tensor
 
 from .data import Row
 from .model import BLOCK, TAPS, Drafter, Shape, Target
-from .optimiser import Optimiser
+from .optimiser import Optimiser, Schedule
 from .tokenizer import END, MASK
 
 LAYERS = 2
-LENGTH, WINDOWS, ANCHORS = 384, 12, 32
+LENGTH, WINDOWS, ANCHORS = 512, 10, 32
 DECAY = 7.0  # the weight of a place in the block falls by e over this many places
 SAVE_EVERY = 200
 
@@ -89,7 +89,7 @@ def train(
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     drafter = Drafter(shape, LAYERS)
-    optimiser = Optimiser(drafter, steps)
+    optimiser = Optimiser(drafter, Schedule(steps))
 
     def loss_of(ids: Tensor, anchors: Tensor, labels: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         logits = target.logits(block_states(target, drafter, ids, anchors)[:, :, 1:])

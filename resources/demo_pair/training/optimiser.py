@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import nn
 
 MATRIX_RATE, OTHER_RATE = 0.02, 3e-3
+WARM_UP = 40
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Warm up, fall slowly (as if to zero at step `slow`) until the knee, then straight to zero at the last step.
+
+    `start` is the step that a continued run begins with; it warms up again, having lost the optimisers' memory.
+    """
+
+    steps: int
+    knee: int = 0
+    slow: int = 3600
+    start: int = 0
+    peak: float = 1.0
+
+    def scale(self, at: int) -> float:
+        """The share of the full rate at this step."""
+        warm = self.peak * min(1.0, (at - self.start + 1) / WARM_UP)
+        if at < self.knee:
+            return warm * (1 - at / self.slow)
+        return warm * (1 - self.knee / self.slow) * (self.steps - at) / (self.steps - self.knee)
 
 
 class Optimiser:
-    """Warm up for 40 steps, then fall in a straight line to zero at the last step."""
+    """Both optimisers of a model, on one schedule."""
 
-    def __init__(self, model: nn.Module, steps: int) -> None:
+    def __init__(self, model: nn.Module, schedule: Schedule) -> None:
         matrices: list[nn.Parameter] = []
         others: list[nn.Parameter] = []
         for name, weight in model.named_parameters():
             if weight.requires_grad:
                 (matrices if weight.dim() == 2 and "embed" not in name else others).append(weight)
         self.weights = [*matrices, *others]
-        self.steps = steps
+        self.schedule = schedule
         self.muon = torch.optim.Muon(
             matrices, lr=MATRIX_RATE, momentum=0.95, weight_decay=0.01, adjust_lr_fn="original"
         )
@@ -26,7 +50,7 @@ class Optimiser:
 
     def step(self, at: int) -> None:
         """One step with the gradients at hand, which are cleared."""
-        scale = min(1.0, (at + 1) / 40) * (1 - at / self.steps)
+        scale = self.schedule.scale(at)
         for optimiser, rate in ((self.muon, MATRIX_RATE), (self.adam, OTHER_RATE)):
             for group in optimiser.param_groups:
                 group["lr"] = rate * scale

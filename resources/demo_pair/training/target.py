@@ -14,7 +14,7 @@ from torch import Tensor
 
 from .data import Row
 from .model import Shape, Target
-from .optimiser import Optimiser
+from .optimiser import Optimiser, Schedule
 
 SHORT, LONG = (384, 16), (1024, 6)  # (tokens, windows) of a step
 LONG_EVERY = 6
@@ -38,12 +38,22 @@ def load(folder: Path, shape: Shape) -> Target:
     return model.eval().requires_grad_(False)
 
 
-def train(row: Row, shape: Shape, folder: Path, steps: int, seed: int, say: Callable[[str], None] = print) -> Target:
-    """Train for a fixed number of steps and save along the way."""
+def train(
+    row: Row,
+    shape: Shape,
+    folder: Path,
+    schedule: Schedule,
+    seed: int,
+    say: Callable[[str], None] = print,
+    *,
+    go_on: bool = False,
+) -> Target:
+    """Train for a fixed number of steps and save along the way; to go on is to begin with what the folder holds."""
     torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed)
-    model = Target(shape)
-    optimiser = Optimiser(model, steps)
+    generator = torch.Generator().manual_seed(seed + schedule.start)
+    model = load(folder, shape).train().requires_grad_(True) if go_on else Target(shape)
+    optimiser = Optimiser(model, schedule)
+    steps = schedule.steps
 
     def loss_of(ids: Tensor, reply: Tensor) -> Tensor:
         hidden, _ = model(ids[:, :-1])
@@ -55,7 +65,7 @@ def train(row: Row, shape: Shape, folder: Path, steps: int, seed: int, say: Call
     began = time.monotonic()
     recent: list[float] = []
     with torch.autocast("cpu", torch.bfloat16):
-        for step in range(steps):
+        for step in range(schedule.start, steps):
             length, count = LONG if step % LONG_EVERY == LONG_EVERY - 1 else SHORT
             loss = compiled(*row.windows(count, length + 1, generator))
             loss.backward()
