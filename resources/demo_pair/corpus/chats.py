@@ -39,6 +39,20 @@ FINISHING = {
     "refusals": 1.2,
 }
 """The weights of the last part of training: more of what was still wrong after the first."""
+LAST = FINISHING | {
+    "divisors": 3.5,
+    "sums": 1.0,
+    "conversion": 1.5,
+    "percentages": 0.6,
+    "sorting": 2.5,
+    "counting": 9.0,
+    "tables": 0.4,
+    "lists": 1.5,
+    "capitals": 0.3,
+    "talk": 1.5,
+    "refusals": 0.7,
+}
+"""The weights of the very last part: mostly counting, where to stop being the last thing learnt."""
 NUMERIC = ("divisors", "sums", "conversion", "percentages", "sorting", "counting")
 FOLLOWED = (*NUMERIC, "tables", "capitals")
 

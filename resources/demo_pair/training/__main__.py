@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from ..corpus.chats import FINISHING
+from ..corpus.chats import FINISHING, LAST
 from . import data, drafter, target, tokenizer
 from .model import Shape
 from .optimiser import Schedule
@@ -21,12 +21,16 @@ def main() -> None:
     parser.add_argument("--chats", type=int, default=130_000, help="conversations in the training text")
     parser.add_argument("--target-steps", type=int, default=2700)
     parser.add_argument("--finish-steps", type=int, default=600, help="steps on the finishing mix")
-    parser.add_argument("--drafter-steps", type=int, default=1500)
+    parser.add_argument("--last-steps", type=int, default=350, help="steps on the last mix")
+    parser.add_argument("--drafter-steps", type=int, default=1250)
     parser.add_argument("--start", type=int, default=0, help="go on with the target that OUT_DIR holds, from this step")
+    parser.add_argument("--drafter-start", type=int, default=0, help="the same for the drafter")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument(
-        "--only", choices=["target", "finish", "drafter"], help="one part; the later ones take what OUT_DIR holds"
+        "--only",
+        choices=["target", "finish", "last", "drafter"],
+        help="one part; the later ones take what OUT_DIR holds",
     )
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -51,9 +55,17 @@ def main() -> None:
     if options.only in (None, "target", "finish"):
         schedule = Schedule(options.finish_steps, peak=0.35)
         target.train(finishing, shape, folder, schedule, options.seed + 1, say, go_on=True)
+    if options.only in (None, "target", "last"):
+        last = data.row(words, data.chats(options.chats // 8, options.seed + 2, LAST))
+        schedule = Schedule(options.last_steps, peak=0.3)
+        finished = target.load(folder, shape)
+        sharpened = target.train(last, shape, folder, schedule, options.seed + 2, say, go_on=True)
+        target.save(target.average(finished, sharpened), shape, folder)
     if options.only in (None, "drafter"):
         frozen = target.load(folder, shape)
-        drafter.train(finishing, frozen, shape, options.out / "drafter", options.drafter_steps, options.seed, say)
+        start = options.drafter_start
+        schedule = Schedule(options.drafter_steps, start=start)
+        drafter.train(finishing, frozen, shape, options.out / "drafter", schedule, options.seed, say, go_on=start > 0)
 
 
 if __name__ == "__main__":

@@ -81,15 +81,18 @@ def train(
     target: Target,
     shape: Shape,
     folder: Path,
-    steps: int,
+    schedule: Schedule,
     seed: int,
     say: Callable[[str], None] = print,
+    *,
+    go_on: bool = False,
 ) -> Drafter:
-    """Train for a fixed number of steps and save along the way."""
+    """Train for a fixed number of steps and save along the way; to go on is to begin with what the folder holds."""
     torch.manual_seed(seed)
-    generator = torch.Generator().manual_seed(seed)
-    drafter = Drafter(shape, LAYERS)
-    optimiser = Optimiser(drafter, Schedule(steps))
+    generator = torch.Generator().manual_seed(seed + schedule.start)
+    drafter = load(folder, shape).train().requires_grad_(True) if go_on else Drafter(shape, LAYERS)
+    optimiser = Optimiser(drafter, schedule)
+    steps = schedule.steps
 
     def loss_of(ids: Tensor, anchors: Tensor, labels: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         logits = target.logits(block_states(target, drafter, ids, anchors)[:, :, 1:])
@@ -101,7 +104,7 @@ def train(
     began = time.monotonic()
     recent: list[tuple[float, float]] = []
     with torch.autocast("cpu", torch.bfloat16):
-        for step in range(steps):
+        for step in range(schedule.start, steps):
             loss, right = compiled(*blocks(row, generator))
             loss.backward()
             optimiser.step(step)
