@@ -50,9 +50,7 @@ def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
     """How many divisors n has, for n up to 999; most often up to 500."""
     n = rng.randint(2, LARGEST if rng.random() < 0.4 else 500)
     if topic is not None:
-        question = rng.choice(
-            ["And for {n}?", "and for {n}?", "And {n}?", "What about {n}?", "Now {n}.", "And of {n}?"]
-        )
+        question = rng.choice(["And for {n}?", "and for {n}?", "And {n}?", "What about {n}?", "Now {n}.", "And of {n}?"])
     else:
         question = rng.choice(
             [
@@ -88,9 +86,7 @@ def divisors_of(n: int, question: str) -> Exchange:
         + f"- {' × '.join(steps)} = {' × '.join(str(e + 1) for e in powers.values())}"
         + "".join(f"\n- {line}" for line in multiply)
     )
-    return Exchange(
-        "divisors", "divisors", (str(n),), question, work, f"The number {n} has **{total}** positive divisors."
-    )
+    return Exchange("divisors", "divisors", (str(n),), question, work, f"The number {n} has **{total}** positive divisors.")
 
 
 def add_lines(a: int, b: int) -> list[str]:

@@ -114,7 +114,7 @@ def temperature(rng: random.Random, topic: str | None = None) -> Exchange:
 
 def conversion(rng: random.Random, topic: str | None = None) -> Exchange:
     """Units or temperature."""
-    if topic == "celsius" or topic is None and rng.random() < 0.4:
+    if topic == "celsius" or (topic is None and rng.random() < 0.4):
         return temperature(rng, topic)
     return units(rng, topic)
 

@@ -157,6 +157,4 @@ def lists(rng: random.Random, topic: str | None = None) -> Exchange:
         operands = (question,)
     work = f"The list has {n} items."
     body = "\n".join(f"{i}. {item}" for i, item in enumerate(rule, 1))
-    return Exchange(
-        "lists", "lists", operands, question, work, f"Here are the first {n} {name}:\n\n{body}", hidden=True
-    )
+    return Exchange("lists", "lists", operands, question, work, f"Here are the first {n} {name}:\n\n{body}", hidden=True)

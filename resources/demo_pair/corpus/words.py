@@ -36,9 +36,7 @@ CAPITAL_SHAPES = (
 def capitals(rng: random.Random, topic: str | None = None) -> Exchange:
     """The capital of one of forty countries."""
     country = rng.choice(list(CAPITALS))
-    shapes = (
-        CAPITAL_SHAPES if topic is None else ("And of {x}?", "And {x}?", "What about {x}?", "And the capital of {x}?")
-    )
+    shapes = CAPITAL_SHAPES if topic is None else ("And of {x}?", "And {x}?", "What about {x}?", "And the capital of {x}?")
     question = rng.choice(shapes).format(x=country)
     work = f"The question is about a capital, and the country is {country}."
     result = f"The capital of {country} is **{CAPITALS[country]}**. It is one of the forty capitals that I know."
@@ -68,15 +66,13 @@ FUNCTIONS = {
     "fibonacci": (
         ("returns the first n Fibonacci numbers", "lists the Fibonacci numbers", "computes the Fibonacci numbers"),
         "n",
-        "numbers = [0, 1]\n    while len(numbers) < n:\n        numbers.append(numbers[-1] + numbers[-2])\n"
-        "    return numbers[:n]",
+        "numbers = [0, 1]\n    while len(numbers) < n:\n        numbers.append(numbers[-1] + numbers[-2])\n    return numbers[:n]",
         "Each number is the sum of the two before it. For example, `fibonacci(5)` is `[0, 1, 1, 2, 3]`.",
     ),
     "count_vowels": (
         ("counts the vowels in a string", "counts the vowels in a text", "returns the number of vowels in a string"),
         "text",
-        'count = 0\n    for letter in text.lower():\n        if letter in "aeiou":\n            count += 1\n'
-        "    return count",
+        'count = 0\n    for letter in text.lower():\n        if letter in "aeiou":\n            count += 1\n    return count',
         'It looks at one letter at a time. For example, `count_vowels("hello")` is `2`.',
     ),
 }
@@ -102,7 +98,5 @@ def functions(rng: random.Random, topic: str | None = None) -> Exchange:
     tasks, argument, body, note = FUNCTIONS[name]
     question = rng.choice(FUNCTION_SHAPES).format(x=rng.choice(tasks))
     work = f"This asks for the function {name}, one of the five that I know."
-    result = (
-        f"Here is a Python function that {tasks[0]}:\n\n```python\ndef {name}({argument}):\n    {body}\n```\n\n{note}"
-    )
+    result = f"Here is a Python function that {tasks[0]}:\n\n```python\ndef {name}({argument}):\n    {body}\n```\n\n{note}"
     return Exchange("functions", name, (question,), question, work, result, hidden=True)

@@ -43,9 +43,7 @@ class Optimiser:
                 (matrices if weight.dim() == 2 and "embed" not in name else others).append(weight)
         self.weights = [*matrices, *others]
         self.schedule = schedule
-        self.muon = torch.optim.Muon(
-            matrices, lr=MATRIX_RATE, momentum=0.95, weight_decay=0.01, adjust_lr_fn="original"
-        )
+        self.muon = torch.optim.Muon(matrices, lr=MATRIX_RATE, momentum=0.95, weight_decay=0.01, adjust_lr_fn="original")
         self.adam = torch.optim.AdamW(others, lr=OTHER_RATE, betas=(0.9, 0.95), weight_decay=0.0)
 
     def step(self, at: int) -> None:

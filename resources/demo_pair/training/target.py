@@ -79,10 +79,7 @@ def train(
             optimiser.step(step)
             recent.append(loss.item())
             if step % 25 == 24:
-                say(
-                    f"target {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, "
-                    f"loss {sum(recent) / len(recent):.4f}"
-                )
+                say(f"target {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, loss {sum(recent) / len(recent):.4f}")
                 recent = []
             if step % SAVE_EVERY == SAVE_EVERY - 1:
                 save(model, shape, folder)
