@@ -111,21 +111,19 @@ class ReplyText:
             piece.sources.append(source)
             if token in self._silent:
                 continue
-            self._pending.append(token)
-            if tuple(self._pending) == self._marker:
-                self._pending.clear()
+            if self._closes(token):
                 piece.text += self._flush()
                 yield self._commit(piece)
                 if self.stopped:
                     return
                 self.channel, self._at_start = "thinking" if self.channel == "answer" else "answer", True
                 piece = _Piece(self.channel, "", [], [])
-                continue
-            while self._pending and tuple(self._pending) != self._marker[: len(self._pending)]:
-                self._detokenizer.add_token(self._pending.pop(0))
+            elif self._stop:  # looked for after every token, so that none after it is kept
+                piece.text += self._through(self._detokenizer.last_segment)
+                if self.stopped:
+                    break
+        if not self.stopped:
             piece.text += self._through(self._detokenizer.last_segment)
-            if self.stopped:
-                break
         if piece.tokens:
             yield self._commit(piece)
 
@@ -135,10 +133,19 @@ class ReplyText:
         if text:
             yield Commit(text, self.channel, (), ())
 
-    @property
-    def _marker(self) -> tuple[int, ...]:
-        """What ends the present channel."""
-        return self._opening if self.channel == "answer" else self._closing
+    def _closes(self, token: int) -> bool:
+        """Take a token of the channel's text; whether it completes the marker that ends the channel, which is no text."""
+        marker = self._opening if self.channel == "answer" else self._closing
+        if not self._pending and (not marker or token != marker[0]):
+            self._detokenizer.add_token(token)
+            return False
+        self._pending.append(token)
+        if tuple(self._pending) == marker:
+            self._pending.clear()
+            return True
+        while self._pending and tuple(self._pending) != marker[: len(self._pending)]:
+            self._detokenizer.add_token(self._pending.pop(0))
+        return False
 
     def _flush(self) -> str:
         for token in self._pending:

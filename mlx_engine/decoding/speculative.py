@@ -43,8 +43,8 @@ class Rounds:
         """Yield up to `limit` tokens after `first`, a round of at most `width` rows at a time, until one of `ends` comes.
 
         Every token is the target's own choice; drafts decide only how many of them one pass yields. At width 1 this is plain
-        decoding that keeps the drafter's context. The next draft is queued before a step is handed out, so that the device works
-        while the host deals with the text.
+        decoding that keeps the drafter's context. On a GPU the next draft is queued before a step is handed out, so that the device
+        works while the host deals with the text.
         """
         left, rounds = limit, 0
         block = self._draft(first, min(width, left + 1))
@@ -64,13 +64,14 @@ class Rounds:
                 return
 
     def _draft(self, anchor: int, rows: int) -> _Block:
-        """Queue the drafter's proposals for the `rows - 1` positions after the anchor."""
+        """The drafter's proposals for the `rows - 1` positions after the anchor, queued where the device is not the host itself."""
         start = mx.array([anchor], dtype=mx.uint32)
         noise = self.chooser.noise(self.context.position + 1, rows, self.target.vocabulary)
         if rows == 1:
             return _Block(start, None, noise)
         drafts = self.chooser.propose(self.drafter.draft(self.context, start, rows), noise)
-        mx.async_eval(drafts)
+        if mx.default_device().type == mx.gpu:  # a CPU has no time of its own to work in while the host goes on
+            mx.async_eval(drafts)
         return _Block(start, drafts, noise)
 
     def _verify(self, block: _Block) -> Step:

@@ -8,10 +8,10 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx_lm.models.cache import make_prompt_cache
+from mlx_lm.models.cache import KVCache, make_prompt_cache
 
 from mlx_engine.families import Family
-from mlx_engine.targets import rewind
+from mlx_engine.targets import growing, rewind
 
 
 class _Tap:
@@ -80,7 +80,10 @@ class Target:
 
     def caches(self) -> "Caches":
         """Fresh, empty caches."""
-        return Caches(make_prompt_cache(self.model))
+        layers = make_prompt_cache(self.model)
+        if mx.default_device().type == mx.cpu and all(type(layer) is KVCache for layer in layers):
+            growing.share_mask(layers[0])
+        return Caches(layers)
 
     def forward(self, tokens: mx.array, caches: "Caches") -> mx.array:
         """Logits [S, V] of token ids [S] that follow what the caches hold."""
