@@ -10,7 +10,7 @@ SAMPLES = (
     "How many positive whole-number divisors does 196 have?",
     "Write a Python function that checks if a number is prime.",
     "Convert 37 kilometres to metres.",
-    "What can you do?",
+    "What is speculative decoding?",
 )
 
 
