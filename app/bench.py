@@ -168,6 +168,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--repeats", type=int, default=3, help="replies (default 3)")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     options = parser.parse_args(arguments)
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     report = measure(options.recorded, options.mode, options.repeats, options.rate)
     if options.json:
         print(json.dumps(asdict(report)))
