@@ -8,11 +8,11 @@ if [ ! -f "$place/ready" ]; then
     echo "Making an environment for the comparison in $place/" >&2
     rm -rf "$place"
     .venv/bin/python -m venv "$place"
-    PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 "$place/bin/python" -m pip install -qq \
-        --constraint packaging/constraints.txt "mlx[cpu]; sys_platform == 'linux'" "mlx; sys_platform == 'darwin'" mlx-lm platformdirs
+    pip() { PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 "$place/bin/python" -m pip install -qq "$@"; }
+    pip --constraint packaging/constraints.txt "mlx[cpu]; sys_platform == 'linux'" "mlx; sys_platform == 'darwin'" mlx-lm platformdirs \
+        pydantic requests==2.34.2 Pillow==13.0.0
     # without what they ask for besides: their decoding loops need none of it, and it would bring other versions of MLX
-    PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 "$place/bin/python" -m pip install -qq --no-deps \
-        dflash==0.1.0 mlx-dspark==0.20.3
+    pip --no-deps dflash==0.1.0 mlx-dspark==0.20.3 mlx-vlm==0.7.10
     touch "$place/ready"
 fi
 exec "$place/bin/python" -m mlx_engine.bench.peers "$@"
