@@ -150,7 +150,7 @@ def test_what_is_installed_is_what_is_pinned() -> None:
     pins = {normal(pin.name): str(pin.specifier).removeprefix("==") for pin in constraints()}
     installed = {normal(found.metadata["Name"]): found.version.split("+")[0] for found in distributions()}
     installed.pop("slipstream", None)
-    # The pins describe the environment of make run and make test; one with the train extra, or a developer's own, is not theirs to judge.
+    # The pins describe the environment of `make run` and `make test`; one with the train extra, or of another making, differs.
     if "torch" in installed or not (ROOT / ".venv/slipstream-place").exists():
         pytest.skip("not the environment that packaging/setup.sh makes")
     assert {name: version for name, version in installed.items() if pins.get(name) != version} == {}
