@@ -1,10 +1,11 @@
 """Slipstream beside other decoders: the same pair, the same prompts, one process, run by run in turn.
 
-    packaging/peers.sh [--runs 3] [--json]
+    packaging/peers.sh [--runs 3] [--processes 3] [--json]
 
 makes an environment of its own under build/ and runs this in it. Compared, in float32, greedily: plain decoding with mlx-lm's
 `stream_generate`; DFlash with z-lab's loop (PyPI `dflash` 0.1.0) and with `mlx-dspark` 0.20.3, whose drafter is not quantised here.
-All rates are (tokens - 1) / (time of the last token - time of the first).
+All rates are (tokens - 1) / (time of the last token - time of the first). All targets share one set of weights, since where an
+array lies in memory can cost a few per cent; for the rest of what lies where, the runs of several processes are pooled.
 """
 
 import argparse
@@ -12,19 +13,21 @@ import json
 import os
 import platform
 import random
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mlx_engine import blas
 
 IN_USE = blas.prepare()  # before anything imports MLX
 
 import mlx.core as mx  # noqa: E402
+import mlx.nn as nn  # noqa: E402
 from mlx_lm import load as mlx_lm_load  # noqa: E402
 from mlx_lm import stream_generate  # noqa: E402
 
@@ -64,11 +67,22 @@ def slipstream(engine: Engine, mode: Mode) -> Decoder:
     return decode
 
 
-def mlx_lm_plain(target: Path) -> Decoder:
-    """mlx-lm's `stream_generate` on a model of its own."""
+def same_weights(model: Any, ours: Any) -> Any:
+    """The model with our own target's arrays in place of its own, which are the same numbers elsewhere in memory."""
+    for layer, mine in zip(model.layers, ours.layers, strict=True):
+        layer.update(getattr(mine, "layer", mine).parameters())  # a tapped layer stands for the layer
+    for name, part in ours.model.items():
+        if name != "layers" and isinstance(part, nn.Module):
+            model.model[name].update(part.parameters())
+    if "lm_head" in ours:
+        model.lm_head.update(ours.lm_head.parameters())
+    return model
+
+
+def mlx_lm_plain(target: Path, ours: Any) -> Decoder:
+    """mlx-lm's `stream_generate`."""
     model, tokenizer = mlx_lm_load(str(target))[:2]
-    model.set_dtype(mx.float32)
-    mx.eval(model.parameters())
+    same_weights(model, ours)
 
     def decode(prompt: list[int], limit: int) -> Run:
         times, tokens = [], []
@@ -80,16 +94,16 @@ def mlx_lm_plain(target: Path) -> Decoder:
     return decode
 
 
-def z_lab(target: Path, drafter: Path) -> Decoder:
+def z_lab(target: Path, drafter: Path, ours: Any) -> Decoder:
     """z-lab's own MLX loop."""
     from dflash import model_mlx  # type: ignore[import-not-found]
 
     model, tokenizer = mlx_lm_load(str(target))[:2]
     model_mlx.snapshot_download = lambda name, **_: name  # it asks the hub; the folder is here already
     draft = model_mlx.load_draft(str(drafter))
-    for part in (model, draft):
-        part.set_dtype(mx.float32)
-        mx.eval(part.parameters())
+    same_weights(model, ours)
+    draft.set_dtype(mx.float32)
+    mx.eval(draft.parameters())
 
     def decode(prompt: list[int], limit: int) -> Run:
         times, tokens = [], []
@@ -102,16 +116,16 @@ def z_lab(target: Path, drafter: Path) -> Decoder:
     return decode
 
 
-def mlx_dspark(target: Path, drafter: Path) -> Decoder:
+def mlx_dspark(target: Path, drafter: Path, ours: Any) -> Decoder:
     """mlx-dspark's DFlash loop, drafter in float32."""
     from mlx_dspark.generate import dflash_generate  # type: ignore[import-not-found]
     from mlx_dspark.load import load_dflash, load_target  # type: ignore[import-not-found]
 
     wrapped, tokenizer = load_target(str(target), require_tap=True)
     draft, _ = load_dflash(str(drafter), quantize=False)
-    for part in (wrapped.model, draft):
-        part.set_dtype(mx.float32)
-        mx.eval(part.parameters())
+    same_weights(wrapped.model, ours)
+    draft.set_dtype(mx.float32)
+    mx.eval(draft.parameters())
     draft.bind(wrapped.model)
 
     def decode(prompt: list[int], limit: int) -> Run:
@@ -123,13 +137,13 @@ def mlx_dspark(target: Path, drafter: Path) -> Decoder:
     return decode
 
 
-def measure(decoders: dict[str, Decoder], prompts: list[list[int]], runs: int, limit: int) -> dict[str, list[list[Run]]]:
+def measure(decoders: dict[str, Decoder], prompts: list[list[int]], runs: int, limit: int, seed: int) -> dict[str, list[list[Run]]]:
     """Every decoder on every prompt, [prompts][runs], in turn and each time in another order, after a warm-up.
 
     The order is drawn, since a run is a little faster after one that kept both cores busy.
     """
     out: dict[str, list[list[Run]]] = {name: [[] for _ in prompts] for name in decoders}
-    names, draw = list(decoders), random.Random(0)
+    names, draw = list(decoders), random.Random(seed)
     for name in names:
         decoders[name](prompts[0], limit)
     for _ in range(runs):
@@ -139,53 +153,84 @@ def measure(decoders: dict[str, Decoder], prompts: list[list[int]], runs: int, l
     return out
 
 
+RATIOS = (("plain", "mlx-lm"), ("dflash", "plain"), ("dflash", "z-lab"), ("dflash", "mlx-dspark"))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="packaging/peers.sh", description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--runs", type=int, default=3, help="counted runs of every prompt (default 3)")
+    parser.add_argument("--runs", type=int, default=3, help="counted runs of every prompt in each process (default 3)")
+    parser.add_argument(
+        "--processes", type=int, default=1, help="processes, one after the other, whose runs are pooled (default 1)"
+    )
     parser.add_argument("--prompts", type=int, default=len(PROMPTS), help=f"the first N of {len(PROMPTS)} prompts")
     parser.add_argument("--max-tokens", type=int, default=256, help="of each reply (default 256)")
     parser.add_argument("--target", type=Path, help="folder of the target (default: the demo pair)")
     parser.add_argument("--drafter", type=Path, help="folder of the drafter")
+    parser.add_argument("--seed", type=int, default=0, help="of the order of turns")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
-    target, drafter = (asked.target, asked.drafter) if asked.target else demo_pair()
+    parts = [_part(asked)] if asked.processes == 1 else [_child(number) for number in range(asked.processes)]
+    report = _pooled(parts)
+    print(json.dumps(report)) if asked.json else _show(report)
+    return 0
 
+
+def _child(number: int) -> dict:
+    """The report of one more process like this one."""
+    command = [sys.executable, "-m", "mlx_engine.bench.peers", *sys.argv[1:], "--processes", "1", "--seed", str(number), "--json"]
+    return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def _part(asked: argparse.Namespace) -> dict:
+    """One process's runs: [prompts][runs] of rates and of whether the text is plain decoding's."""
+    target, drafter = (asked.target, asked.drafter) if asked.target else demo_pair()
     engine = Engine()
     for _ in engine.load(target, drafter):
         pass
+    ours = engine.pair.target.model
     decoders: dict[str, Decoder] = {
         "plain": slipstream(engine, "plain"),
         "dflash": slipstream(engine, "dflash"),
-        "mlx-lm": mlx_lm_plain(target),
-        "z-lab": z_lab(target, drafter),
-        "mlx-dspark": mlx_dspark(target, drafter),
+        "mlx-lm": mlx_lm_plain(target, ours),
+        "z-lab": z_lab(target, drafter, ours),
+        "mlx-dspark": mlx_dspark(target, drafter, ours),
     }
     prompts = [chat.template(engine.pair.tokenizer, [Message("user", prompt.text)]) for prompt in PROMPTS[: asked.prompts]]
     before = os.getloadavg()[0]
-    measured = measure(decoders, prompts, asked.runs, asked.max_tokens)
-    rates = {name: [[run.rate for run in runs] for runs in table] for name, table in measured.items()}
-    report = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-        "blas": asdict(IN_USE),
+    measured = measure(decoders, prompts, asked.runs, asked.max_tokens, asked.seed)
+    return {
         "load_average": [before, os.getloadavg()[0]],
-        "prompts": len(prompts),
-        "runs": asked.runs,
-        "median_tok_s": {name: median(rate for runs in table for rate in runs) for name, table in rates.items()},
-        "ratios": {
-            f"{ours} / {theirs}": asdict(paired_ratio(rates[ours], rates[theirs]))
-            for ours, theirs in (("plain", "mlx-lm"), ("dflash", "plain"), ("dflash", "z-lab"), ("dflash", "mlx-dspark"))
-        },
-        "same_text_as_plain": {
-            name: sum(_same(run.tokens, measured["plain"][i][0].tokens) for i, runs in enumerate(table) for run in runs)
+        "rates": {name: [[run.rate for run in runs] for runs in table] for name, table in measured.items()},
+        "same": {
+            name: [[_same(run.tokens, measured["plain"][i][0].tokens) for run in runs] for i, runs in enumerate(table)]
             for name, table in measured.items()
         },
-        "rates": rates,
     }
-    if asked.json:
-        print(json.dumps(report))
-    else:
-        _show(report, len(prompts) * asked.runs)
-    return 0
+
+
+def _pooled(parts: list[dict]) -> dict:
+    """All processes' runs together."""
+
+    def pool(what: str) -> dict[str, list[list]]:
+        return {
+            name: [[value for part in parts for value in part[what][name][i]] for i in range(len(table))]
+            for name, table in parts[0][what].items()
+        }
+
+    rates, same = pool("rates"), pool("same")
+    return {
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+        "blas": asdict(IN_USE),
+        "load_average": [value for part in parts for value in part["load_average"]],
+        "prompts": len(rates["plain"]),
+        "processes": len(parts),
+        "runs": len(rates["plain"][0]),
+        "median_tok_s": {name: median(rate for runs in table for rate in runs) for name, table in rates.items()},
+        "ratios": {f"{ours} / {theirs}": asdict(paired_ratio(rates[ours], rates[theirs])) for ours, theirs in RATIOS},
+        "same_text_as_plain": {name: sum(value for runs in table for value in runs) for name, table in same.items()},
+        "rates": rates,
+        "same": same,
+    }
 
 
 def _same(tokens: tuple[int, ...], reference: tuple[int, ...]) -> bool:
@@ -194,12 +239,15 @@ def _same(tokens: tuple[int, ...], reference: tuple[int, ...]) -> bool:
     return longer[: len(shorter)] == shorter and len(longer) - len(shorter) <= 1
 
 
-def _show(report: dict, replies: int) -> None:
-    load = " to ".join(f"{value:.1f}" for value in report["load_average"])
-    threads = report["blas"]["threads"]
-    print(f"{report['prompts']} prompts x {report['runs']} runs, float32, {report['blas']['name']}, {threads} threads, load {load}")
+def _show(report: dict) -> None:
+    loads, threads = report["load_average"], report["blas"]["threads"]
+    print(
+        f"{report['prompts']} prompts x {report['runs']} runs in {report['processes']} processes, float32, "
+        f"{report['blas']['name']}, {threads} threads, load {min(loads):.1f} to {max(loads):.1f}"
+    )
     for name, rate in report["median_tok_s"].items():
-        print(f"  {name:<11} {rate:7.1f} tok/s    {report['same_text_as_plain'][name]} of {replies} texts as plain")
+        same, replies = report["same_text_as_plain"][name], report["prompts"] * report["runs"]
+        print(f"  {name:<11} {rate:7.1f} tok/s    {same} of {replies} texts as plain")
     for name, ratio in report["ratios"].items():
         print(f"  {name:<20} {ratio['value']:.3f}   (95 %: {ratio['low']:.3f} to {ratio['high']:.3f})")
 
