@@ -11,6 +11,7 @@ from mlx_lm.utils import load_model, load_tokenizer
 
 from mlx_engine.drafters import dflash
 from mlx_engine.drafters.config import parse
+from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of
@@ -29,7 +30,7 @@ class LoadedPair:
 
     target: Target
     tokenizer: TokenizerWrapper
-    drafter: dflash.DFlashDrafter | None
+    drafter: Drafter | None
     dtype: mx.Dtype
     info: PairInfo
 

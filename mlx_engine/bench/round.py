@@ -25,8 +25,9 @@ import mlx.core as mx  # noqa: E402
 from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
+from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import Message  # noqa: E402
+from mlx_engine.events import Message, Sampling  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 
@@ -52,10 +53,11 @@ def measure(pair: LoadedPair, prompt: list[int], width: int, rounds: int, clock:
     caches, context = target.caches(), drafter.context()
     for _ in prefill(target, caches, prompt, drafter, context):
         pass
+    greedy = Chooser(Sampling(), 0)
     anchor, kept = mx.array([prompt[-1]], dtype=mx.uint32), max(width // 2, 1)
     mx.eval(caches.state, context.state)
     for _ in range(rounds):
-        drafts = clock.time("build the draft", lambda: mx.argmax(drafter.draft(context, anchor, width), axis=-1))
+        drafts = clock.time("build the draft", lambda: drafter.propose(context, anchor, width, greedy, None))
         clock.time("run the draft", lambda: mx.eval(drafts))  # noqa: B023  # called at once
         block = mx.concatenate([anchor, drafts])
         logits, features = clock.time("build the verify", lambda: target.forward_tapped(block, caches))  # noqa: B023

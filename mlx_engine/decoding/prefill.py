@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.dflash import DFlashDrafter
+from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.targets.target import Caches, Target
 
 CHUNK = 512  # tokens a pass: long enough to be efficient, short enough that a cancel is soon seen
 
 
 def prefill(
-    target: Target, caches: Caches, prompt: Sequence[int], drafter: DFlashDrafter | None, context: DraftContext | None
+    target: Target, caches: Caches, prompt: Sequence[int], drafter: Drafter | None, context: DraftContext | None
 ) -> Iterator[int | mx.array]:
     """Yield the number of tokens done after each chunk, and last the logits [1, V] that follow the prompt.
 
@@ -30,9 +30,7 @@ def prefill(
     yield _pass(target, caches, tokens[whole:], drafter, context)
 
 
-def _pass(
-    target: Target, caches: Caches, tokens: mx.array, drafter: DFlashDrafter | None, context: DraftContext | None
-) -> mx.array:
+def _pass(target: Target, caches: Caches, tokens: mx.array, drafter: Drafter | None, context: DraftContext | None) -> mx.array:
     if drafter is None or context is None:
         return target.forward(tokens, caches)
     logits, features = target.forward_tapped(tokens, caches)

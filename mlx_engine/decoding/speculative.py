@@ -9,7 +9,7 @@ import mlx.core as mx
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.step import Step
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.dflash import DFlashDrafter
+from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.events import Source
 from mlx_engine.targets.target import Caches, Target
 
@@ -33,7 +33,7 @@ class Rounds:
     """
 
     target: Target
-    drafter: DFlashDrafter
+    drafter: Drafter
     caches: Caches
     context: DraftContext
     chooser: Chooser
@@ -69,7 +69,7 @@ class Rounds:
         noise = self.chooser.noise(self.context.position + 1, rows, self.target.vocabulary)
         if rows == 1:
             return _Block(start, None, noise)
-        drafts = self.chooser.propose(self.drafter.draft(self.context, start, rows), noise)
+        drafts = self.drafter.propose(self.context, start, rows, self.chooser, noise)
         if mx.default_device().type == mx.gpu:  # a CPU has no time of its own to work in while the host goes on
             mx.async_eval(drafts)
         return _Block(start, drafts, noise)

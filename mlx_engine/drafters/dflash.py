@@ -13,6 +13,7 @@ import mlx.core as mx
 
 from mlx_engine.drafters.config import DrafterConfig, parse
 from mlx_engine.drafters.context import DraftContext
+from mlx_engine.drafters.drafter import Proposals
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.errors import UserError
 from mlx_engine.kernels import kv_injection
@@ -144,6 +145,10 @@ class DFlashDrafter:
             )
             done += len(members)
         context.position += features.shape[0]
+
+    def propose(self, context: DraftContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None) -> mx.array:
+        """Proposals, uint32 [rows - 1], for the positions after the anchor; see `Drafter.propose`."""
+        return chooser.propose(self.draft(context, anchor, rows), noise)
 
     def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
         """Logits [width - 1, V] for the positions after the anchor, a token id [1] that stands at `context.position`."""
