@@ -87,7 +87,9 @@ class Target:
 
     def forward(self, tokens: mx.array, caches: "Caches") -> mx.array:
         """Logits [S, V] of token ids [S] that follow what the caches hold."""
-        return self.model(tokens[None], cache=caches.layers)[0]
+        logits = self.model(tokens[None], cache=caches.layers)[0]
+        caches.length += tokens.shape[0]
+        return logits
 
     def forward_tapped(self, tokens: mx.array, caches: "Caches") -> tuple[mx.array, mx.array]:
         """Like `forward`, and the features [S, taps * H] of the same rows."""
@@ -103,10 +105,11 @@ class Target:
 
 
 class Caches:
-    """A target's caches, one a layer, and how many tokens they hold."""
+    """A target's caches, one a layer. `length` is how many tokens they hold, those of a pass that is only queued included."""
 
-    def __init__(self, layers: list) -> None:
+    def __init__(self, layers: list, length: int = 0) -> None:
         self.layers = layers
+        self.length = length
 
     def rewind(self, rows: int) -> None:
         """Take the last `rows` tokens back out: the state is then as if they had never been seen.
@@ -118,6 +121,7 @@ class Caches:
             rewinder = rewind.for_cache(cache)
             if rows:
                 rewinder(cache, rows)
+        self.length -= rows
 
     @property
     def state(self) -> list:

@@ -28,6 +28,7 @@ def test_rejected_tokens_leave_no_trace(tiny, prompt, rounds, last):
         kept += block[: len(block) - rejected]
     fresh = target.caches()
     target.forward(mx.array(kept), fresh)
+    assert caches.length == fresh.length == len(kept)
     for ours, theirs in zip(caches.layers, fresh.layers, strict=True):
         assert ours.offset == theirs.offset == len(kept)
         for a, b in zip(ours.keys_and_values(), theirs.keys_and_values(), strict=True):
