@@ -7,7 +7,8 @@ Only the `cancel` events that requests carry may be set from elsewhere.
 import secrets
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -15,13 +16,15 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat
+from mlx_engine import chat, memory
+from mlx_engine.boundaries import boundaries
 from mlx_engine.comparing import compare
 from mlx_engine.decoding.plain import plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
+from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
     CompareRequest,
@@ -40,15 +43,20 @@ from mlx_engine.events import (
 )
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
-
-_OUT_OF_MEMORY = ("insufficient memory", "out of memory", "[malloc", "unable to allocate")  # what MLX says when it is
+from mlx_engine.prefix import Branch, Snapshots
 
 
 class Engine:
-    """Runs one pair at a time."""
+    """Runs one pair at a time.
 
-    def __init__(self) -> None:
+    Args:
+        snapshot_bytes: for what later turns may reuse; None: half of what the weights leave of this machine's working set.
+    """
+
+    def __init__(self, snapshot_bytes: int | None = None) -> None:
+        self._snapshot_bytes = snapshot_bytes
         self._pair: LoadedPair | None = None
+        self._snapshots: Snapshots | None = None
         self._running: Generator[Event, None, None] | None = None
 
     @property
@@ -78,22 +86,44 @@ class Engine:
         yield LoadProgress(0.0, "Checking the files")
         check(target, drafter)
         self.unload()
+        memory.bound_spare_buffers()
         for event in load(target, drafter):
             if isinstance(event, LoadedPair):
-                self._pair = event
+                self._take(event)
                 yield event.info
             else:
                 yield event
 
+    def _take(self, pair: LoadedPair) -> None:
+        weights = pair.info.target_bytes + pair.info.drafter_bytes
+        budget = memory.snapshot_budget(weights) if self._snapshot_bytes is None else self._snapshot_bytes
+        self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
+
     def unload(self) -> None:
-        """Free the pair; a reply that is still being written ends without a word."""
+        """Free the pair and all that was kept of its chats; a reply that is still being written ends without a word."""
         if self._running is not None:
             self._running.close()
             self._running = None
+        self._snapshots = None
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
         mx.clear_cache()
+
+    def relieve(self, wanted: int | None = None) -> int:
+        """Give memory back between two events: what later turns could have reused, then MLX's spare buffers.
+
+        Args:
+            wanted: bytes; the least recently used goes until that many are free. None: everything.
+
+        Returns:
+            Bytes that went.
+        """
+        before = memory.held()
+        if self._snapshots is not None:
+            self._snapshots.drop(wanted)
+        mx.clear_cache()
+        return before - memory.held()
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         """How many tokens a chat takes, and how many the target can hold."""
@@ -110,22 +140,36 @@ class Engine:
         if self._running is not None:
             yield Failed("A reply is still being written. Stop it or wait for its end, then ask again.")
             return
-        running = self._running = self._generate(request, cancel or threading.Event())
+        running = self._running = self._relieved(request, cancel or threading.Event())
         try:
-            yield from running
+            with memory.wired():
+                yield from running
         except UserError as error:
             yield Failed(str(error))
-        except RuntimeError as error:
-            if not any(words in str(error).lower() for words in _OUT_OF_MEMORY):
-                raise
-            mx.clear_cache()
-            yield Failed(
-                "There is not enough memory for this reply. Close other programs, start a new chat, or pick a smaller pair."
-            )
         finally:
             running.close()
             if self._running is running:
                 self._running = None
+
+    def _relieved(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
+        """The reply; where memory runs out before its first word, once more with all the rest of it free."""
+        for last in (False, True):
+            begun = False
+            try:
+                with closing(self._generate(request, cancel)) as events:
+                    for event in events:
+                        begun = begun or not isinstance(event, PrefillProgress)
+                        yield event
+                return
+            except (RuntimeError, MemoryError) as error:
+                if not memory.exhausted(error):
+                    raise
+            self.relieve()  # here, where the error's traceback no longer holds what the failed pass had made
+            if begun or last:
+                yield Failed(
+                    "There is not enough memory for this reply. Close other programs, start a new chat, or pick a smaller pair."
+                )
+                return
 
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         """Answer a request plainly and with DFlash, with one seed, in turn.
@@ -142,18 +186,23 @@ class Engine:
 
     def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
         began = time.perf_counter()
-        pair = self.pair
+        pair, snapshots = self.pair, cast(Snapshots, self._snapshots)
         plan = _plan(request, pair)
-        tally = Tally(began, plan.mode, len(plan.prompt.tokens), plan.chooser.seed, plan.why_plain)
+        prompt = plan.prompt.tokens
+        branch = snapshots.start(prompt) if request.reuse else snapshots.fresh(prompt)
+        marks = boundaries(pair.tokenizer, request, prompt) if request.reuse and snapshots.marked else ()
+        tally = Tally(began, plan.mode, len(prompt), branch.reused, plan.chooser.seed, plan.why_plain)
         reply = chat.ReplyText(pair.tokenizer, plan.prompt, request.stop)
-        steps = _steps(pair, plan, cancel)
+        steps = _steps(pair, plan, branch, marks, cancel)
         reason: StopReason = "length"
+        whole = False  # between two passes, where caches and context say the same
         try:
             for step in steps:
                 if isinstance(step, PrefillProgress):
                     yield step
                     continue
                 now = tally.elapsed()
+                branch.tokens += step.tokens
                 tokens = _through_end(step.tokens, plan.ends)
                 commits = list(reply.add(tokens, step.sources[: len(tokens)]))
                 tally.step(step, sum(len(commit.tokens) for commit in commits), now)
@@ -171,8 +220,14 @@ class Engine:
                 break
             else:
                 reason = "length" if tally.tokens else "cancelled"  # only a cancelled prefill yields nothing
+            whole = True
+        except GeneratorExit:
+            whole = True
+            raise
         finally:
             steps.close()
+            if whole and request.reuse:
+                snapshots.keep(branch)
         yield from reply.finish()
         yield Finished("stop_string" if reply.stopped else reason, tally.stats())
 
@@ -207,27 +262,37 @@ def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
     )
 
 
-def _steps(pair: LoadedPair, plan: _Plan, cancel: threading.Event) -> Generator[Step | PrefillProgress, None, None]:
+def _steps(
+    pair: LoadedPair, plan: _Plan, branch: Branch, marks: Collection[int], cancel: threading.Event
+) -> Generator[Step | PrefillProgress, None, None]:
     """Prefill, the token it yields, and the decoding loop."""
-    target, drafter = pair.target, pair.drafter if plan.mode == "dflash" else None
-    caches, context = target.caches(), drafter.context() if drafter else None
+    target, drafter = pair.target, pair.drafter
+    caches, context, reused = branch.caches, branch.context, branch.reused
     position = len(plan.prompt.tokens)
-    yield PrefillProgress(0, position, 0)
-    for done in prefill(target, caches, plan.prompt.tokens, drafter, context):
-        if cancel.is_set():
-            return
+    yield PrefillProgress(reused, position, reused)
+    for done in prefill(target, caches, plan.prompt.tokens, drafter, context, marks):
         if isinstance(done, int):
-            yield PrefillProgress(done, position, 0)
+            if done in marks:
+                branch.mark()
+            if cancel.is_set():
+                return
+            yield PrefillProgress(done, position, reused)
             continue
         noise = plan.chooser.noise(position, 1, done.shape[-1])
         first = cast(int, plan.chooser.pick(plan.penalties.apply(done), noise).item())
     plan.penalties.add((first,))
-    yield PrefillProgress(position, position, 0)
+    yield PrefillProgress(position, position, reused)
     yield Step((first,), ("prefill",))
     if plan.budget == 1:
         return
     if drafter is None or context is None:
         yield from plain(target, caches, first, position, plan.chooser, plan.penalties, plan.budget - 1)
+    elif plan.mode == "plain":
+        backlog = Backlog(drafter, context)
+        try:
+            yield from plain(target, caches, first, position, plan.chooser, plan.penalties, plan.budget - 1, backlog)
+        finally:
+            backlog.flush()
     else:
         rounds = Rounds(target, drafter, caches, context, plan.chooser, plan.penalties)
         yield from rounds.run(first, plan.budget - 1, plan.width, plan.ends)

@@ -46,7 +46,7 @@ class GenerationRequest:
 
     `width` is the number of rows of a verify, 1 to the drafter's block size, or None for the engine's choice. `seed` None draws a
     fresh one, which `Stats` reports. `max_tokens` counts generated tokens. `continue_from` is the text of an unfinished reply that
-    is to go on; it follows `messages`.
+    is to go on; it follows `messages`. `reuse` False prefills the whole prompt and keeps nothing for later turns.
     """
 
     messages: tuple[Message, ...] = ()
@@ -61,6 +61,7 @@ class GenerationRequest:
     thinking: bool = False
     effort: str | None = None
     stop: tuple[str, ...] = ()
+    reuse: bool = True
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from mlx_engine.events import Mode, Stats
 class Tally:
     """Adds up one reply's steps. `began` is when the request came, on `time.perf_counter`."""
 
-    def __init__(self, began: float, mode: Mode, prompt_tokens: int, seed: int, why_plain: str) -> None:
+    def __init__(self, began: float, mode: Mode, prompt_tokens: int, reused_tokens: int, seed: int, why_plain: str) -> None:
         self._mode, self._prompt_tokens, self._seed, self._why_plain = mode, prompt_tokens, seed, why_plain
+        self._reused_tokens = reused_tokens
         self._start = began
         self._first: float | None = None
         self._last: float | None = None
@@ -44,10 +45,10 @@ class Tally:
         return Stats(
             mode=self._mode,
             prompt_tokens=self._prompt_tokens,
-            reused_tokens=0,
+            reused_tokens=self._reused_tokens,
             tokens=self.tokens,
             ttft_s=self._first,
-            prompt_tok_s=self._prompt_tokens / self._first if self._first else None,
+            prompt_tok_s=(self._prompt_tokens - self._reused_tokens) / self._first if self._first else None,
             decode_tok_s=decoding,
             rounds=len(self._rounds),
             drafted=sum(step.drafted for step in self._rounds),

@@ -1,6 +1,6 @@
 """Prefill: the prompt through the target, in chunks, and its features into the drafter's context."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import mlx.core as mx
 
@@ -12,20 +12,33 @@ CHUNK = 512  # tokens a pass: long enough to be efficient, short enough that a c
 
 
 def prefill(
-    target: Target, caches: Caches, prompt: Sequence[int], drafter: Drafter | None, context: DraftContext | None
+    target: Target,
+    caches: Caches,
+    prompt: Sequence[int],
+    drafter: Drafter | None,
+    context: DraftContext | None,
+    stops: Collection[int] = (),
 ) -> Iterator[int | mx.array]:
     """Yield the number of tokens done after each chunk, and last the logits [1, V] that follow the prompt.
 
-    The last token has a pass of its own, one row wide, as in mlx-lm, so that plain decoding stays bit-equal to it.
+    What the caches hold already, at most all but the last token, is not touched. A chunk ends at every multiple of `CHUNK`,
+    wherever the first one began, and at each of `stops`. The last token has a pass of its own, one row wide, as in mlx-lm, so that
+    plain decoding stays bit-equal to it. Features live no longer than their chunk, and none are made of tokens that every window of
+    the drafter has dropped by the next stop and by the end.
     """
     tokens = mx.array(list(prompt))
-    whole, done = len(prompt) - 1, 0
-    while done < whole:
-        chunk = tokens[done : min(done + CHUNK, whole)]
-        _pass(target, caches, chunk, drafter, context)
+    whole, done = len(prompt) - 1, caches.length
+    ends = sorted(stop for stop in {*range(CHUNK, whole, CHUNK), *stops, whole} if done < stop <= whole)
+    for end in ends:
+        chunk = tokens[done:end]
+        if context is None or any(context.reads(end - 1, stop) for stop in (*stops, len(prompt)) if stop >= end):
+            _pass(target, caches, chunk, drafter, context)
+        else:
+            target.forward(chunk, caches)
+            context.skip(end - done)
         mx.eval(caches.state, context.state if context else [])
         mx.clear_cache()
-        done += chunk.size
+        done = end
         yield done
     yield _pass(target, caches, tokens[whole:], drafter, context)
 

@@ -40,6 +40,34 @@ class LayerContext:
         """Forget the last `rows` positions; the next ones overwrite them. What a window needs of older ones is still there."""
         self.rows -= rows
 
+    def cut(self, position: int) -> None:
+        """Forget every position from `position` on."""
+        self.rows = max(position - self.first, 0)
+        self.first = min(self.first, position)
+
+    def complete(self, position: int, end: int) -> bool:
+        """Whether, cut at `position`, every one that a query at `end` sees is held or still to come."""
+        return self.window is None or self.first <= max(0, end - self.window + 1) or position <= end - self.window + 1
+
+    def copy(self, position: int) -> "LayerContext":
+        """What is held before `position`, of a window its last rows alone, in an array of its own without spare rows.
+
+        The first append finds it full and makes room, so nothing that shares the array is ever written over.
+        """
+        copied = LayerContext(self.window)
+        held = max(position - self.first, 0)
+        copied.rows = held if self.window is None else min(held, self.window)
+        copied.first = min(self.first, position) + held - copied.rows
+        if self._buffer is not None and copied.rows:
+            copied._buffer = mx.contiguous(self._buffer[..., held - copied.rows : held, :])
+        return copied
+
+    def share(self) -> "LayerContext":
+        """Another of the same array. Only for a copy: what has spare rows would be copied whole by the next append."""
+        shared = LayerContext(self.window)
+        shared.first, shared.rows, shared._buffer = self.first, self.rows, self._buffer
+        return shared
+
     def _make_room(self, rows: mx.array, count: int) -> None:
         kept = self.rows if self.window is None else min(self.rows, self.window)
         capacity = -(-(kept + count + (self.window or 0)) // _STEP) * _STEP
@@ -81,6 +109,52 @@ class DraftContext:
         self.position -= rows
         for kind in self.kinds.values():
             kind.drop(rows)
+
+    @property
+    def slides(self) -> bool:
+        """Whether there are windows: what they have dropped, a cut does not bring back."""
+        return any(window is not None for window in self.kinds)
+
+    def skip(self, rows: int) -> None:
+        """Go on `rows` positions later, holding nothing: for what every window drops before anything reads it."""
+        self.position += rows
+        for kind in self.kinds.values():
+            kind.first, kind.rows = self.position, 0
+
+    def reads(self, position: int, end: int) -> bool:
+        """Whether a query at `end` sees `position`, in any layer."""
+        return any(window is None or end - position < window for window in self.kinds)
+
+    def reach(self, limit: int, end: int) -> int:
+        """The last position, at most `limit`, at which this can be cut so that a query at `end` misses nothing.
+
+        What a window has dropped before the cut has to come again, by prefill, between the cut and `end`.
+        """
+        limit = min(limit, self.position)
+        short = [kind.window for kind in self.kinds.values() if kind.window is not None and not kind.complete(limit, end)]
+        return max(min([limit, *(end - window + 1 for window in short)]), 0)
+
+    def cut(self, position: int) -> None:
+        """Forget every position from `position` on; `reach` says at which that leaves nothing out."""
+        self.position = position
+        for kind in self.kinds.values():
+            kind.cut(position)
+
+    def copy(self, position: int | None = None) -> "DraftContext":
+        """A context of its own with what is held before `position`; None: before the next."""
+        copied = DraftContext(tuple(self.kinds))
+        copied.position = self.position if position is None else position
+        copied.kinds = {window: kind.copy(copied.position) for window, kind in self.kinds.items()}
+        return copied
+
+    def freeze(self) -> list[LayerContext]:
+        """Copies of the sliding layers' rows at this position; `thaw` puts them back after the context has gone on."""
+        return [kind.copy(self.position) for window, kind in self.kinds.items() if window is not None]
+
+    def thaw(self, frozen: list[LayerContext]) -> None:
+        """Put back what `freeze` gave at this position, once the rest has been cut there."""
+        for kind in frozen:
+            self.kinds[kind.window] = kind.share()
 
     @property
     def nbytes(self) -> int:

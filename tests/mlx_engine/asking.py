@@ -1,4 +1,4 @@
-"""Short ways to ask an engine in tests."""
+"""Short ways to ask an engine in tests: by themselves, without what an earlier request left behind, unless `reuse` is given."""
 
 import threading
 
@@ -8,12 +8,13 @@ from mlx_engine.events import Event, Failed, Finished, GenerationRequest, Messag
 
 
 def question(text: str, **options) -> GenerationRequest:
-    return GenerationRequest(messages=(Message("user", text),), **options)
+    return GenerationRequest(messages=(Message("user", text),), **{"reuse": False, **options})
 
 
 def tokens(prompt, temperature: float = 0.0, **options) -> GenerationRequest:
     """A request for raw prompt tokens."""
-    return GenerationRequest(prompt_tokens=tuple(prompt), sampling=Sampling(temperature=temperature), **options)
+    sampling = Sampling(temperature=temperature)
+    return GenerationRequest(prompt_tokens=tuple(prompt), sampling=sampling, **{"reuse": False, **options})
 
 
 def events(engine: Engine, request: GenerationRequest, cancel: threading.Event | None = None) -> list[Event]:
