@@ -39,7 +39,7 @@ def compare(
 ) -> Iterator[Event]:
     """Run the comparison with `generate`; see `Engine.compare`."""
     seed = secrets.randbits(32) if request.request.seed is None else request.request.seed
-    asked = dataclasses.replace(request.request, seed=seed)
+    asked = dataclasses.replace(request.request, seed=seed, reuse=False)  # every run under the same conditions
     replies: dict[Mode, list[Reply]] = {"plain": [], "dflash": []}
     repeats = max(request.repeats, 1)
     order: list[Mode] = []

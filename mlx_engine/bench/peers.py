@@ -58,7 +58,7 @@ def slipstream(engine: Engine, mode: Mode) -> Decoder:
     """Our own engine through its door."""
 
     def decode(prompt: list[int], limit: int) -> Run:
-        events = list(engine.generate(GenerationRequest(prompt_tokens=tuple(prompt), mode=mode, max_tokens=limit)))
+        events = list(engine.generate(GenerationRequest(prompt_tokens=tuple(prompt), mode=mode, max_tokens=limit, reuse=False)))
         ended = events[-1]
         assert isinstance(ended, Finished), ended
         reply = collect(events, ended)

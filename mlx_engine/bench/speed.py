@@ -61,7 +61,7 @@ def measure(engine: Engine, prompts: Sequence[Prompt], runs: int, max_tokens: in
             for index, prompt in enumerate(chosen):
                 _progress(f"run {number + 1} of {runs}, prompt {index + 1} of {len(chosen)}" if number >= 0 else "warming up")
                 for mode in MODES if (number + index) % 2 else MODES[::-1]:
-                    request = GenerationRequest((Message("user", prompt.text),), mode=mode, max_tokens=max_tokens)
+                    request = GenerationRequest((Message("user", prompt.text),), mode=mode, max_tokens=max_tokens, reuse=False)
                     answer = reply.show(engine.generate(request, cancel), None)
                     if answer.reason == "cancelled":
                         _progress("")
