@@ -70,12 +70,13 @@ class Engine:
             raise UserError("No pair is loaded. Load one first.")
         return self._pair
 
-    def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
+    def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
         """Load a pair in place of the present one, which stays if the new one is refused by its files.
 
         Args:
             target: folder with config.json, weights and tokenizer.
             drafter: folder of its DFlash drafter, or None to decode plainly only.
+            drafter_bits: what the drafter's matrices are quantised to, 4 or 8; 16 for as published; None for what usually suits.
 
         Yields:
             Progress, and last the `PairInfo`.
@@ -87,7 +88,7 @@ class Engine:
         check(target, drafter)
         self.unload()
         memory.bound_spare_buffers()
-        for event in load(target, drafter):
+        for event in load(target, drafter, drafter_bits):
             if isinstance(event, LoadedPair):
                 self._take(event)
                 yield event.info

@@ -98,7 +98,10 @@ class LoadProgress:
 
 @dataclass(frozen=True)
 class PairInfo:
-    """A pair is loaded and ready. Sizes in bytes; `why_plain` says why DFlash is not available, empty when it is."""
+    """A pair is loaded and ready. Sizes in bytes; `why_plain` says why DFlash is not available, empty when it is.
+
+    `drafter_weights` says in words what the drafter's matrices are in: “float32”, “bfloat16”, “4 bit”.
+    """
 
     name: str
     target: str
@@ -110,6 +113,7 @@ class PairInfo:
     drafter_bytes: int
     can_think: bool
     why_plain: str = ""
+    drafter_weights: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,16 @@ import mlx.nn as nn
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model, load_tokenizer
 
-from mlx_engine.drafters import dflash
-from mlx_engine.drafters.config import parse
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.drafters.loading import load as load_drafter
+from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
 from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
 from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.targets.target import Target
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
@@ -51,17 +52,20 @@ def check(target: Path, drafter: Path | None) -> None:
         return
     if reason := why_not_dflash(config):
         raise UserError(f"{reason} Load the target without a drafter to decode plainly.")
-    drafter_config = read_config(drafter, "drafter")
-    parse(drafter_config)
-    weight_files(drafter, "drafter")
-    if reason := misfit(config, drafter_config):
+    if reason := misfit(config, read_config(drafter, "drafter")):
         raise UserError(reason)
+    weight_files(drafter, "drafter")
 
 
-def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgress | LoadedPair]:
+def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | LoadedPair]:
     """Load a pair from two folders that `check` has passed; the last thing yielded is the `LoadedPair`.
 
     On a CPU everything is computed in float32: half precision and quantised products are slow there and round early.
+
+    Args:
+        target_folder: the target.
+        drafter_folder: its drafter, or None.
+        drafter_bits: what the drafter's matrices are quantised to, 4 or 8; 16 for as published; None for what usually suits.
 
     Raises:
         UserError: what shows only while reading.
@@ -84,7 +88,8 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
         target = Target(model, vocabulary, family_of(config), drafter_config.taps)
         try:
             target.caches().rewind(0)  # refuses a kind of cache that does not rewind
-            drafter = dflash.load(drafter_folder, dtype, target.embed, target.head)
+            bits = drafter_bits or usual_bits(weight_bytes(drafter_folder))
+            drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
         except BaseException:
             target.release()
             raise
@@ -101,8 +106,13 @@ def load(target_folder: Path, drafter_folder: Path | None) -> Iterator[LoadProgr
         drafter_bytes=weight_bytes(drafter_folder) if drafter_folder else 0,
         can_think=tokenizer.has_thinking,
         why_plain=why_plain,
+        drafter_weights="" if drafter is None else _weights(drafter.bits, dtype),
     )
     yield LoadedPair(target, tokenizer, drafter, dtype, info)
+
+
+def _weights(bits: int, dtype: mx.Dtype) -> str:
+    return str(dtype).removeprefix("mlx.core.") if bits == 16 else f"{bits} bit"
 
 
 def _name(target: Path) -> str:

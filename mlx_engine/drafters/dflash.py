@@ -1,38 +1,23 @@
 """The DFlash drafter: one pass fills a whole block of masks, conditioned on the target's hidden states.
 
 The target's features enter as keys and values of every layer (`inject`); the block itself is an anchor token and masks, whose own
-keys and values are not kept. Embedding table and head are the target's. Source: arXiv 2602.06036 and z-lab's published checkpoints.
+keys and values are not kept. Embedding table and head are the target's, unless the checkpoint brings its own. Source: arXiv
+2602.06036 and z-lab's published checkpoints; for Laguna's, vLLM's reader of them.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine.drafters.config import DrafterConfig, parse
+from mlx_engine.drafters import layer
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Proposals
+from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
+from mlx_engine.drafters.tensors import Tensors
 from mlx_engine.errors import UserError
 from mlx_engine.kernels import kv_injection
-from mlx_engine.pairs.checkpoint import read_config, weight_files
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """One layer's weights, projections of the same input fused. Heads below are query heads, then key heads."""
-
-    input_norm: mx.array
-    qkv: mx.array
-    qkv_bias: mx.array | None
-    head_norm: mx.array  # [heads + kv_heads, D]: RMSNorm weight of each query and key head
-    output: mx.array
-    output_bias: mx.array | None
-    mlp_norm: mx.array
-    gate_up: mx.array
-    down: mx.array
+from mlx_engine.pairs.drafter_config import DrafterConfig
 
 
 class DFlashDrafter:
@@ -40,13 +25,14 @@ class DFlashDrafter:
 
     Args:
         config: from `parse`.
-        weights: tensors by their published names; all are used, none may be left over.
+        weights: tensors by their published names; all are used, none may be left over. Taken over: the dict is empty afterwards.
         dtype: to compute in.
         embed: token ids [1, w] -> embeddings [1, w, H], with the target's own embedding scale.
         head: hidden states [1, w, H] -> logits [1, w, V].
+        bits: what matrices stored in floating point are quantised to: 4, 8, or 16 for not at all.
 
     Raises:
-        UserError: a tensor is missing, left over or of the wrong shape.
+        UserError: a tensor is missing, left over, of the wrong shape or holds numbers that are none.
     """
 
     def __init__(
@@ -56,68 +42,74 @@ class DFlashDrafter:
         dtype: mx.Dtype,
         embed: Callable[[mx.array], mx.array],
         head: Callable[[mx.array], mx.array],
+        bits: int = 16,
     ) -> None:
         self.config = config
         self._embed, self._head = embed, head
         self._frequencies, self._rope_scale = frequencies(config.rope, config.head_dim)
-        self._take_weights(_Tensors(weights, dtype))
-
-    def _take_weights(self, tensors: "_Tensors") -> None:
-        c = self.config
-        hidden, queries, keys = c.hidden_size, c.heads * c.head_dim, c.kv_heads * c.head_dim
-        self._fuse = tensors.take("fc.weight", hidden, len(c.taps) * hidden)
-        self._fuse_norm = tensors.take("hidden_norm.weight", hidden)
-        self._final_norm = tensors.take("norm.weight", hidden)
-        self._layers: list[_Layer] = []
-        key_norms, injections, injection_biases = [], [], []
-        for i in range(c.layers):
-            at, attention, mlp = f"layers.{i}.", f"layers.{i}.self_attn.", f"layers.{i}.mlp."
-            q = tensors.take(attention + "q_proj.weight", queries, hidden)
-            k = tensors.take(attention + "k_proj.weight", keys, hidden)
-            v = tensors.take(attention + "v_proj.weight", keys, hidden)
-            bias = [tensors.take(f"{attention}{name}_proj.bias", size) for name, size in self._bias_sizes(queries, keys)]
-            q_norm = tensors.take(attention + "q_norm.weight", c.head_dim)
-            k_norm = tensors.take(attention + "k_norm.weight", c.head_dim)
-            self._layers.append(
-                _Layer(
-                    input_norm=tensors.take(at + "input_layernorm.weight", hidden),
-                    qkv=mx.concatenate([q, k, v]),
-                    qkv_bias=mx.concatenate(bias[:3]) if bias else None,
-                    head_norm=mx.concatenate([mx.repeat(q_norm[None], c.heads, 0), mx.repeat(k_norm[None], c.kv_heads, 0)]),
-                    output=tensors.take(attention + "o_proj.weight", hidden, queries),
-                    output_bias=bias[3] if bias else None,
-                    mlp_norm=tensors.take(at + "post_attention_layernorm.weight", hidden),
-                    gate_up=mx.concatenate(
-                        [tensors.take(f"{mlp}{name}_proj.weight", c.intermediate_size, hidden) for name in ("gate", "up")]
-                    ),
-                    down=tensors.take(mlp + "down_proj.weight", hidden, c.intermediate_size),
-                )
-            )
-            key_norms.append(k_norm)
-            injections.append(mx.concatenate([k, v]))
-            injection_biases.append(mx.concatenate(bias[1:3]) if bias else None)
+        tensors = Tensors(weights, dtype, config.stored, bits)
+        weights.clear()  # else the published form of every tensor would stay in memory until the last is taken
+        self._take_context(tensors)
+        self._take_ends(tensors)
+        self._take_layers(tensors)
         tensors.finish()
-        # layers of one kind stand together, so that a round's projection splits into one block a kind
-        self._kinds = {w: [i for i, window in enumerate(c.windows) if window == w] for w in dict.fromkeys(c.windows)}
-        order = [i for members in self._kinds.values() for i in members]
-        self._injection = mx.concatenate([injections[i] for i in order])
-        biases = [array for i in order if (array := injection_biases[i]) is not None]
-        self._injection_bias = mx.concatenate(biases) if biases else None
-        self._key_norms = {w: mx.stack([key_norms[i] for i in members]) for w, members in self._kinds.items()}
-        self._slot = {i: slot for members in self._kinds.values() for slot, i in enumerate(members)}
         mx.eval(self.parameters())
 
-    def _bias_sizes(self, queries: int, keys: int) -> list[tuple[str, int]]:
-        if not self.config.attention_bias:
-            return []
-        return [("q", queries), ("k", keys), ("v", keys), ("o", self.config.hidden_size)]
+    def _take_context(self, tensors: Tensors) -> None:
+        c = self.config
+        self._fuse = tensors.matrix("fc", c.hidden_size, len(c.taps) * c.hidden_size)
+        self._fuse_norm = tensors.take("hidden_norm.weight", c.hidden_size)
+        norms = [tensors.take(f"aux_hidden_norms.{i}.weight", c.hidden_size) for i in range(len(c.taps))] if c.laguna else []
+        self._tap_norms = mx.stack(norms) if norms else None
+
+    def _take_ends(self, tensors: Tensors) -> None:
+        """The final norm, and the table, the head and the choice of tokens that a checkpoint may bring."""
+        c = self.config
+        self._final_norm = tensors.take("norm.weight", c.hidden_size)
+        self._own_table: Matrix | None = None
+        self._own_head: Matrix | None = None
+        self._proposable: mx.array | None = None
+        if c.vocab_size is None:
+            return
+        if "embed_tokens.weight" in tensors:
+            self._own_table = tensors.table("embed_tokens", c.vocab_size, c.hidden_size)
+        if "lm_head.weight" in tensors:
+            self._own_head = tensors.matrix("lm_head", c.draft_vocab_size or c.vocab_size, c.hidden_size)
+        if c.draft_vocab_size is not None:
+            self._proposable = _target_tokens(tensors.whole_numbers("d2t", c.draft_vocab_size), c.vocab_size)
+        elif "d2t" in tensors:  # the whole vocabulary: it can only say that token i is token i
+            tensors.whole_numbers("d2t", c.vocab_size)
+
+    def _take_layers(self, tensors: Tensors) -> None:
+        c = self.config
+        self._layers: list[layer.Layer] = []
+        injected = []
+        for i in range(c.layers):
+            weights, context = layer.take(tensors, c, i)
+            tensors.settle(weights.arrays + context.keys_values.arrays)
+            self._layers.append(weights)
+            injected.append(context)
+        # layers of one kind stand together, so that a round's projection splits into one block a kind
+        self._kinds = {w: [i for i, window in enumerate(c.windows) if window == w] for w in dict.fromkeys(c.windows)}
+        order = [injected[i] for members in self._kinds.values() for i in members]
+        self._injection = order[0].keys_values.below(*(context.keys_values for context in order[1:]))
+        biases = [context.bias for context in order if context.bias is not None]
+        self._injection_bias = mx.concatenate(biases) if biases else None
+        self._key_norms = {w: mx.stack([injected[i].key_norm for i in members]) for w, members in self._kinds.items()}
+        self._slot = {i: slot for members in self._kinds.values() for slot, i in enumerate(members)}
+        tensors.settle(self._injection.arrays)
 
     def parameters(self) -> list[mx.array]:
         """Every array that the drafter holds."""
-        own = [self._fuse, self._fuse_norm, self._final_norm, self._injection, self._frequencies, *self._key_norms.values()]
-        if self._injection_bias is not None:
-            own.append(self._injection_bias)
-        return own + [array for layer in self._layers for array in vars(layer).values() if array is not None]
+        matrices = [part for part in (self._fuse, self._injection, self._own_table, self._own_head) if part is not None]
+        vectors = [self._fuse_norm, self._final_norm, self._frequencies, self._tap_norms, self._injection_bias, self._proposable]
+        own = [array for matrix in matrices for array in matrix.arrays] + [array for array in vectors if array is not None]
+        return own + [*self._key_norms.values()] + [array for weights in self._layers for array in weights.arrays]
+
+    @property
+    def bits(self) -> int:
+        """Bits of a weight of its largest matrices: 16 stands for floating point."""
+        return self._layers[0].gate_up.bits
 
     def context(self) -> DraftContext:
         """A fresh, empty context."""
@@ -125,12 +117,17 @@ class DFlashDrafter:
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
         """Append features [S, taps * H] of the S positions from `context.position` on to the context."""
-        c = self.config
-        fused = mx.fast.rms_norm(features @ self._fuse.T, self._fuse_norm, c.norm_eps)
-        projected = fused @ self._injection.T
+        c, rows = self.config, features.shape[0]
+        if self._tap_norms is not None:
+            taps = mx.fast.rms_norm(features.reshape(rows, len(c.taps), c.hidden_size), None, c.norm_eps) * self._tap_norms
+            features = taps.reshape(rows, -1)
+        fused = mx.fast.rms_norm(self._fuse(features), self._fuse_norm, c.norm_eps)
+        if c.laguna:
+            fused = mx.fast.rms_norm(fused, None, c.norm_eps)
+        projected = self._injection(fused)
         if self._injection_bias is not None:
             projected = projected + self._injection_bias
-        projected = projected.reshape(features.shape[0], c.layers, 2, c.kv_heads, c.head_dim)
+        projected = projected.reshape(rows, c.layers, 2, c.kv_heads, c.head_dim)
         done = 0
         for window, members in self._kinds.items():
             context.kinds[window].append(
@@ -144,61 +141,77 @@ class DFlashDrafter:
                 )
             )
             done += len(members)
-        context.position += features.shape[0]
+        context.position += rows
 
     def propose(self, context: DraftContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None) -> mx.array:
         """Proposals, uint32 [rows - 1], for the positions after the anchor; see `Drafter.propose`."""
-        return chooser.propose(self.draft(context, anchor, rows), noise)
+        logits = self.draft(context, anchor, rows)
+        if noise is not None:
+            noise = noise[: rows - 1, : logits.shape[-1]] if self._proposable is None else noise[: rows - 1, self._proposable]
+        chosen = chooser.propose(logits, noise)
+        return chosen if self._proposable is None else self._proposable[chosen]
 
     def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
         """Logits [width - 1, V] for the positions after the anchor, a token id [1] that stands at `context.position`."""
         return self.logits(self.hidden(context, anchor, width))
 
     def logits(self, hidden: mx.array) -> mx.array:
-        """Logits [rows, V] of final hidden states [rows, H]."""
-        logits = self._head(hidden[None])[0]
-        if self.config.output_multiplier != 1.0:
-            logits = logits * self.config.output_multiplier
-        if self.config.softcap:
-            logits = mx.tanh(logits / self.config.softcap) * self.config.softcap
-        return logits
+        """Logits [rows, V] of final hidden states [rows, H]; with a reduced vocabulary, of the tokens that can be proposed."""
+        c = self.config
+        if self._own_head is not None:
+            logits = self._own_head(hidden)
+        else:
+            logits = self._head(hidden[None])[0]
+            if self._proposable is not None:
+                logits = logits[:, self._proposable]
+            elif c.vocab_size is not None and logits.shape[-1] > c.vocab_size:
+                logits = logits[:, : c.vocab_size]  # the target's head is padded
+        if c.output_multiplier != 1.0:
+            logits = logits * c.output_multiplier
+        return mx.tanh(logits / c.softcap) * c.softcap if c.softcap else logits
 
     def hidden(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
         """Final hidden states [width - 1, H] of the block's masks."""
         c = self.config
         masks = mx.full((width - 1,), c.mask_token, dtype=anchor.dtype)
-        x = self._embed(mx.concatenate([anchor, masks])[None])
+        tokens = mx.concatenate([anchor, masks])[None]
+        x = self._embed(tokens) if self._own_table is None else self._own_table.rows(tokens)
         if c.embedding_scale != 1.0:
             x = x * c.embedding_scale
         visible = {
             (window, causal): self._mask(context, window, causal, width)
             for window, causal in set(zip(c.windows, c.causal, strict=True))
         }
-        for i, layer in enumerate(self._layers):
+        for i in range(c.layers):
             held = context.kinds[c.windows[i]].layer(self._slot[i])
             read = 1 if i == c.layers - 1 else 0  # the last layer's first row, the anchor's, is read by nobody
-            attended = self._attention(layer, x, held, visible[c.windows[i], c.causal[i]], context.position, read)
-            x = x[:, read:] + attended
-            gate, up = mx.split(mx.fast.rms_norm(x, layer.mlp_norm, c.norm_eps) @ layer.gate_up.T, 2, axis=-1)
-            x = x + (gate * mx.sigmoid(gate) * up) @ layer.down.T
+            x = self._through(i, x, held, visible[c.windows[i], c.causal[i]], context.position, read)
         return mx.fast.rms_norm(x[0], self._final_norm, c.norm_eps)
+
+    def _through(
+        self, index: int, x: mx.array, held: tuple[mx.array, mx.array] | None, mask: mx.array | None, position: int, read: int
+    ) -> mx.array:
+        """One layer: the block's rows [1, w, H] -> those from `read` on, over the context's keys and values `held`."""
+        weights, eps = self._layers[index], self.config.norm_eps
+        x = x[:, read:] + self._attention(weights, mx.fast.rms_norm(x, weights.input_norm, eps), held, mask, position, read)
+        return x + self._feed_forward(weights, mx.fast.rms_norm(x, weights.mlp_norm, eps))
 
     def _attention(
         self,
-        layer: _Layer,
+        weights: layer.Layer,
         x: mx.array,
         held: tuple[mx.array, mx.array] | None,
         mask: mx.array | None,
         position: int,
         read: int,
     ) -> mx.array:
-        """Attention of the block's rows from `read` on, [1, width - read, H], over the context and the whole block."""
+        """Attention of the block's rows from `read` on, [1, w - read, H], over the context and the whole block."""
         c, width = self.config, x.shape[1]
-        qkv = mx.fast.rms_norm(x, layer.input_norm, c.norm_eps) @ layer.qkv.T
-        if layer.qkv_bias is not None:
-            qkv = qkv + layer.qkv_bias
+        qkv = weights.qkv(x)
+        if weights.qkv_bias is not None:
+            qkv = qkv + weights.qkv_bias
         heads = qkv.reshape(1, width, c.heads + 2 * c.kv_heads, c.head_dim)
-        turning = mx.fast.rms_norm(heads[:, :, : c.heads + c.kv_heads], None, c.norm_eps) * layer.head_norm
+        turning = mx.fast.rms_norm(heads[:, :, : c.heads + c.kv_heads], None, c.norm_eps) * weights.head_norm
         if self._rope_scale != 1.0:
             turning = turning * self._rope_scale
         turning = mx.fast.rope(
@@ -216,8 +229,17 @@ class DFlashDrafter:
             keys, values = mx.concatenate([held[0], keys], axis=2), mx.concatenate([held[1], values], axis=2)
         mask = None if mask is None else mask[read:]
         out = mx.fast.scaled_dot_product_attention(queries, keys, values, scale=c.head_dim**-0.5, mask=mask)
-        out = out.transpose(0, 2, 1, 3).reshape(1, width - read, -1) @ layer.output.T
-        return out if layer.output_bias is None else out + layer.output_bias
+        out = out.transpose(0, 2, 1, 3)
+        if weights.gate is not None:
+            gate = weights.gate(x[:, read:]).astype(mx.float32)
+            out = out * mx.logaddexp(gate, 0.0).astype(out.dtype)[..., None]  # softplus
+        out = weights.output(out.reshape(1, width - read, -1))
+        return out if weights.output_bias is None else out + weights.output_bias
+
+    @staticmethod
+    def _feed_forward(weights: layer.Layer, x: mx.array) -> mx.array:
+        gate, up = mx.split(weights.gate_up(x), 2, axis=-1)
+        return weights.down(gate * mx.sigmoid(gate) * up)
 
     @staticmethod
     def _mask(context: DraftContext, window: int | None, causal: bool, width: int) -> mx.array | None:
@@ -235,45 +257,18 @@ class DFlashDrafter:
         return visible
 
 
-class _Tensors:
-    """Hands out a checkpoint's tensors by name, checks their shapes, and knows at the end if any was left over."""
-
-    def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype) -> None:
-        self._weights = {name.removeprefix("model."): array for name, array in weights.items()}
-        self._dtype = dtype
-
-    def take(self, name: str, *shape: int) -> mx.array:
-        array = self._weights.pop(name, None)
-        if array is None:
-            raise UserError(f"The drafter's weights lack “{name}”. Download it again, or pick another drafter.")
-        if array.shape != shape:
-            raise UserError(
-                f"The drafter's “{name}” has shape {list(array.shape)}, but its config.json means {list(shape)}. Download it again."
-            )
-        return array.astype(self._dtype)
-
-    def finish(self) -> None:
-        if self._weights:
-            name = min(self._weights)
-            raise UserError(
-                f"The drafter's weights hold “{name}” and {len(self._weights) - 1} more tensors that its config.json does not "
-                "account for, so Slipstream would run it wrongly. Pick another drafter, or decode plainly."
-            )
-
-
-def load(
-    folder: Path, dtype: mx.Dtype, embed: Callable[[mx.array], mx.array], head: Callable[[mx.array], mx.array]
-) -> DFlashDrafter:
-    """Read a drafter's folder.
+def _target_tokens(offsets: mx.array, vocabulary: int) -> mx.array:
+    """The target's ids, uint32, of a reduced vocabulary: `d2t` [n] holds how far each lies above its own index.
 
     Raises:
-        UserError: files missing, cut short or not a supported drafter.
+        UserError: they are not distinct ids of the vocabulary.
     """
-    config = parse(read_config(folder, "drafter"))
-    weights: dict[str, mx.array] = {}
-    for file in weight_files(folder, "drafter"):
-        try:
-            weights.update(cast(dict[str, mx.array], mx.load(str(file))))
-        except (RuntimeError, ValueError) as error:
-            raise UserError(f"The drafter's {file.name} cannot be read: {str(error).splitlines()[0]}") from error
-    return DFlashDrafter(config, weights, dtype, embed, head)
+    ids = mx.arange(offsets.size) + offsets
+    ordered = mx.sort(ids)
+    outside = mx.any((ordered < 0) | (ordered >= vocabulary)).item()
+    if outside or mx.any(ordered[1:] == ordered[:-1]).item():
+        raise UserError(
+            f"The drafter's “d2t” does not name {offsets.size:,} different tokens out of {vocabulary:,}. "
+            "Download it again, or pick another drafter."
+        )
+    return ids.astype(mx.uint32)

@@ -4,8 +4,8 @@ from typing import Protocol
 
 import mlx.core as mx
 
-from mlx_engine.drafters.config import DrafterConfig
 from mlx_engine.drafters.context import DraftContext
+from mlx_engine.pairs.drafter_config import DrafterConfig
 
 
 class Proposals(Protocol):
@@ -20,6 +20,11 @@ class Drafter(Protocol):
     """Proposes blocks for a target whose embedding and head it shares."""
 
     config: DrafterConfig
+
+    @property
+    def bits(self) -> int:
+        """Bits of a weight of its largest matrices: 16 stands for floating point."""
+        ...
 
     def context(self) -> DraftContext:
         """A fresh, empty context."""

@@ -28,7 +28,7 @@ def read_config(folder: Path, role: str) -> dict:
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{folder} has no config.json, so it is not a {role}. Is the download complete?") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"The {role}'s config.json in {folder} cannot be read ({error}). Download it again.") from None
     if not isinstance(config, dict):
         raise UserError(f"The {role}'s config.json in {folder} holds no JSON object. Download it again.")

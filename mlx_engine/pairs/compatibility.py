@@ -1,6 +1,7 @@
 """Does this drafter go with this target? Decided from the two config.json files alone. Imports no MLX."""
 
 from mlx_engine.families import FAMILIES, family_of
+from mlx_engine.pairs.drafter_config import parse
 
 
 def text_config(config: dict) -> dict:
@@ -18,23 +19,27 @@ def why_not_dflash(target: dict) -> str:
 
 
 def misfit(target: dict, drafter: dict) -> str:
-    """Why this drafter does not fit this target; empty when it does. Both are config.json contents."""
-    text = text_config(target)
-    inner = drafter.get("dflash_config") or {}
-    for field, words in (("hidden_size", "hidden size"), ("vocab_size", "a vocabulary of")):
-        theirs, ours = _whole(drafter.get(field)), _whole(text.get(field))
+    """Why this drafter does not fit this target; empty when it does. Both are config.json contents.
+
+    Raises:
+        UserError: the drafter's config is not one that Slipstream runs.
+    """
+    text, config = text_config(target), parse(drafter)
+    for field, theirs, words in (
+        ("hidden_size", config.hidden_size, "hidden size"),
+        ("vocab_size", config.vocab_size, "a vocabulary of"),
+    ):
+        ours = _whole(text.get(field))
         if theirs and ours and theirs != ours:
             return f"This drafter was trained for a target with {words} {theirs:,}; the target you chose has {ours:,}. {_WAY_OUT}"
-    layers, expected = _whole(text.get("num_hidden_layers")), _whole(drafter.get("num_target_layers"))
+    layers, expected, taps = _whole(text.get("num_hidden_layers")), config.target_layers, config.taps
     if layers and expected and layers != expected:
         return f"This drafter was trained for a target with {expected} layers; the target you chose has {layers}. {_WAY_OUT}"
-    taps = inner.get("target_layer_ids") or drafter.get("target_layer_ids") or []
-    if layers and taps and not 0 <= min(taps) <= max(taps) < layers:
+    if layers and max(taps) >= layers:
         return f"This drafter reads the target's layers {sorted(taps)}; the target you chose has {layers}, from 0 on. {_WAY_OUT}"
-    mask = _whole(inner.get("mask_token_id", drafter.get("mask_token_id")))
     vocabulary = _whole(text.get("vocab_size"))
-    if mask is not None and vocabulary and not 0 <= mask < vocabulary:
-        return f"This drafter's mask token is {mask:,}; the target you chose has {vocabulary:,} tokens. {_WAY_OUT}"
+    if vocabulary and config.mask_token >= vocabulary:
+        return f"This drafter's mask token is {config.mask_token:,}; the target you chose has {vocabulary:,} tokens. {_WAY_OUT}"
     return ""
 
 

@@ -16,6 +16,12 @@ def add_pair(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the pair (default: the demo pair that comes with Slipstream)")
     group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
     group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of its DFlash drafter; without it decoding is plain")
+    group.add_argument(
+        "--drafter-bits",
+        type=int,
+        choices=(4, 8, 16),
+        help="bits of a drafter's weights; 16 leaves them as published (default: 4 for large drafters on a GPU, else 16)",
+    )
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +65,8 @@ def check_pair(parser: argparse.ArgumentParser, arguments: argparse.Namespace, n
         parser.error("--drafter needs --target, the folder of the model that it drafts for.")
     if arguments.target and not arguments.drafter and (needs_drafter or getattr(arguments, "mode", None) == "dflash"):
         parser.error("DFlash needs a drafter for this target: give its folder with --drafter.")
+    if arguments.drafter_bits and arguments.target and not arguments.drafter:
+        parser.error("--drafter-bits needs --drafter, the folder of the drafter that it is about.")
 
 
 def check_prompt(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:

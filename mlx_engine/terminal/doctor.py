@@ -154,12 +154,13 @@ def _pair(given: argparse.Namespace, make_engine: MakeEngine) -> Finding:
         return Finding(name, "fail", str(error), "" if given.target else f"The demo pair belongs in {place}; get Slipstream anew.")
     assert result is not None, "a comparison ends with its result"
     count = len(result.plain.tokens)
+    loads = f"{info.name} loads" + (f" (drafter in {info.drafter_weights})" if info.drafter_weights else "")
     if result.verdict == "identical":
-        return Finding(name, "ok", f"{info.name} loads; DFlash and plain decoding agree on {count} of {count} tokens")
+        return Finding(name, "ok", f"{loads}; DFlash and plain decoding agree on {count} of {count} tokens")
     at = (result.first_difference or 0) + 1
     if result.verdict == "tie":
-        return Finding(name, "ok", f"{info.name} loads; the texts part at token {at} of {count}, at a tie within rounding")
-    return Finding(name, "fail", f"{info.name} loads, but the texts part at token {at} of {count}", "Please report this.")
+        return Finding(name, "ok", f"{loads}; the texts part at token {at} of {count}, at a tie within rounding")
+    return Finding(name, "fail", f"{loads}, but the texts part at token {at} of {count}", "Please report this.")
 
 
 def _folder(name: str, place: Path) -> Finding:

@@ -14,7 +14,7 @@ from mlx_engine.pairs.demo import demo_pair
 class Engine(Protocol):
     """What the commands need of an engine; `mlx_engine.engine.Engine` is one."""
 
-    def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]: ...
+    def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]: ...
     def generate(self, request: GenerationRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
     def compare(self, request: CompareRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
 
@@ -49,7 +49,7 @@ def open_pair(make_engine: MakeEngine, arguments: argparse.Namespace) -> tuple[E
     shown = sys.stderr.isatty()
     info = None
     try:
-        for event in engine.load(*folders(arguments)):
+        for event in engine.load(*folders(arguments), arguments.drafter_bits):
             if isinstance(event, PairInfo):
                 info = event
             elif shown:

@@ -71,13 +71,14 @@ class ScriptedEngine:
     ) -> None:
         self._pieces, self._fails, self._refuses, self._why_plain, self._parts_at = pieces, fails, refuses, why_plain, parts_at
         self.loaded: tuple[Path, Path | None] | None = None
+        self.drafter_bits: int | None = None
         self.requests: list[GenerationRequest] = []
 
-    def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
+    def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
         yield LoadProgress(0.5, "Reading the target")
         if self._refuses:
             raise UserError(self._refuses)
-        self.loaded = (target, drafter)
+        self.loaded, self.drafter_bits = (target, drafter), drafter_bits
         yield PairInfo("tiny", "target", "drafter", "qwen3", 8, 64, 10, 5, False, self._why_plain)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.drafters.dflash import DFlashDrafter, load
+from mlx_engine.drafters.dflash import DFlashDrafter
+from mlx_engine.drafters.loading import load
 from tests.mlx_engine.conftest import GOLDEN
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.__main__ import HERE, check, check_drafter, check_pair
+from tests.golden.__main__ import HERE, check, check_case
 
 DRAFTERS = (
     "01_v1_full",
@@ -14,6 +14,8 @@ DRAFTERS = (
     "03_v1_yarn",
     "04_v1_yarn_bias",
     "05_v1_gemma",
+    "06_dflash2",
+    "07_dflash2_scales",
     "08_v1_rope_parameters",
     "09_v1_noncausal_swa",
 )
@@ -22,13 +24,13 @@ PAIRS = ("e2e_qwen3",)
 
 @pytest.mark.parametrize("name", DRAFTERS)
 def test_every_round_of_a_drafter_agrees_with_the_reference(name: str) -> None:
-    result = check_drafter(HERE / name)
+    result = check_case(HERE / name)
     assert not result.miss, result
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_pair_gives_the_reference_text_and_rounds(name: str) -> None:
-    result = check_pair(HERE / name)
+    result = check_case(HERE / name)
     assert not result.miss, result
 
 
@@ -38,7 +40,7 @@ def test_the_checker_sees_a_drafter_that_is_read_wrongly(tmp_path: Path, field: 
     shutil.copytree(HERE / "01_v1_full", folder)
     path = folder / "drafter" / "config.json"
     path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), field: value}), encoding="utf-8")
-    assert check_drafter(folder).miss
+    assert check_case(folder).miss
 
 
 def test_a_case_that_is_not_supported_is_a_miss_with_its_reason(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_code_inside_a_checkpoint_is_never_run(pair):
         ({"vocab_size": 999}, "vocabulary of 999"),
         ({"num_target_layers": 36}, "36 layers"),
         ({"dflash_config": {"mask_token_id": 3, "target_layer_ids": [1, 9]}}, "layers [1, 9]"),
-        ({"dflash_config": {"mask_token_id": 4000, "target_layer_ids": [1, 2]}}, "mask token is 4,000"),
+        ({"dflash_config": {"mask_token_id": 4000, "target_layer_ids": [1, 2]}}, "mask_token_id” is 4,000"),
         ({"architectures": ["LlamaForCausalLM"]}, "LlamaForCausalLM"),
         ({"block_size": 1}, "block_size"),
         ({"layer_types": ["linear_attention"]}, "linear_attention"),
@@ -123,7 +123,7 @@ def test_code_inside_a_checkpoint_is_never_run(pair):
         ({"rope_scaling": "yarn"}, "rope_scaling"),
         ({"rope_scaling": {"rope_type": "yarn"}}, "factor"),
         ({"final_logit_softcapping": "30"}, "final_logit_softcapping"),
-        ({"quantization": {"bits": 4}}, "quantised"),
+        ({"quantization": {"bits": 4}}, "group_size"),
     ],
 )
 def test_a_drafter_that_does_not_fit_is_refused_by_the_field(pair, fields, words):

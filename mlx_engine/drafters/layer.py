@@ -1,0 +1,78 @@
+"""The weights of one drafter layer, projections of the same input fused."""
+
+from dataclasses import dataclass
+
+import mlx.core as mx
+
+from mlx_engine.drafters.matrix import Matrix
+from mlx_engine.drafters.tensors import Tensors
+from mlx_engine.pairs.drafter_config import DrafterConfig
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Heads below are query heads, then key heads, then (in `qkv`) value heads."""
+
+    input_norm: mx.array
+    qkv: Matrix
+    qkv_bias: mx.array | None
+    head_norm: mx.array  # [heads + kv_heads, D]: RMSNorm weight of each query and key head
+    gate: Matrix | None  # [heads, H], Laguna: softplus of it scales each head's output
+    output: Matrix
+    output_bias: mx.array | None
+    mlp_norm: mx.array
+    gate_up: Matrix
+    down: Matrix
+
+    @property
+    def arrays(self) -> list[mx.array]:
+        """What the layer consists of."""
+        parts = [part for part in vars(self).values() if part is not None]
+        return [array for part in parts for array in (part.arrays if isinstance(part, Matrix) else [part])]
+
+
+@dataclass(frozen=True)
+class Injected:
+    """What turns the fused features into one layer's context: keys' rows, then values'."""
+
+    keys_values: Matrix
+    bias: mx.array | None
+    key_norm: mx.array  # [D]
+
+
+def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, Injected]:
+    """One layer's weights.
+
+    Raises:
+        UserError: a tensor is missing or of the wrong shape.
+    """
+    c, at = config, f"layers.{index}."
+    attention, mlp = at + "self_attn.", at + "mlp."
+    hidden, queries, keys = c.hidden_size, c.heads * c.head_dim, c.kv_heads * c.head_dim
+    if f"{attention}qkv_proj.weight" in tensors:
+        qkv = tensors.matrix(attention + "qkv_proj", queries + 2 * keys, hidden)
+    else:
+        q, k, v = (
+            tensors.matrix(f"{attention}{name}_proj", rows, hidden) for name, rows in (("q", queries), ("k", keys), ("v", keys))
+        )
+        qkv = q.below(k, v)
+    sizes = (("q", queries), ("k", keys), ("v", keys), ("o", hidden)) if c.attention_bias else ()
+    bias = [tensors.take(f"{attention}{name}_proj.bias", size) for name, size in sizes]
+    q_norm, k_norm = (tensors.take(f"{attention}{name}_norm.weight", c.head_dim) for name in ("q", "k"))
+    gate, up = (tensors.matrix(f"{mlp}{name}_proj", c.intermediate_size, hidden) for name in ("gate", "up"))
+    layer = Layer(
+        input_norm=tensors.take(at + "input_layernorm.weight", hidden),
+        qkv=qkv,
+        qkv_bias=mx.concatenate(bias[:3]) if bias else None,
+        head_norm=mx.concatenate([mx.repeat(q_norm[None], c.heads, 0), mx.repeat(k_norm[None], c.kv_heads, 0)]),
+        gate=tensors.matrix(attention + "g_proj", c.heads, hidden) if c.laguna else None,
+        output=tensors.matrix(attention + "o_proj", hidden, queries),
+        output_bias=bias[3] if bias else None,
+        mlp_norm=tensors.take(at + "post_attention_layernorm.weight", hidden),
+        gate_up=gate.below(up),
+        down=tensors.matrix(mlp + "down_proj", hidden, c.intermediate_size),
+    )
+    keys_values = qkv.part(queries, queries + 2 * keys)
+    if c.laguna:  # its context passes each layer's input norm, whose weights go into the matrix
+        keys_values = Matrix(keys_values.floating().weight * layer.input_norm).quantised(keys_values.bits)
+    return layer, Injected(keys_values, mx.concatenate(bias[1:3]) if bias else None, k_norm)
