@@ -13,11 +13,13 @@ from PySide6.QtWidgets import QApplication
 
 from app import crash_log, places
 from app.conductor import Conductor
+from app.conversations.opening import open_store
 from app.door import Engine, real_engine
 from app.engine_thread import EngineThread
 from app.places import Places
 from app.rendering.highlight import warm_up
 from app.single_instance import SingleInstance
+from app.store_thread import StoreThread
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
 
@@ -40,10 +42,11 @@ class Slipstream(QObject):
         saved = settings.value("appearance", "system")
         self.theme = Theme(app, saved if saved in ("light", "dark") else "system")
         self.engine = EngineThread(make_engine, str(where.log_file), self)
-        self.conductor = Conductor(self.engine, self)
+        self.store = StoreThread(lambda: open_store(where.data, where.keeps), str(where.log_file), self)
+        self.conductor = Conductor(self.engine, self, self.store)
         self.window = MainWindow(self.theme, self.conductor, settings, str(where.logs))
         self.window.closed.connect(self.close)
-        self.engine.stopped.connect(self.ended)
+        self.engine.stopped.connect(self._finish)
 
     def start(self) -> None:
         # A call into Qt gives Python's lock away and must win it back from the engine, which by default holds it for 5 ms.
@@ -51,6 +54,7 @@ class Slipstream(QObject):
         self.window.show()
         if self._where.complaint:
             self.conductor.tell(self._where.complaint)
+        self.conductor.library.load()
         self.conductor.load()
         threading.Thread(target=warm_up, name="lexers", daemon=True).start()
 
@@ -59,6 +63,13 @@ class Slipstream(QObject):
         """End a reply that runs, free the models on their own thread; `ended` follows. The window is gone at once."""
         self.window.hide()
         self.engine.shut_down()
+
+    @Slot()
+    def _finish(self) -> None:
+        """The last reply has ended; now its text goes to the disk."""
+        if not self.store.wait(PATIENCE_S):
+            log.error("The store did not end")
+        self.ended.emit()
 
     def tell_of_bug(self) -> None:
         """An exception nothing caught: it is in the log, and the chat goes on."""
@@ -116,6 +127,8 @@ def run(arguments: list[str]) -> int:
     status = app.exec()
     # Quit may have come past the window: from the Dock, or when the user logs out.
     ended = slipstream.engine.wait(PATIENCE_S)
+    slipstream.engine.drain()
+    ended = slipstream.store.wait(PATIENCE_S) and ended
     instance.release()
     log.info("Slipstream ends")
     if not ended:

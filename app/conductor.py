@@ -3,17 +3,32 @@
 Views call its methods and listen to its signals. It has no widgets, so the behaviour of the app is tested without a window.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.conversations.chat import Chat, Turn, same_again
+from app.conversations.chat import Chat, Node, Turn, continuation, same_again
+from app.conversations.plain_text import clean
 from app.conversations.reply import Reply
+from app.conversations.settings import ChatSettings
 from app.engine_thread import EngineThread, LoadPair, News
-from mlx_engine.events import CompareRequest, CompareResult, CompareRun, Failed, LoadProgress, Mode, PairInfo
+from app.library import Library
+from app.store_thread import StoreThread
+from mlx_engine.events import (
+    CompareRequest,
+    CompareResult,
+    CompareRun,
+    Failed,
+    GenerationRequest,
+    LoadProgress,
+    Mode,
+    PairInfo,
+    Sampling,
+)
 
-MAX_TOKENS = 1024
+SAVE_MS = 500  # between two writes of a reply that grows
+UNSENT = -1  # the number of a job that waits until the user's message is on the disk
 
 
 @dataclass(frozen=True)
@@ -59,35 +74,55 @@ class Comparison(QObject):
 
 
 class Conductor(QObject):
-    """The app's state. `busy` from the moment a reply or comparison is asked for until its end was heard."""
+    """The app's state. `busy` from the moment a reply or comparison is asked for until its end was heard. A reply goes on when
+    another chat is opened."""
 
     pair_changed = Signal()
     load_changed = Signal()
     busy_changed = Signal()
     switches_changed = Signal()
-    turn_added = Signal(object)  # Turn
-    turn_removed = Signal(object)  # Turn
+    chat_changed = Signal()  # another chat is open
+    turns_changed = Signal(list)  # of Turn: the branch that is shown now; its beginning may be that of before
+    turn_added = Signal(object)  # Turn, at the end
+    turn_pointed = Signal(object, object)  # Turn, Node: go there
     reply_changed = Signal(object)  # Turn
-    prompt_returned = Signal(str)  # text to put back into the composer
-    chat_cleared = Signal()
+    editing_changed = Signal(object)  # the Turn whose question is being written anew, or None
     comparison_started = Signal(object)  # Comparison
     noticed = Signal(object)  # Notice
 
-    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineThread, parent: QObject | None = None, store: StoreThread | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
         self._engine.happened.connect(self._hear)
+        self.library = Library(store or StoreThread(parent=self), self)
+        self.library.loaded.connect(self._open_last)
+        self.library.removed.connect(self._leave_removed)
+        self.library.told.connect(self.tell)
         self.chat = Chat()
         self.pair: PairInfo | None = None
         self.loading: LoadProgress | None = None
         self.comparison: Comparison | None = None
+        self.editing: Turn | None = None
         self._load_job = 0
         self._job = 0
         self._turn: Turn | None = None
-        self.wants_dflash = True
-        self.wants_thinking = False
+        self._written_chat: Chat | None = None
+        self._saved_length = 0
+        self._stopped_early = False
+        self._opening = ""
+        self._saver = QTimer(self)
+        self._saver.setInterval(SAVE_MS)
+        self._saver.timeout.connect(self._save_growth)
 
     # What the switches say
+
+    @property
+    def wants_dflash(self) -> bool:
+        return self.chat.settings.dflash
+
+    @property
+    def wants_thinking(self) -> bool:
+        return self.chat.settings.thinking
 
     @property
     def can_dflash(self) -> bool:
@@ -115,17 +150,33 @@ class Conductor(QObject):
     @property
     def running_mode(self) -> Mode | None:
         """How the reply that is being written is decoded."""
-        return self._turn.request.mode if self._turn else None
+        return self._turn.reply.mode if self._turn else None
+
+    @property
+    def written_chat(self) -> str:
+        """The id of the chat in which a reply is being written; empty when none is."""
+        return self._written_chat.id if self._written_chat else ""
 
     @Slot(bool)
     def set_dflash(self, on: bool) -> None:
-        self.wants_dflash = on
-        self.switches_changed.emit()
+        self.set_settings(replace(self.chat.settings, dflash=on))
 
     @Slot(bool)
     def set_thinking(self, on: bool) -> None:
-        self.wants_thinking = on
+        self.set_settings(replace(self.chat.settings, thinking=on))
+
+    def set_settings(self, settings: ChatSettings) -> None:
+        """Of this chat, from the next reply on."""
+        if settings != self.chat.settings:
+            self.chat.settings = settings
+            if not self.chat.empty:
+                self.library.save(self.chat, ())
         self.switches_changed.emit()
+
+    @property
+    def default_sampling(self) -> Sampling:
+        """What the pair's makers advise, for chats that ask for nothing else."""
+        return Sampling()
 
     # What may start
 
@@ -148,41 +199,134 @@ class Conductor(QObject):
 
     @Slot(str)
     def send(self, prompt: str) -> bool:
-        """Ask; False when it cannot be asked now, and then nothing was taken."""
-        if not prompt.strip():
+        """Ask, or ask anew what is being edited; False when it cannot be asked now, and then nothing was taken."""
+        prompt = clean(prompt).strip()
+        if not prompt:
             self.noticed.emit(Notice("There is nothing to send yet: write a message first."))
             return False
         if not self._ready():
             return False
-        turn = self.chat.ask(prompt.strip(), self.next_mode, self.thinking, MAX_TOKENS)
-        self._start(turn)
+        options = (self.next_mode, self.thinking, self.default_sampling)
+        if self.editing is not None and self.editing.asked is not None:
+            assert self.editing.asked.parent is not None
+            turn = self.chat.ask_under(self.editing.asked.parent, prompt, *options)
+            self.cancel_edit()
+            self.turns_changed.emit(self.chat.turns)
+        else:
+            turn = self.chat.ask(prompt, *options)
+            self.turn_added.emit(turn)
+        self._start(turn, turn.request)
         return True
 
-    def try_again(self, turn: Turn) -> None:
-        """Ask the same once more, in place of a reply that failed."""
-        if self._ready():
-            self.turn_removed.emit(turn)
-            self._start(self.chat.ask_again(turn, self.next_mode))
+    def regenerate(self, turn: Turn) -> None:
+        """Answer a question once more; the old reply stays beside the new one."""
+        if turn.asked is None or not self._ready():
+            return
+        old = turn.answered
+        again = self.chat.ask_again(turn, self.next_mode, self.thinking, self.default_sampling)
+        if old is not None and old not in again.last.parent.children:  # type: ignore[union-attr]
+            self.library.drop(old)
+        self.turns_changed.emit(self.chat.turns)
+        self._start(again, again.request)
+
+    def resume(self, turn: Turn) -> None:
+        """Let a reply go on that was cut off."""
+        if turn.reply.can_continue and self._ready():
+            request = replace(continuation(turn), mode=self.next_mode, max_tokens=self.chat.settings.max_tokens)
+            turn.reply.resume(request.mode)
+            self.reply_changed.emit(turn)
+            self._start(turn, request)
 
     def edit(self, turn: Turn) -> None:
-        """Put the question of a failed turn back into the composer."""
-        if turn is not self._turn:
-            self.chat.remove(turn)
-            self.turn_removed.emit(turn)
-            self.prompt_returned.emit(turn.prompt)
+        """Begin to write a question anew. The old one stays beside it."""
+        if turn.asked is not None and turn is not self._turn:
+            self.editing = turn
+            self.editing_changed.emit(turn)
+
+    @Slot()
+    def cancel_edit(self) -> None:
+        if self.editing is not None:
+            self.editing = None
+            self.editing_changed.emit(None)
+
+    def switch(self, node: Node, step: int) -> None:
+        """Show the version after or before this one."""
+        assert node.parent is not None
+        versions = node.parent.children
+        place = versions.index(node) + step
+        if 0 <= place < len(versions):
+            self.cancel_edit()
+            self._choose(versions[place])
+            turn = next(turn for turn in self.chat.turns if versions[place] in (turn.asked, turn.answered))
+            self.turn_pointed.emit(turn, versions[place])
 
     @Slot()
     def stop(self) -> None:
         """End the running reply or comparison within a round."""
+        self._stopped_early = self._job == UNSENT
         self._engine.cancel(self._job)
+
+    # Chats
 
     @Slot()
     def new_chat(self) -> None:
-        """Begin afresh. A reply that still runs is stopped."""
+        """Begin afresh, with this chat's switches. A reply that still runs is stopped."""
         self.stop()
-        self._turn = None
-        self.chat = Chat()
-        self.chat_cleared.emit()
+        settings = ChatSettings(dflash=self.wants_dflash, thinking=self.wants_thinking)
+        self._show(Chat(settings=settings))
+        self.library.note_open("")
+
+    def open_chat(self, chat_id: str, message_id: str = "") -> None:
+        """Show a chat, at this message if one is given."""
+        self._opening = chat_id
+
+        def opened(chat: Chat) -> None:
+            if chat.id != self._opening:
+                return  # yet another was asked for since
+            self._opening = ""
+            if chat is not self.chat:
+                self._show(chat)
+                self.library.note_open(chat.id)
+            node = chat.find(message_id) if message_id else None
+            if node is not None:
+                self._choose(node)
+                turn = next(turn for turn in chat.turns if node in (turn.asked, turn.answered))
+                self.turn_pointed.emit(turn, node)
+
+        if chat_id == self.chat.id:
+            opened(self.chat)
+        elif self._written_chat is not None and chat_id == self._written_chat.id:
+            opened(self._written_chat)
+        else:
+            self.library.open(chat_id, opened)
+
+    def _choose(self, node: Node) -> None:
+        before = self.chat.turns
+        self.chat.choose(node)
+        if self.chat.turns != before:
+            self.library.choose(node)
+            self.turns_changed.emit(self.chat.turns)
+
+    def _show(self, chat: Chat) -> None:
+        self.cancel_edit()
+        self._opening = ""
+        self.chat = chat
+        self.chat_changed.emit()
+        self.turns_changed.emit(chat.turns)
+        self.switches_changed.emit()
+
+    @Slot(str)
+    def _open_last(self, chat_id: str) -> None:
+        if chat_id and self.chat.empty:
+            self.open_chat(chat_id)
+
+    @Slot(object)
+    def _leave_removed(self, chat_ids: list[str]) -> None:
+        if self.written_chat in chat_ids:
+            self.stop()
+        if self.chat.id in chat_ids:
+            settings = ChatSettings(dflash=self.wants_dflash, thinking=self.wants_thinking)
+            self._show(Chat(settings=settings))
 
     @Slot()
     def compare(self) -> None:
@@ -195,6 +339,7 @@ class Conductor(QObject):
         self.comparison_started.emit(self.comparison)
         self.busy_changed.emit()
 
+    @Slot(str)
     def tell(self, text: str) -> None:
         """Say something in the chat."""
         self.noticed.emit(Notice(text))
@@ -210,12 +355,36 @@ class Conductor(QObject):
             return True
         return False
 
-    def _start(self, turn: Turn) -> None:
-        self._turn = turn
-        self._job = self._engine.submit(turn.request)
-        self.turn_added.emit(turn)
+    def _start(self, turn: Turn, request: GenerationRequest) -> None:
+        """Ask the engine as soon as the question is kept: a reply may be the last thing that this computer does."""
+        self._turn, self._written_chat = turn, self.chat
+        self._job, self._stopped_early = UNSENT, False
+        self._saved_length = -1
+        nodes = [node for node in (turn.asked, turn.answered) if node is not None]
+        self.library.save(self.chat, nodes, lambda: self._submit(turn, request))
+        self._saver.start()
         self.busy_changed.emit()
         self.switches_changed.emit()
+
+    def _submit(self, turn: Turn, request: GenerationRequest) -> None:
+        if self._turn is not turn or self._job != UNSENT:
+            return
+        if self._stopped_early:
+            turn.reply.reason = "cancelled"
+            self._end_job()
+        else:
+            self._job = self._engine.submit(request)
+
+    @Slot()
+    def _save_growth(self) -> None:
+        """Keep what there is of the reply, if it is more than was kept."""
+        turn, chat = self._turn, self._written_chat
+        if turn is None or chat is None:
+            return
+        length = len(turn.reply.answer) + len(turn.reply.thinking)
+        if length != self._saved_length and turn.answered is not None:
+            self._saved_length = length
+            self.library.save(chat, [turn.answered])
 
     # What the engine says
 
@@ -259,14 +428,17 @@ class Conductor(QObject):
 
     def _end_job(self) -> None:
         self._job = 0
-        turn, comparison = self._turn, self.comparison
-        self._turn = self.comparison = None
+        turn, chat, comparison = self._turn, self._written_chat, self.comparison
+        self._turn = self._written_chat = self.comparison = None
+        self._saver.stop()
         if comparison is not None:
             comparison.changed.emit()
             comparison.ended.emit()
         elif turn is not None:
             if turn.reply.running:  # an engine that ended without a word
                 turn.reply.accept(Failed("The reply ended unexpectedly."), 0.0)
+            if chat is not None and chat.id in self.library.entries and turn.answered is not None:
+                self.library.save(chat, [turn.answered])
             self.reply_changed.emit(turn)
         self.busy_changed.emit()
         self.switches_changed.emit()

@@ -204,6 +204,10 @@ class EngineThread(QObject):
         self.shut_down()
         return self._thread.wait(int(seconds * 1000))
 
+    def drain(self) -> None:
+        """Hand over what has happened by now, where no event loop does it any more."""
+        self._drain()
+
     @Slot()
     def _hear(self) -> None:
         if not self._beat.isActive():

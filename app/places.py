@@ -1,4 +1,4 @@
-"""Where the app keeps its log and settings. A home that cannot be written to is no reason not to start."""
+"""Where the app keeps its log, settings and chats. A home that cannot be written to is no reason not to start."""
 
 import os
 import tempfile
@@ -12,11 +12,14 @@ NAME = "Slipstream"
 
 @dataclass(frozen=True)
 class Places:
-    """Folders that can be written to. `complaint` says so when they are not the usual ones."""
+    """Folders that can be written to, unless `keeps` says that the one for chats cannot. `complaint` says so when they are not the
+    usual ones. Without a folder for chats they live in memory."""
 
     logs: Path
     settings: Path
     complaint: str = ""
+    data: Path | None = None
+    keeps: bool = True
 
     @property
     def log_file(self) -> Path:
@@ -31,8 +34,10 @@ def find() -> Places:
     """The usual folders, or temporary ones when those cannot be written to."""
     logs = platformdirs.user_log_path(NAME, appauthor=False)
     settings = platformdirs.user_config_path(NAME, appauthor=False)
+    data = platformdirs.user_data_path(NAME, appauthor=False)
+    keeps = _writable(data)
     if _writable(logs) and _writable(settings):
-        return Places(logs, settings)
+        return Places(logs, settings, data=data, keeps=keeps)
     spare = Path(tempfile.gettempdir()) / f"slipstream-{user()}"
     if not _writable(spare):
         spare = Path(tempfile.mkdtemp(prefix="slipstream-"))
@@ -41,6 +46,8 @@ def find() -> Places:
         spare,
         "Slipstream cannot write to your home folder. It works as usual, but settings and logs of this run are kept in "
         f"{spare} and may be gone after a restart of this computer.",
+        data,
+        keeps,
     )
 
 

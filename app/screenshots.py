@@ -82,13 +82,13 @@ def _take(out: Path) -> int:
         settle()
         conductor.reply_changed.connect(grab_soon)
         for _ in range(20):  # a short reply may be over before there is enough of it to see
-            conductor.send(QUESTIONS[1])
+            if len(conductor.chat.turns) == 1:
+                conductor.send(QUESTIONS[1])
+            else:
+                conductor.regenerate(conductor.chat.turns[-1])
             until(lambda: not conductor.busy)
             if growing:
                 break
-            turn = conductor.chat.turns[-1]
-            conductor.edit(turn)
-            window.composer.clear()
         settle()
         if growing:
             save(growing[-1], "window.png")

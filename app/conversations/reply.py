@@ -1,7 +1,8 @@
 """One reply while it grows and after: its text, its figures, and how it ended."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from mlx_engine.events import (
     Commit,
@@ -17,6 +18,9 @@ from mlx_engine.events import (
 )
 
 RATE_WINDOW_S = 1.0
+
+# How a reply ended: as the engine says; or the app ended before it; or, in an imported chat, it was never begun.
+Ending = StopReason | Literal["interrupted", "unanswered"]
 
 
 class LiveRate:
@@ -44,15 +48,19 @@ class LiveRate:
 
 @dataclass
 class Reply:
-    """What the model answers to one request. Fed with the engine's events and the time each one arrived."""
+    """What the model answers to one request. Fed with the engine's events and the time each one arrived.
+
+    `origin` names whoever wrote an imported reply; it is empty for our own.
+    """
 
     mode: Mode
     max_tokens: int
     answer: str = ""
     thinking: str = ""
     error: str = ""
-    reason: StopReason | None = None
+    reason: Ending | None = None
     stats: Stats | None = None
+    origin: str = ""
     prefill: PrefillProgress | None = None
     tokens: int = 0
     rounds: int = 0
@@ -83,9 +91,21 @@ class Reply:
             case PrefillProgress():
                 self.prefill = event
             case Finished():
-                self.reason, self.stats = event.reason, event.stats
+                self.reason = event.reason
+                self.stats = joined(self.stats, event.stats) if self.stats else event.stats
             case Failed():
                 self.reason, self.error = "error", event.error
+
+    def resume(self, mode: Mode) -> None:
+        """It goes on where it ended; the figures in the end are those of all its parts."""
+        self.mode = mode
+        self.reason, self.error, self.prefill = None, "", None
+        self.rate = LiveRate()
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether more may follow: it was cut off, and something of the answer is there to go on from."""
+        return self.reason in ("length", "cancelled", "interrupted", "error") and bool(self.answer.strip()) and not self.origin
 
     @property
     def running(self) -> bool:
@@ -100,13 +120,41 @@ class Reply:
     @property
     def tokens_per_round(self) -> float | None:
         """Of the finished reply if it has finished, else so far."""
-        if self.stats:
+        if self.stats and not self.running:
             return self.stats.tokens_per_round
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property
     def acceptance(self) -> float | None:
         """Accepted of tested proposals, 0 to 1."""
-        if self.stats:
+        if self.stats and not self.running:
             return self.stats.acceptance
         return self.accepted / self.tested if self.tested else None
+
+
+def joined(first: Stats, second: Stats) -> Stats:
+    """The figures of a reply that was written in two parts. The decode rate is that of both: their steps over their time, without
+    the pause and the second prefill."""
+    steps, seconds = 0, 0.0
+    for part in (first, second):
+        if part.decode_tok_s:
+            steps += part.tokens - 1
+            seconds += (part.tokens - 1) / part.decode_tok_s
+    return replace(
+        second,
+        prompt_tokens=first.prompt_tokens,
+        reused_tokens=first.reused_tokens,
+        tokens=first.tokens + second.tokens,
+        ttft_s=first.ttft_s,
+        prompt_tok_s=first.prompt_tok_s,
+        decode_tok_s=steps / seconds if seconds else None,
+        rounds=first.rounds + second.rounds,
+        drafted=first.drafted + second.drafted,
+        tested=first.tested + second.tested,
+        accepted=first.accepted + second.accepted,
+        accepted_per_round=first.accepted_per_round + second.accepted_per_round,
+        widths=first.widths + second.widths,
+        plain_steps=first.plain_steps + second.plain_steps,
+        peak_memory_bytes=max(first.peak_memory_bytes, second.peak_memory_bytes),
+        seed=first.seed,
+    )

@@ -29,7 +29,11 @@ def size(count: float) -> str:
 
 
 def chip(reply: Reply) -> str:
-    """How it was decoded: "DFlash · 10.2 tokens/round · 93 %" or "Plain"."""
+    """How it was decoded: "DFlash · 10.2 tokens/round · 93 %" or "Plain"; of an imported reply, who wrote it."""
+    if reply.origin:
+        return reply.origin
+    if reply.reason == "unanswered":
+        return "Not answered"
     if reply.mode == "dflash" and reply.stats and reply.stats.mode == "plain":
         return "Plain"
     parts = [MODE_NAMES[reply.mode]]
@@ -43,7 +47,7 @@ def chip(reply: Reply) -> str:
 def facts(reply: Reply) -> str:
     """How fast it was and why it ended, beside the chip."""
     parts: list[str] = []
-    if reply.stats:
+    if reply.stats and not reply.running:
         stats = reply.stats
         if stats.decode_tok_s is not None:
             parts.append(rate(stats.decode_tok_s))
@@ -52,6 +56,8 @@ def facts(reply: Reply) -> str:
         parts.append(f"{number(stats.tokens)} token{'' if stats.tokens == 1 else 's'}")
         if reply.mode != stats.mode and stats.why_plain:
             parts.append(stats.why_plain)  # DFlash was asked for
+    elif reply.reason == "interrupted" and reply.tokens:
+        parts.append(f"{number(reply.tokens)} token{'' if reply.tokens == 1 else 's'}")
     elif reply.running:
         if reply.rate.tok_s is not None:
             parts.append("~" + rate(reply.rate.tok_s))
@@ -75,6 +81,8 @@ def stop_words(reply: Reply) -> str:
             return "ended at a stop word"
         case "error":
             return "ended by an error"
+        case "interrupted":
+            return "interrupted: Slipstream ended before this reply did"
     return ""
 
 

@@ -2,8 +2,19 @@
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
-from PySide6.QtWidgets import QAbstractButton, QFrame, QHBoxLayout, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
+from app.conversations.chat import Turn
 from app.views.theme import Theme, look
 
 MOST_LINES = 8
@@ -14,6 +25,7 @@ class Composer(QFrame):
 
     sent = Signal(str)
     stopped = Signal()
+    edit_cancelled = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -26,11 +38,30 @@ class Composer(QFrame):
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
         self._busy = False
-        layout = QHBoxLayout(self)
+        self._set_aside = ""
+        self._editing = False
+        self.banner = QWidget()
+        label = QLabel("Editing an earlier message")
+        look(label, "secondary")
+        label.setFont(theme.small())
+        self.cancel_button = QPushButton("Cancel")
+        self.cancel_button.setAccessibleName("Cancel editing")
+        look(self.cancel_button, "quiet")
+        self.cancel_button.clicked.connect(self.edit_cancelled)
+        head = QHBoxLayout(self.banner)
+        head.setContentsMargins(2, 0, 0, 0)
+        head.addWidget(label, 1)
+        head.addWidget(self.cancel_button)
+        self.banner.hide()
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self.field, 1)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 8, 8, 8)
-        layout.setSpacing(8)
-        layout.addWidget(self.field, 1)
-        layout.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        layout.setSpacing(2)
+        layout.addWidget(self.banner)
+        layout.addLayout(row)
         self.field.textChanged.connect(self._show_button)
         self._show_button()
 
@@ -47,13 +78,17 @@ class Composer(QFrame):
     def clear(self) -> None:
         self.field.clear()
 
-    @Slot(str)
-    def put(self, text: str) -> None:
-        """Give text back to the user, in front of what has been written since."""
-        rest = self.text
-        self.field.setPlainText(f"{text}\n{rest}" if rest.strip() else text)
-        self.field.moveCursor(QTextCursor.MoveOperation.End)
-        self.field.setFocus()
+    @Slot(object)
+    def show_editing(self, turn: Turn | None) -> None:
+        """Put the question of a turn here to be written anew, or, with None, what stood here before."""
+        if turn is not None and not self._editing:
+            self._set_aside = self.text
+        if turn is not None or self._editing:
+            self.field.setPlainText(turn.prompt if turn is not None else self._set_aside)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+            self.field.setFocus()
+        self._editing = turn is not None
+        self.banner.setVisible(self._editing)
 
     @Slot()
     def _submit(self) -> None:

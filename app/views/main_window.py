@@ -56,15 +56,19 @@ class MainWindow(QMainWindow):
         self.composer.sent.connect(self._send)
         self.composer.stopped.connect(conductor.stop)
         self.transcript.sample_chosen.connect(conductor.send)
-        self.transcript.retry.connect(conductor.try_again)
+        self.composer.edit_cancelled.connect(conductor.cancel_edit)
+        self.transcript.retry.connect(conductor.regenerate)
+        self.transcript.resume.connect(conductor.resume)
+        self.transcript.stepped.connect(conductor.switch)
         self.transcript.edit.connect(conductor.edit)
         self.transcript.load.connect(conductor.load)
         conductor.turn_added.connect(self.transcript.add_turn)
-        conductor.turn_removed.connect(self.transcript.remove_turn)
+        conductor.turns_changed.connect(self.transcript.show_turns)
+        conductor.turn_pointed.connect(self.transcript.point)
         conductor.reply_changed.connect(self.transcript.refresh)
-        conductor.chat_cleared.connect(self.transcript.clear)
+        conductor.chat_changed.connect(self.transcript.clear)
         conductor.noticed.connect(self.transcript.add_notice)
-        conductor.prompt_returned.connect(self.composer.put)
+        conductor.editing_changed.connect(self.composer.show_editing)
         conductor.comparison_started.connect(self._open_comparison)
         conductor.load_changed.connect(self._show_state)
         conductor.pair_changed.connect(self._show_state)
@@ -75,7 +79,8 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def _send(self, text: str) -> None:
-        if self.conductor.send(text):
+        editing = self.conductor.editing is not None  # what was written besides comes back then
+        if self.conductor.send(text) and not editing:
             self.composer.clear()
 
     @Slot()

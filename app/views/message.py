@@ -10,6 +10,7 @@ from app.views.blocks_view import BlocksView
 from app.views.stats_line import StatsLine
 from app.views.text_run import TextRun
 from app.views.theme import Theme, look
+from app.views.versions import Versions
 
 COPIED_MS = 1500
 FOLD_ABOVE = 4000  # characters of a prompt; a pasted book must not bury the reply
@@ -25,10 +26,14 @@ def button(text: str, name: str, kind: str = "quiet") -> QPushButton:
 
 
 class PromptView(QWidget):
-    """The user's words in a bubble at the right."""
+    """The user's words in a bubble at the right; under it, what may be done with them."""
 
-    def __init__(self, theme: Theme, text: str, parent: QWidget | None = None) -> None:
+    edit = Signal(object)  # Turn
+
+    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.turn = turn
+        text = turn.prompt
         bubble = QFrame()
         look(bubble, "bubble")
         self._text = text
@@ -41,10 +46,30 @@ class PromptView(QWidget):
             self.unfold = button("Show all", "Show all of your message", "bordered")
             self.unfold.clicked.connect(self._unfold)
             inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(48, 0, 0, 0)
-        layout.addStretch(1)
-        layout.addWidget(bubble)
+        row = QHBoxLayout()
+        row.setContentsMargins(48, 0, 0, 0)
+        row.addStretch(1)
+        row.addWidget(bubble)
+        self.edit_button = button("Edit", "Edit message")
+        self.edit_button.setToolTip("Write this message anew; the old one stays beside it")
+        self.edit_button.clicked.connect(self._ask_edit)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        self.versions: Versions | None = None
+        if turn.asked is not None:
+            self.versions = Versions(theme, turn.asked)
+            foot.addWidget(self.versions)
+        foot.addWidget(self.edit_button)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(row)
+        layout.addLayout(foot)
+        self.setVisible(turn.asked is not None)  # an imported chat may begin with a reply
+
+    @Slot()
+    def _ask_edit(self) -> None:
+        self.edit.emit(self.turn)
 
     @Slot()
     def _unfold(self) -> None:
@@ -169,6 +194,7 @@ class ReplyView(QWidget):
 
     retry = Signal(object)  # Turn
     edit = Signal(object)  # Turn
+    resume = Signal(object)  # Turn
 
     def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -183,6 +209,16 @@ class ReplyView(QWidget):
         self._copy.clicked.connect(self._copy_reply)
         self._copy.hide()
         self.stats.add(self._copy)
+        self.again = button("Regenerate", "Answer once more")
+        self.again.setToolTip("Answer once more; this reply stays beside the new one")
+        self.again.clicked.connect(self._ask_retry)
+        self.stats.add(self.again)
+        self.more = button("Continue", "Continue this reply")
+        self.more.clicked.connect(self._ask_resume)
+        self.stats.add(self.more)
+        self.versions = Versions(theme, turn.answered) if turn.answered is not None else None
+        if self.versions is not None:
+            self.stats.add(self.versions)
         self._waiting = QLabel("…")
         self._waiting.setAccessibleName("Waiting for the first token")
         look(self._waiting, "faint")
@@ -215,6 +251,12 @@ class ReplyView(QWidget):
         self.stats.setVisible(not (reply.error and reply.empty))
         self.stats.show_reply(reply)
         self._copy.setVisible(not reply.running and bool(reply.answer))
+        self.again.setVisible(not reply.running and self.turn.asked is not None)
+        self.more.setVisible(reply.can_continue)
+        if self.error is not None and not reply.error:
+            self.error.hide()
+            self.error.deleteLater()
+            self.error = None
 
     def redraw(self) -> None:
         """The colours changed."""
@@ -237,6 +279,10 @@ class ReplyView(QWidget):
     @Slot()
     def _ask_edit(self) -> None:
         self.edit.emit(self.turn)
+
+    @Slot()
+    def _ask_resume(self) -> None:
+        self.resume.emit(self.turn)
 
     @Slot()
     def _copy_reply(self) -> None:

@@ -197,6 +197,10 @@ def _style_sheet(c: Colours, small: int) -> str:
         background: transparent; font-size: {small}px; }}
     QPushButton[look="quiet"]:hover, QPushButton[look="quiet"]:focus {{ background: {c.hover}; color: {c.text}; }}
     QPushButton[look="quiet"]:disabled {{ color: {c.faint}; background: transparent; }}
+    QPushButton[look="arrow"] {{ border: none; border-radius: 5px; padding: 0px 6px 2px 6px; color: {c.secondary};
+        background: transparent; }}
+    QPushButton[look="arrow"]:hover, QPushButton[look="arrow"]:focus {{ background: {c.hover}; color: {c.text}; }}
+    QPushButton[look="arrow"]:disabled {{ color: {c.track}; background: transparent; }}
     QPushButton[look="bordered"] {{ border: 1px solid {c.line}; border-radius: 7px; padding: 5px 12px; color: {c.text};
         background: {c.raised}; font-size: {small}px; }}
     QPushButton[look="bordered"]:hover, QPushButton[look="bordered"]:focus {{ background: {c.hover}; }}

@@ -1,11 +1,11 @@
 """The chat, top to bottom, in one column that follows the end while the reader is there."""
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conductor import Notice
-from app.conversations.chat import Turn
+from app.conversations.chat import Node, Turn
 from app.views.following import Following
 from app.views.message import NoticeView, PromptView, ReplyView, button
 from app.views.theme import COLUMN, MARGIN, Theme
@@ -17,6 +17,8 @@ class Transcript(Following):
 
     retry = Signal(object)  # Turn
     edit = Signal(object)  # Turn
+    resume = Signal(object)  # Turn
+    stepped = Signal(object, int)  # the Node whose versions are gone through, and -1 or 1
     load = Signal()
     sample_chosen = Signal(str)
 
@@ -62,15 +64,49 @@ class Transcript(Following):
 
     @Slot(object)
     def add_turn(self, turn: Turn) -> None:
+        """A new turn at the end."""
         self.clear_notices()
-        self.welcome.hide()
-        prompt, reply = PromptView(self._theme, turn.prompt), ReplyView(self._theme, turn)
-        reply.retry.connect(self.retry)
-        reply.edit.connect(self.edit)
-        self._insert(prompt)
-        self._insert(reply)
-        self._turns[id(turn)] = (turn, prompt, reply)
+        self._add(turn)
         self.follow()
+
+    @Slot(list)
+    def show_turns(self, turns: list[Turn]) -> None:
+        """Show these turns and no others; those at the beginning that are shown already stay as they are."""
+        shown = [turn for turn, _, _ in self._turns.values()]
+        same = 0
+        while same < min(len(shown), len(turns)) and shown[same] is turns[same]:
+            same += 1
+        for turn in shown[same:]:
+            self.remove_turn(turn)
+        for turn in turns[same:]:
+            self._add(turn)
+        self.welcome.setVisible(not turns)
+
+    @Slot(object, object)
+    def point(self, turn: Turn, node: Node) -> None:
+        """Go to a message."""
+        if shown := self._turns.get(id(turn)):
+            view = shown[1] if node is turn.asked else shown[2]
+            self._set_following(False)
+            for wait_ms in (0, 60):  # once its place is known, and again when those above it have their heights
+                QTimer.singleShot(wait_ms, view, lambda: self._go_to(view))
+
+    def _go_to(self, view: QWidget) -> None:
+        bar, page = self.verticalScrollBar(), self.widget()
+        assert page is not None
+        bar.setValue(min(bar.maximum(), max(0, view.mapTo(page, view.rect().topLeft()).y() - MARGIN)))
+
+    def _add(self, turn: Turn) -> None:
+        self.welcome.hide()
+        prompt, reply = PromptView(self._theme, turn), ReplyView(self._theme, turn)
+        reply.retry.connect(self.retry)
+        reply.resume.connect(self.resume)
+        for view in (prompt, reply):
+            view.edit.connect(self.edit)
+            if view.versions is not None:
+                view.versions.stepped.connect(self.stepped)
+            self._insert(view)
+        self._turns[id(turn)] = (turn, prompt, reply)
 
     @Slot(object)
     def remove_turn(self, turn: Turn) -> None:
@@ -101,7 +137,7 @@ class Transcript(Following):
 
     @Slot()
     def clear(self) -> None:
-        """Back to the empty page."""
+        """Back to the empty page: another chat follows, or none."""
         for turn, _, _ in list(self._turns.values()):
             self.remove_turn(turn)
         self.clear_notices()

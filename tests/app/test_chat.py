@@ -32,9 +32,14 @@ def test_compare_repeats_the_last_answered_prompt_with_its_seed() -> None:
     assert same_again(turn).messages == turn.request.messages
 
 
-def test_asking_again_takes_the_failed_turn_out() -> None:
+def test_asking_again_takes_an_empty_reply_out_and_keeps_one_that_can_be_read() -> None:
     chat = Chat()
     failed = chat.ask("Q", "dflash")
     again = chat.ask_again(failed, "plain")
     assert chat.turns == [again]
     assert (again.prompt, again.request.mode) == ("Q", "plain")
+    assert again.last.place == (1, 1)
+    again.reply.accept(commit("Half"), 0.0)
+    again.reply.accept(Failed("No."), 0.0)
+    third = chat.ask_again(again, "plain")
+    assert chat.turns == [third] and third.last.place == (2, 2)

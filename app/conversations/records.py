@@ -1,0 +1,224 @@
+"""A chat as plain values and back: what the database holds of a message, and what a JSON file holds of a chat.
+
+Reading is forgiving: a field that is missing or of a wrong kind gets its default, because a record may come from an older version,
+a newer one, or another hand. Only what a tree cannot do without is insisted on.
+"""
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import Any, cast, get_args
+
+from app.conversations.chat import Chat, Node, NodeRole, new_id
+from app.conversations.plain_text import NEW_CHAT, clean
+from app.conversations.reply import Ending, Reply
+from app.conversations.settings import ChatSettings, sampling_from
+from mlx_engine.errors import UserError
+from mlx_engine.events import GenerationRequest, Message, Mode, Stats, StopReason
+
+Json = dict[str, Any]
+
+ENDINGS = {*get_args(StopReason), "interrupted", "unanswered"}
+_NO_STATS = Stats("plain", 0, 0, 0, None, None, None, 0, 0, 0, 0, (), (), 0, "", 0, 0)
+
+
+def details(node: Node) -> Json:
+    """All of a message that is not text or place: how a reply was asked for, how it went, and its figures."""
+    reply, request = node.reply, node.request
+    if reply is None:
+        return {}
+    return {
+        "mode": reply.mode,
+        "reason": reply.reason,
+        "error": reply.error,
+        "origin": reply.origin,
+        "tokens": reply.tokens,
+        "rounds": reply.rounds,
+        "tested": reply.tested,
+        "accepted": reply.accepted,
+        "stats": asdict(reply.stats) if reply.stats else None,
+        "request": {
+            "system": request.messages[0].content if request.messages else "",
+            "mode": request.mode,
+            "width": request.width,
+            "sampling": asdict(request.sampling),
+            "seed": request.seed,
+            "max_tokens": request.max_tokens,
+            "thinking": request.thinking,
+            "effort": request.effort,
+            "stop": list(request.stop),
+        },
+    }
+
+
+def node_from(role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any]) -> Node:
+    """A message without its place in the tree. A reply that had not ended is one that was interrupted."""
+    if role != "assistant":
+        return Node(role, text=text, id=node_id, created=created)
+    asked = _dict(found.get("request"))
+    mode, reason = found.get("mode"), found.get("reason")
+    request = GenerationRequest(
+        messages=(Message("system", asked["system"]),) if _text(asked.get("system")) else (),
+        mode=_mode(asked.get("mode")),
+        width=_count(asked.get("width")) or None,
+        sampling=sampling_from(_dict(asked.get("sampling"))),
+        seed=_count(asked.get("seed"), None),
+        max_tokens=_count(asked.get("max_tokens"), 1024) or 1024,
+        thinking=asked.get("thinking") is True,
+        effort=_text(asked.get("effort")) or None,
+        stop=tuple(text for text in _list(asked.get("stop")) if isinstance(text, str)),
+    )
+    reply = Reply(
+        _mode(mode),
+        request.max_tokens,
+        answer=text,
+        thinking=thinking,
+        error=_text(found.get("error")),
+        reason=cast(Ending, reason) if reason in ENDINGS else "interrupted",
+        stats=_stats(found.get("stats")),
+        origin=_text(found.get("origin")),
+        tokens=_count(found.get("tokens")) or 0,
+        rounds=_count(found.get("rounds")) or 0,
+        tested=_count(found.get("tested")) or 0,
+        accepted=_count(found.get("accepted")) or 0,
+    )
+    return Node(role, reply=reply, request=request, id=node_id, created=created)
+
+
+def text_of(node: Node) -> tuple[str, str]:
+    """What is read and searched of a message, and what was thought before it."""
+    return (node.reply.answer, node.reply.thinking) if node.reply else (node.text, "")
+
+
+def chat_to_json(chat: Chat) -> Json:
+    """A chat with all its branches."""
+    return {
+        "id": chat.id,
+        "title": chat.title,
+        "created": chat.created,
+        "changed": chat.changed,
+        "settings": chat.settings.to_json(),
+        "messages": [_message(node) for node in chat.root.below()],
+    }
+
+
+def chat_from_json(data: object) -> Chat:
+    """The chat back.
+
+    Raises:
+        UserError: it is no chat, or its messages make no tree.
+    """
+    if not isinstance(data, Mapping) or not isinstance(data.get("messages"), list):
+        raise UserError("It holds something that is not a chat of Slipstream's.")
+    now = time.time()
+    chat = Chat(
+        _text(data.get("title")).strip() or NEW_CHAT,
+        ChatSettings.from_json(data.get("settings")),
+        _text(data.get("id")) or new_id(),
+        _time(data.get("created"), now),
+        _time(data.get("changed"), now),
+    )
+    hang(chat, (_row(one) for one in data["messages"]))
+    return chat
+
+
+Row = tuple[Node, str | None, bool]  # a message, its parent's id, and whether it is the version shown
+
+
+def hang(chat: Chat, rows: Iterator[Row]) -> None:
+    """Make the tree of its messages. Versions keep the order in which they come.
+
+    Raises:
+        UserError: an id comes twice, a parent is missing, or a message is its own ancestor.
+    """
+    nodes: dict[str, Row] = {}
+    for row in rows:
+        if row[0].id in nodes:
+            raise UserError(f"The chat “{chat.title}” holds two messages with the same id, so it makes no tree.")
+        nodes[row[0].id] = row
+    for node, parent_id, chosen in nodes.values():
+        if parent_id is not None and parent_id not in nodes:
+            raise UserError(f"A message of the chat “{chat.title}” answers one that is not there.")
+        parent = nodes[parent_id][0] if parent_id is not None else chat.root
+        before = parent.chosen
+        parent.add(node)
+        if not chosen and before is not None:
+            parent.chosen = before
+    if sum(1 for _ in chat.root.below()) != len(nodes):
+        raise UserError(f"The messages of the chat “{chat.title}” answer each other in a circle.")
+
+
+def _message(node: Node) -> Json:
+    assert node.parent is not None
+    text, thinking = text_of(node)
+    found: Json = {
+        "id": node.id,
+        "parent": None if node.parent.role == "root" else node.parent.id,
+        "role": node.role,
+        "chosen": node.parent.chosen is node,
+        "created": node.created,
+        "text": text,
+    }
+    return found | ({"thinking": thinking, "details": details(node)} if node.reply else {})
+
+
+def _row(data: object) -> Row:
+    if not isinstance(data, Mapping) or data.get("role") not in ("user", "assistant"):
+        raise UserError("It holds a message that is neither the user's nor a reply.")
+    node_id, parent = _text(data.get("id")), data.get("parent")
+    if not node_id:
+        raise UserError("It holds a message without an id.")
+    node = node_from(
+        data["role"],
+        node_id,
+        _text(data.get("text")),
+        _text(data.get("thinking")),
+        _time(data.get("created"), time.time()),
+        _dict(data.get("details")),
+    )
+    return node, parent if isinstance(parent, str) else None, data.get("chosen") is True
+
+
+def _stats(data: object) -> Stats | None:
+    if not isinstance(data, Mapping):
+        return None
+    values: Json = {}
+    for name, like in ((one.name, getattr(_NO_STATS, one.name)) for one in fields(Stats)):
+        value = tuple(data[name]) if isinstance(data.get(name), list) else data.get(name)
+        values[name] = value if _alike(value, like) else like
+    return Stats(**{**values, "mode": _mode(values["mode"])})
+
+
+def _alike(value: object, like: object) -> bool:
+    if isinstance(like, tuple):
+        return isinstance(value, tuple) and all(type(one) is int for one in value)
+    if like is None:
+        return value is None or type(value) in (int, float)
+    return type(value) is type(like)
+
+
+def _text(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
+
+
+def _dict(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mode(value: object) -> Mode:
+    return "dflash" if value == "dflash" else "plain"
+
+
+def _count(value: object, missing: int | None = 0) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else missing
+
+
+def _time(value: object, missing: float) -> float:
+    """Seconds since 1970, within what a calendar can show."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return min(max(float(cast(float, value)), 0.0), 4e9) if is_number else missing

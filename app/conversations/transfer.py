@@ -1,0 +1,205 @@
+"""Chats to files and from files: Markdown and JSON out, our own JSON, an earlier database and ChatGPT's export in."""
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+import tempfile
+import time
+import zipfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.conversations import chatgpt_import, schema
+from app.conversations.chat import Chat, new_id
+from app.conversations.markdown_export import to_markdown
+from app.conversations.plain_text import clean
+from app.conversations.records import chat_from_json, chat_to_json
+from app.conversations.store import Entry, Folder, Store
+from mlx_engine.errors import UserError
+
+FORMAT, VERSION = "slipstream-chats", 1
+MOST_BYTES = 2 << 30
+MOST_NAME = 80  # characters of a file's name
+
+
+@dataclass
+class Imported:
+    """What a file held. `places` gives the folder's id and the pin of a chat, by its number in `chats`, where it has any."""
+
+    chats: list[Chat] = field(default_factory=list)
+    folders: list[Folder] = field(default_factory=list)
+    places: dict[int, tuple[str, bool]] = field(default_factory=dict)
+    remark: str = ""
+
+
+def export(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder], to: Path) -> str:
+    """Write chats to `to`: JSON or Markdown by its name, or into a folder one Markdown file each. Returns what was done, in words.
+
+    Raises:
+        UserError: nothing to export, or the place cannot be written to.
+    """
+    if not chats:
+        raise UserError("There is no chat to export yet.")
+    try:
+        if to.is_dir():
+            names: set[str] = set()
+            for chat, _ in chats:
+                _write(to / _name(chat.title, names), to_markdown(chat))
+        elif to.suffix.lower() == ".json":
+            _write(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
+        else:
+            _write(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
+    except OSError as error:
+        raise UserError(f"{to} cannot be written: {error.strerror or error}. Choose another place.") from error
+    return f"Exported {len(chats):,} chat{'' if len(chats) == 1 else 's'} to {to}."
+
+
+def to_json(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder]) -> dict[str, Any]:
+    """Everything there is of these chats, so that reading it gives them back."""
+    used = {entry.folder for _, entry in chats}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "folders": [{"id": one.id, "name": one.name, "created": one.created} for one in folders.values() if one.id in used],
+        "chats": [chat_to_json(chat) | {"folder": entry.folder, "pinned": entry.pinned} for chat, entry in chats],
+    }
+
+
+def read(file: Path) -> Imported:
+    """The chats of a file.
+
+    Raises:
+        UserError: it cannot be read, or is nothing that chats can be read from.
+    """
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise UserError(f"{file.name} is too large to be a file of chats. Choose the JSON file inside the export.")
+        with file.open("rb") as opened:
+            begin = opened.read(16)
+        if begin == b"SQLite format 3\0":
+            return _from_database(file)
+        data = json.loads(_from_zip(file) if begin[:4] == b"PK\3\4" else file.read_bytes())
+    except OSError as error:
+        raise UserError(f"{file.name} cannot be read: {error.strerror or error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            f"{file.name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, or the "
+            "conversations.json of ChatGPT's export."
+        ) from error
+    return from_json(data, file.name)
+
+
+def from_json(data: object, name: str) -> Imported:
+    """The chats of a parsed JSON file; `name` is for what is told."""
+    if isinstance(data, Mapping) and data.get("format") == FORMAT:
+        if data.get("version") != VERSION:
+            raise UserError(f"{name} was written by a newer Slipstream. Update Slipstream, then import it again.")
+        return _from_own(data, name)
+    found = data if isinstance(data, list) else [data]
+    conversations = [one for one in found if chatgpt_import.is_conversation(one)]
+    if not conversations:
+        raise UserError(
+            f"{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export."
+        )
+    imported, skipped = Imported(), 0
+    for one in conversations:
+        try:
+            chat = chatgpt_import.chat_from(one)
+        except UserError:
+            skipped += 1
+            continue
+        if chat.empty:
+            skipped += 1
+        else:
+            imported.chats.append(chat)
+    if not imported.chats:
+        raise UserError(f"{name} holds no chat that can be read.")
+    if skipped:
+        imported.remark = f"{skipped:,} empty or unreadable one{'' if skipped == 1 else 's'} left out."
+    return imported
+
+
+def _from_own(data: Mapping[str, Any], name: str) -> Imported:
+    chats, folders = data.get("chats"), data.get("folders")
+    if not isinstance(chats, list) or not isinstance(folders, list):
+        raise UserError(f"{name} is damaged: it holds no list of chats.")
+    imported = Imported()
+    for one in folders:
+        if isinstance(one, Mapping) and isinstance(one.get("id"), str) and isinstance(one.get("name"), str):
+            created = one.get("created")
+            at = float(created) if isinstance(created, int | float) else time.time()
+            imported.folders.append(Folder(clean(one["id"]), clean(one["name"]), at))
+    known = {folder.id for folder in imported.folders}
+    for number, one in enumerate(chats):
+        try:
+            chat = chat_from_json(one)
+        except UserError as error:
+            raise UserError(f"{name} cannot be imported. {error}") from None
+        imported.chats.append(chat)
+        folder = one.get("folder")
+        imported.places[number] = (folder if folder in known else "", one.get("pinned") is True)
+    return imported
+
+
+def _from_database(file: Path) -> Imported:
+    """Chats of a database that was set aside, or of another computer: a copy of it is opened, so that it stays as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / file.name
+        for source, target in zip(schema.beside(file), schema.beside(copy), strict=True):
+            if source.exists() and not source.name.endswith("-shm"):
+                shutil.copyfile(source, target)
+        try:
+            with closing(sqlite3.connect(copy)) as database:
+                version = schema.version_of(database)
+            if version > schema.VERSION:
+                raise UserError(f"{file.name} was written by a newer Slipstream. Update Slipstream, then import it again.")
+            if not version:
+                raise UserError(f"{file.name} is not a database of Slipstream's.")
+            with closing(Store(copy)) as store:
+                contents = store.begin()
+                imported = Imported(folders=list(contents.folders))
+                for number, entry in enumerate(contents.chats):
+                    if (chat := store.load(entry.id)) is not None:
+                        imported.chats.append(chat)
+                        imported.places[number] = (entry.folder, entry.pinned)
+        except sqlite3.Error as error:
+            raise UserError(f"{file.name} is damaged ({error}), so nothing was imported from it.") from error
+    return imported
+
+
+def _from_zip(file: Path) -> bytes:
+    """ChatGPT sends its export as an archive."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            name = next((one for one in archive.namelist() if one.rsplit("/", 1)[-1] == "conversations.json"), None)
+            if name is None or archive.getinfo(name).file_size > MOST_BYTES:
+                raise UserError(f"{file.name} holds no conversations.json. Choose the archive that ChatGPT sent.")
+            return archive.read(name)
+    except zipfile.BadZipFile as error:
+        raise UserError(f"{file.name} is a damaged archive. Download it again.") from error
+
+
+def _write(file: Path, text: str) -> None:
+    """All of it or nothing, so that a full disk spoils no earlier export."""
+    part = file.with_name(f".{file.name[:40]}.{new_id()[:8]}")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(part, file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _name(title: str, taken: set[str]) -> str:
+    """A file's name that every system accepts, not one of those given before."""
+    stem = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title).strip(" .")[:MOST_NAME].strip(" .") or "Chat"
+    name, number = f"{stem}.md", 1
+    while name.casefold() in taken:
+        number += 1
+        name = f"{stem} {number}.md"
+    taken.add(name.casefold())
+    return name

@@ -1,0 +1,299 @@
+"""All chats as the sidebar shows them: the list, folders and presets, and what is done to them. It has no widgets.
+
+The list is kept here and changed at once; the database follows on its own thread.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.conversations import transfer
+from app.conversations.chat import Chat, Node, new_id
+from app.conversations.plain_text import clean
+from app.conversations.settings import BUILT_IN, ChatSettings, Preset
+from app.conversations.store import Contents, Entry, Folder, Hit, Snapshot, Store
+from app.store_thread import StoreThread
+
+MOST_UNDO = 50
+
+
+class Library(QObject):
+    """What there is. `loaded` once the database was read; `changed` whenever the list is another."""
+
+    loaded = Signal(str)  # the id of the chat that was open last, or nothing
+    changed = Signal()
+    presets_changed = Signal()
+    removed = Signal(object)  # list of ids
+    told = Signal(str)
+
+    def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._store.told.connect(self.told)
+        self.entries: dict[str, Entry] = {}
+        self.folders: dict[str, Folder] = {}
+        self._presets: dict[str, Preset] = {}
+        self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
+        self._gone: set[str] = set()  # deleted, though one of them may still be written in
+        self._undo: list[tuple[str, Callable[[], None]]] = []
+
+    def load(self) -> None:
+        """Read the list; `loaded` follows."""
+        self._store.read(Store.begin, self._fill)
+
+    def _fill(self, contents: Contents) -> None:
+        self.entries = {entry.id: entry for entry in contents.chats} | self.entries
+        self.folders = {folder.id: folder for folder in contents.folders}
+        self._presets = {preset.name: preset for preset in contents.presets}
+        self.changed.emit()
+        self.presets_changed.emit()
+        self.loaded.emit(contents.open_chat if contents.open_chat in self.entries else "")
+
+    # Chats
+
+    def open(self, chat_id: str, then: Callable[[Chat], None]) -> None:
+        """Hand over a chat: the one that is in use already, or read from the database."""
+        if (chat := self._open.get(chat_id)) is not None:
+            then(chat)
+            return
+
+        def opened(chat: Chat | None) -> None:
+            if chat is not None:
+                self._open.setdefault(chat.id, chat)
+                then(self._open[chat.id])
+
+        self._store.read(lambda store: store.load(chat_id), opened)
+
+    def save(self, chat: Chat, nodes: Iterable[Node], then: Callable[[], None] | None = None) -> None:
+        """Keep these messages of a chat, each after its parent, and its title and settings."""
+        self._open[chat.id] = chat
+        old = self.entries.get(chat.id)
+        snapshot = Snapshot.of(chat, nodes, old.folder if old else "", old.pinned if old else False)
+        is_new = old is None and chat.id not in self._gone
+        if snapshot.entry != old and chat.id not in self._gone:
+            self.entries[chat.id] = snapshot.entry
+            self.changed.emit()
+        self._store.write(lambda store: store.save(snapshot, open_now=is_new), (lambda _: then()) if then else None)
+
+    def note_open(self, chat_id: str) -> None:
+        """Which chat the next start shows; empty for a new one."""
+        self._store.write(lambda store: store.note_open(chat_id))
+
+    def choose(self, node: Node) -> None:
+        """Keep which versions are shown on the way to a message."""
+        for one in node.path():
+            assert one.parent is not None
+            siblings = [child.id for child in one.parent.children]
+            if len(siblings) > 1:
+                self._store.write(partial(Store.choose, siblings=siblings, chosen=one.id))
+
+    def drop(self, node: Node) -> None:
+        """Forget a message."""
+        self._store.write(partial(Store.drop_message, message_id=node.id))
+
+    def rename(self, chat_id: str, title: str) -> None:
+        """Give a chat another title; an empty one changes nothing."""
+        title = " ".join(clean(title).split())
+        if title and chat_id in self.entries:
+            self._update(replace(self.entries[chat_id], title=title))
+
+    def pin(self, chat_id: str, pinned: bool) -> None:
+        """Keep a chat above all others."""
+        self._update(replace(self.entries[chat_id], pinned=pinned))
+
+    def move(self, chat_id: str, folder_id: str) -> None:
+        """Put a chat into a folder, or with an empty id into none."""
+        self._update(replace(self.entries[chat_id], folder=folder_id))
+
+    def duplicate(self, chat_id: str, then: Callable[[str], None]) -> None:
+        """A copy with all branches; `then` gets its id."""
+        title = f"{self.entries[chat_id].title} copy"
+
+        def copied(store: Store) -> Chat | None:
+            chat = store.load(chat_id)
+            if chat is not None:
+                fresh_ids(chat)
+                chat.title, chat.changed = title, time.time()
+                store.save(Snapshot.of(chat, chat.root.below(), entry.folder))
+            return chat
+
+        def done(chat: Chat | None) -> None:
+            if chat is not None:
+                self._open[chat.id] = chat
+                self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=entry.folder)
+                self.changed.emit()
+                then(chat.id)
+
+        entry = self.entries[chat_id]
+        self._store.write(copied, done)
+
+    def delete(self, chat_ids: Sequence[str]) -> None:
+        """Take chats out of the list; `undo` brings them back until the app is quit."""
+        gone = [self.entries.pop(one) for one in chat_ids if one in self.entries]
+        if not gone:
+            return
+        ids = [entry.id for entry in gone]
+        self._gone.update(ids)
+        self._store.write(lambda store: store.delete(ids))
+
+        def back() -> None:
+            for entry in gone:
+                self.entries[entry.id] = entry if entry.folder in self.folders else replace(entry, folder="")
+            self._gone.difference_update(ids)
+            self._store.write(lambda store: store.delete(ids, deleted=False))
+
+        self._can_undo(f"Deleted “{gone[0].title}”" if len(gone) == 1 else f"Deleted {len(gone)} chats", back)
+        self.changed.emit()
+        self.removed.emit(ids)
+
+    # Folders
+
+    def add_folder(self, name: str) -> Folder:
+        """A new, empty folder."""
+        folder = Folder(new_id(), " ".join(clean(name).split()) or "New Folder", time.time())
+        self._save_folder(folder)
+        return folder
+
+    def rename_folder(self, folder_id: str, name: str) -> None:
+        """Give a folder another name; an empty one changes nothing."""
+        if name := " ".join(clean(name).split()):
+            self._save_folder(replace(self.folders[folder_id], name=name))
+
+    def delete_folder(self, folder_id: str) -> None:
+        """Delete a folder; its chats stay, in none. `undo` brings it back with them."""
+        folder = self.folders.pop(folder_id)
+        inside = [entry.id for entry in self.entries.values() if entry.folder == folder_id]
+        for one in inside:
+            self.entries[one] = replace(self.entries[one], folder="")
+        self._store.write(lambda store: store.delete_folder(folder_id))
+
+        def back() -> None:
+            for one in inside:
+                if one in self.entries:
+                    self.entries[one] = replace(self.entries[one], folder=folder_id)
+            self._save_folder(folder, inside)
+
+        self._can_undo(f"Deleted the folder “{folder.name}”", back)
+        self.changed.emit()
+
+    # Undo
+
+    @property
+    def undoable(self) -> str:
+        """What `undo` would take back, in words; empty when nothing."""
+        return self._undo[-1][0] if self._undo else ""
+
+    @Slot()
+    def undo(self) -> None:
+        """Take back the last deletion or import."""
+        if self._undo:
+            self._undo.pop()[1]()
+            self.changed.emit()
+
+    # Search
+
+    def search(self, words: str, then: Callable[[tuple[Hit, ...]], None]) -> None:
+        """Messages that hold all the words."""
+        self._store.read(lambda store: store.search(words), then)
+
+    # Presets
+
+    @property
+    def presets(self) -> tuple[Preset, ...]:
+        """Built-in ones, then the user's by name."""
+        return (*BUILT_IN, *sorted(self._presets.values(), key=lambda preset: preset.name.casefold()))
+
+    def is_own(self, name: str) -> bool:
+        """Whether a preset is the user's, so that it can be deleted."""
+        return name in self._presets
+
+    def save_preset(self, name: str, settings: ChatSettings) -> None:
+        """Keep settings under a name; the same name again replaces it. The built-in ones keep theirs."""
+        name = " ".join(clean(name).split())
+        if name and name not in {preset.name for preset in BUILT_IN}:
+            preset = self._presets[name] = Preset(name, settings)
+            self._store.write(lambda store: store.save_preset(preset))
+            self.presets_changed.emit()
+
+    def delete_preset(self, name: str) -> None:
+        if self._presets.pop(name, None):
+            self._store.write(lambda store: store.delete_preset(name))
+            self.presets_changed.emit()
+
+    # Export and import
+
+    def export_chats(self, chat_ids: Sequence[str], to: Path) -> None:
+        """Write chats to a file (.md or .json, by its name), or as Markdown, one file each, into a folder."""
+        folders = dict(self.folders)
+        entries = [self.entries[one] for one in chat_ids if one in self.entries]
+
+        def work(store: Store) -> str:
+            chats = [(chat, entry) for entry in entries if (chat := store.load(entry.id)) is not None]
+            return transfer.export(chats, folders, to)
+
+        self._store.read(work, self.told.emit)
+
+    def import_file(self, file: Path) -> None:
+        """Add the chats of a file: our own JSON or database, or ChatGPT's export. `undo` takes them out again."""
+        taken = set(self.entries)
+
+        def work(store: Store) -> transfer.Imported:
+            found = transfer.read(file)
+            for chat in found.chats:
+                if chat.id in taken or store.load(chat.id) is not None or store.knows(chat.root.below()):
+                    fresh_ids(chat)
+            for folder in found.folders:
+                store.save_folder(folder)
+            store.save_all(
+                Snapshot.of(chat, chat.root.below(), *found.places.get(number, ("", False)))
+                for number, chat in enumerate(found.chats)
+            )
+            return found
+
+        self._store.read(work, self._imported)
+
+    def _imported(self, found: transfer.Imported) -> None:
+        self.folders |= {folder.id: folder for folder in found.folders}
+        for number, chat in enumerate(found.chats):
+            folder, pinned = found.places.get(number, ("", False))
+            self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=folder, pinned=pinned)
+        ids = [chat.id for chat in found.chats]
+        count = f"{len(ids):,} chat{'' if len(ids) == 1 else 's'}"
+
+        def back() -> None:
+            for one in ids:
+                self.entries.pop(one, None)
+            self._store.write(lambda store: store.delete(ids))
+            self.removed.emit(ids)
+
+        self._can_undo(f"Imported {count}", back)
+        self.changed.emit()
+        self.told.emit(f"Imported {count}." + (f" {found.remark}" if found.remark else ""))
+
+    def _update(self, entry: Entry) -> None:
+        self.entries[entry.id] = entry
+        if (chat := self._open.get(entry.id)) is not None:
+            chat.title = entry.title
+        self._store.write(lambda store: store.update(entry))
+        self.changed.emit()
+
+    def _save_folder(self, folder: Folder, chat_ids: Sequence[str] = ()) -> None:
+        self.folders[folder.id] = folder
+        self._store.write(lambda store: store.save_folder(folder, chat_ids))
+        self.changed.emit()
+
+    def _can_undo(self, words: str, back: Callable[[], None]) -> None:
+        self._undo.append((words, back))
+        del self._undo[:-MOST_UNDO]
+
+
+def fresh_ids(chat: Chat) -> None:
+    """Make a chat another one than that it was read from."""
+    chat.id = new_id()
+    for node in chat.root.below():
+        node.id = new_id()

@@ -1,0 +1,51 @@
+"""Which of several versions of a message is shown: "‹ 2 of 3 ›"."""
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+
+from app.conversations.chat import Node
+from app.views.theme import Theme, look
+
+
+class Versions(QWidget):
+    """Two arrows around the count; shown only where there is more than one version."""
+
+    stepped = Signal(object, int)  # the Node shown, and -1 or 1
+
+    def __init__(self, theme: Theme, node: Node, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._node = node
+        self.label = QLabel()
+        self.label.setFont(theme.small())
+        look(self.label, "secondary")
+        self.before = self._arrow("‹", "Previous version", -1)
+        self.after = self._arrow("›", "Next version", 1)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
+        for part in (self.before, self.label, self.after):
+            row.addWidget(part)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Count the versions anew."""
+        place, count = self._node.place
+        self.label.setText(f"{place} of {count}")
+        self.label.setAccessibleName(f"Version {place} of {count}")
+        self.before.setEnabled(place > 1)
+        self.after.setEnabled(place < count)
+        self.setVisible(count > 1)
+
+    def _arrow(self, sign: str, name: str, step: int) -> QPushButton:
+        made = QPushButton(sign)
+        made.setAccessibleName(name)
+        made.setToolTip(name)
+        made.setProperty("step", step)
+        look(made, "arrow")
+        made.clicked.connect(self._step)
+        return made
+
+    @Slot()
+    def _step(self) -> None:
+        step = self.sender().property("step")
+        self.stepped.emit(self._node, step)
