@@ -14,7 +14,7 @@ from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress, PairInfo
-from mlx_engine.families import family_of
+from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
 from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
 from mlx_engine.pairs.demo import demo_pair
@@ -45,6 +45,8 @@ def check(target: Path, drafter: Path | None) -> None:
     config = read_config(target, "target")
     if "model_file" in config:
         raise UserError(f"The target in {target.name} needs Python code of its own, which is never run here. Pick another target.")
+    if reason := why_not_runnable(config):
+        raise UserError(f"{reason} Pick another target.")
     weight_files(target, "target")
     if not any((target / name).is_file() for name in _TOKENIZERS):
         raise UserError(f"The target in {target} has no tokenizer (tokenizer.json). Download it again.")
@@ -87,7 +89,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         drafter_config = parse(read_config(drafter_folder, "drafter"))
         target = Target(model, vocabulary, family_of(config), drafter_config.taps)
         try:
-            target.caches().rewind(0)  # refuses a kind of cache that does not rewind
+            target.caches().check()
             bits = drafter_bits or usual_bits(weight_bytes(drafter_folder))
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
         except BaseException:

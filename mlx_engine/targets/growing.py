@@ -6,11 +6,17 @@ import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
 
-def rewind(cache: KVCache, rows: int) -> None:
-    """Drop the last `rows` tokens."""
-    dropped = cache.trim(rows)
-    if dropped != rows:
-        raise ValueError(f"asked to drop {rows} rows of a cache that held {dropped}")
+class Undo:
+    """How to take a pass back out of one cache. Nothing has to be kept for it."""
+
+    def __init__(self, cache: KVCache) -> None:
+        self._cache = cache
+
+    def rewind(self, rows: int, passed: int) -> None:
+        """Drop the last `rows` of the `passed` tokens of the latest pass."""
+        dropped = self._cache.trim(rows)
+        if dropped != rows:
+            raise ValueError(f"asked to drop {rows} rows of a cache that held {dropped}")
 
 
 def share_mask(cache: KVCache) -> None:
@@ -18,11 +24,11 @@ def share_mask(cache: KVCache) -> None:
 
     On a CPU, MLX spells a named mask out anew in every layer; Metal's kernels need none. The sums are the same bit for bit.
     """
-    by_name = cache.make_mask
+    by_name = type(cache).make_mask
 
     def make_mask(rows: int, return_array: bool = False, window_size: int | None = None) -> Any:
         if rows == 1 or return_array or window_size is not None:
-            return by_name(rows, return_array=return_array, window_size=window_size)
+            return by_name(cache, rows, return_array=return_array, window_size=window_size)
         query = mx.arange(cache.offset, cache.offset + rows)[:, None]
         return mx.where(query >= mx.arange(cache.offset + rows), 0.0, -mx.inf)
 

@@ -1,6 +1,7 @@
 """A target: one of mlx-lm's models, wrapped so that chosen layers' outputs can be read and a verify can be taken back.
 
-Wrapping is per instance (the model's own list of layers gets tapped ones), never by patching a class, and `release` undoes it.
+Wrapping is per instance (the model's own list of layers gets tapped ones, a gated delta net's parts get listeners), never by
+patching a class, and `release` undoes it.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,9 @@ import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
 from mlx_engine.families import Family
-from mlx_engine.targets import growing, rewind
+from mlx_engine.targets import growing
+from mlx_engine.targets.caches import Caches
+from mlx_engine.targets.recurrent import Recorder
 
 
 class _Tap:
@@ -46,52 +49,63 @@ class Target:
         self.model = model
         self.vocabulary = vocabulary
         self._taps: dict[int, _Tap] = {}
+        self._recorders: dict[int, Recorder] = {}
         if family is not None:
             self._tap(family, taps)
 
     def _tap(self, family: Family, taps: Sequence[int]) -> None:
-        model = self.model
-        backbone = model
-        for name in family.backbone.split("."):
-            backbone = getattr(backbone, name)
+        backbone = _at(self.model, family.backbone)
         self._layers: list = backbone.layers
         self._embedding = backbone.embed_tokens
-        self._head = getattr(model, family.head, None) or self._embedding.as_linear
+        self._embedding_scale = getattr(backbone, family.embedding_scale) if family.embedding_scale else 1.0
+        head = _at(self.model, family.head)
+        self._head = self._embedding.as_linear if head is None else head
+        if family.recurrent:
+            nets = {index: getattr(layer, family.recurrent, None) for index, layer in enumerate(self._layers)}
+            self._recorders = {index: Recorder(net) for index, net in nets.items() if net is not None}
         self._taps = {index: _Tap(self._layers[index]) for index in taps}
         for index, tap in self._taps.items():
             self._layers[index] = tap
         self._order = tuple(taps)
         # tied or not, quantised or not: a table has a row for every logit, and may be padded beyond the config's vocabulary
-        self.vocabulary = getattr(model, family.head, self._embedding).weight.shape[0]
+        self.vocabulary = (self._embedding if head is None else head).weight.shape[0]
 
     def release(self) -> None:
-        """Give the model its own layers back."""
+        """Give the model its own parts back."""
         for index, tap in self._taps.items():
             self._layers[index] = tap.layer
-        self._taps = {}
+        for recorder in self._recorders.values():
+            recorder.release()
+        self._taps, self._recorders = {}, {}
 
     def embed(self, tokens: mx.array) -> mx.array:
-        """Embeddings [1, S, H] of token ids [1, S], as the target's first layer gets them."""
-        return self._embedding(tokens)
+        """Embeddings [1, S, H] of token ids [1, S], as the family's drafters were trained to get them."""
+        embedded = self._embedding(tokens)
+        return embedded if self._embedding_scale == 1.0 else embedded * self._embedding_scale
 
     def head(self, hidden: mx.array) -> mx.array:
         """Logits [1, S, V] of final hidden states [1, S, H]."""
         return self._head(hidden)
 
-    def caches(self) -> "Caches":
+    def caches(self) -> Caches:
         """Fresh, empty caches."""
         layers = make_prompt_cache(self.model)
         if mx.default_device().type == mx.cpu and all(type(layer) is KVCache for layer in layers):
             growing.share_mask(layers[0])
         return Caches(layers)
 
-    def forward(self, tokens: mx.array, caches: "Caches") -> mx.array:
-        """Logits [S, V] of token ids [S] that follow what the caches hold."""
+    def forward(self, tokens: mx.array, caches: Caches) -> mx.array:
+        """Logits [S, V] of token ids [S] that follow what the caches hold. `Caches.rewind` can take rows of the pass back."""
+        recorded = {index: undo for index, undo in caches.begin(tokens.shape[0]).items() if index in self._recorders}
+        for index in recorded:
+            self._recorders[index].listen()
         logits = self.model(tokens[None], cache=caches.layers)[0]
+        for index, undo in recorded.items():
+            undo.inputs = self._recorders[index].take()
         caches.length += tokens.shape[0]
         return logits
 
-    def forward_tapped(self, tokens: mx.array, caches: "Caches") -> tuple[mx.array, mx.array]:
+    def forward_tapped(self, tokens: mx.array, caches: Caches) -> tuple[mx.array, mx.array]:
         """Like `forward`, and the features [S, taps * H] of the same rows."""
         for tap in self._taps.values():
             tap.keep = True
@@ -104,31 +118,9 @@ class Target:
         return logits, mx.concatenate(outputs, axis=-1)[0]
 
 
-class Caches:
-    """A target's caches, one a layer. `length` is how many tokens they hold, those of a pass that is only queued included."""
-
-    def __init__(self, layers: list, length: int = 0) -> None:
-        self.layers = layers
-        self.length = length
-
-    def rewind(self, rows: int) -> None:
-        """Take the last `rows` tokens back out: the state is then as if they had never been seen.
-
-        Raises:
-            UserError: a layer's kind of cache cannot do that; `rows` 0 asks just this.
-        """
-        for cache in self.layers:
-            rewinder = rewind.for_cache(cache)
-            if rows:
-                rewinder(cache, rows)
-        self.length -= rows
-
-    @property
-    def state(self) -> list:
-        """What to evaluate for the caches to be computed."""
-        return [cache.state for cache in self.layers]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all caches, spare rows included."""
-        return sum(cache.nbytes for cache in self.layers)
+def _at(model: nn.Module, path: str) -> Any:
+    """What stands at a path of attribute names, or None."""
+    part: Any = model
+    for name in path.split("."):
+        part = getattr(part, name, None)
+    return part

@@ -131,8 +131,17 @@ def test_a_drafter_that_does_not_fit_is_refused_by_the_field(pair, fields, words
     assert words in refusal(pair / "target", pair / "drafter")
 
 
-def test_a_drafter_for_a_family_without_dflash_is_refused_by_name():
-    assert "gpt_oss" in refusal(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter")
+def test_a_drafter_for_a_family_without_dflash_is_refused_by_name_and_plain_decoding_offered(pair):
+    change(pair / "target" / "config.json", model_type="olmo2")
+    said = refusal(pair / "target", pair / "drafter")
+    assert "olmo2" in said and "decode plainly" in said
+
+
+def test_a_family_that_mlx_lm_lacks_is_refused_by_name_with_or_without_a_drafter(pair):
+    change(pair / "target" / "config.json", model_type="deepseek_v4")
+    for drafter in (pair / "drafter", None):
+        said = refusal(pair / "target", drafter)
+        assert "DeepSeek V4" in said and "mlx-lm" in said
 
 
 def test_an_explicit_null_counts_as_absent(pair):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mlx_lm.models.cache import KVCache, RotatingKVCache
+from mlx_lm.models.cache import ChunkedKVCache, KVCache
 
 from mlx_engine.errors import UserError
 from mlx_engine.targets import rewind
@@ -41,12 +41,12 @@ def test_a_growing_cache_never_drops_more_than_it_holds():
     cache = KVCache()
     cache.update_and_fetch(mx.zeros((1, 1, 3, 4)), mx.zeros((1, 1, 3, 4)))
     with pytest.raises(ValueError, match="held 3"):
-        rewind.for_cache(cache)(cache, 4)
+        rewind.undo(cache).rewind(4, 4)
 
 
 def test_a_cache_that_does_not_rewind_is_refused_by_name():
-    with pytest.raises(UserError, match="RotatingKVCache"):
-        rewind.for_cache(RotatingKVCache(max_size=8))
+    with pytest.raises(UserError, match="ChunkedKVCache"):
+        rewind.undo(ChunkedKVCache(chunk_size=8))
 
 
 def test_taps_are_the_outputs_of_their_layers_and_go_when_released(tiny):

@@ -1,0 +1,252 @@
+"""A tiny random model of every family that DFlash runs on, built from mlx-lm's own config classes, and folders of such pairs."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_flatten, tree_map_with_path
+from mlx_lm.utils import _get_classes, quantize_model
+
+from tests.mlx_engine.conftest import GOLDEN
+
+VOCABULARY = 128  # of the tokenizer that these models borrow
+WINDOW = 8
+MASK = 4
+
+_BASE: dict[str, Any] = {
+    "hidden_size": 64,
+    "num_hidden_layers": 3,
+    "intermediate_size": 64,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 16,
+    "vocab_size": VOCABULARY,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 10000.0,
+    "max_position_embeddings": 4096,
+    "tie_word_embeddings": False,
+}
+_EXPERTS = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32, "shared_expert_intermediate_size": 32}
+_MOE = {**_EXPERTS, "decoder_sparse_step": 1, "mlp_only_layers": [], "norm_topk_prob": True}
+_DELTA = {
+    "num_hidden_layers": 4,
+    "full_attention_interval": 2,
+    "linear_num_value_heads": 4,
+    "linear_num_key_heads": 2,
+    "linear_key_head_dim": 16,
+    "linear_value_head_dim": 16,
+    "linear_conv_kernel_dim": 4,
+    "partial_rotary_factor": 0.5,
+}
+_SLIDING = {
+    "num_hidden_layers": 4,
+    "sliding_window": WINDOW,
+    "layer_types": ["sliding_attention", "sliding_attention", "sliding_attention", "full_attention"],
+}
+_GEMMA = {
+    **_SLIDING,
+    "global_head_dim": 32,
+    "num_kv_shared_layers": 0,
+    "hidden_size_per_layer_input": 0,
+    "use_double_wide_mlp": False,
+    "tie_word_embeddings": True,
+}
+_MLA = {
+    "num_key_value_heads": 4,
+    "moe_intermediate_size": 32,
+    "n_shared_experts": 1,
+    "n_routed_experts": 4,
+    "num_experts_per_tok": 2,
+    "first_k_dense_replace": 1,
+    "kv_lora_rank": 32,
+    "q_lora_rank": 32,
+    "qk_rope_head_dim": 16,
+    "qk_nope_head_dim": 32,
+    "v_head_dim": 32,
+    "rope_theta": 10000.0,
+    "routed_scaling_factor": 1.0,
+    "topk_method": "noaux_tc",
+    "scoring_func": "sigmoid",
+    "norm_topk_prob": True,
+    "n_group": 2,
+    "topk_group": 1,
+    "moe_layer_freq": 1,
+    "attention_bias": False,
+}
+
+
+def _nested(model_type: str, inner: dict, **outer: Any) -> dict:
+    return {"model_type": model_type, "vocab_size": VOCABULARY, "text_config": {**_BASE, **inner}, **outer}
+
+
+CONFIGS: dict[str, dict] = {
+    "qwen3": {**_BASE, "model_type": "qwen3", "tie_word_embeddings": True},
+    "qwen3_moe": {**_BASE, **_MOE, "model_type": "qwen3_moe"},
+    "qwen3_next": {**_BASE, **_MOE, **_DELTA, "model_type": "qwen3_next"},
+    "qwen3_5": _nested("qwen3_5", {**_DELTA, "model_type": "qwen3_5_text", "full_attention_interval": 4}),
+    "qwen3_5_moe": _nested("qwen3_5_moe", {**_DELTA, **_EXPERTS, "model_type": "qwen3_5_moe_text"}),
+    # as the 12B's config says; keys that are values too on the full layers
+    "gemma4_unified": _nested(
+        "gemma4_unified", {**_GEMMA, "model_type": "gemma4_text", "attention_k_eq_v": True, "num_global_key_value_heads": 1}
+    ),
+    # as the 26B: experts beside the dense half
+    "gemma4": _nested(
+        "gemma4",
+        {
+            **_GEMMA,
+            "model_type": "gemma4_text",
+            "enable_moe_block": True,
+            "num_experts": 4,
+            "top_k_experts": 2,
+            "moe_intermediate_size": 32,
+        },
+    ),
+    # as the small ones: the last layers use earlier layers' keys, and each layer has inputs of its own
+    "gemma4_text": {
+        **_BASE,
+        **_GEMMA,
+        "model_type": "gemma4_text",
+        "num_hidden_layers": 6,
+        "layer_types": ["sliding_attention", "full_attention"] * 3,
+        "num_kv_shared_layers": 2,
+        "hidden_size_per_layer_input": 32,
+        "vocab_size_per_layer_input": VOCABULARY,
+        "use_double_wide_mlp": True,
+    },
+    "gpt_oss": {
+        **_BASE,
+        **_SLIDING,
+        "model_type": "gpt_oss",
+        "layer_types": ["sliding_attention", "full_attention"] * 2,
+        "num_local_experts": 4,
+        "num_experts_per_tok": 2,
+    },
+    "llama": {**_BASE, **_SLIDING, "model_type": "llama"},
+    "minimax_m2": {
+        **_BASE,
+        "model_type": "minimax_m2",
+        "num_local_experts": 4,
+        "num_experts_per_tok": 2,
+        "shared_intermediate_size": 0,
+        "rotary_dim": 8,
+    },
+    "deepseek_v3": {**_BASE, **_MLA, "model_type": "deepseek_v3"},
+    "kimi_k25": {"model_type": "kimi_k25", "text_config": {**_BASE, **_MLA, "model_type": "deepseek_v3", "q_lora_rank": None}},
+    "glm_moe_dsa": {
+        **_BASE,
+        **_MLA,
+        "model_type": "glm_moe_dsa",
+        "index_head_dim": 32,
+        "index_n_heads": 2,
+        "index_topk": 12,
+        "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"},
+    },
+    "muse_glimmer": {**_BASE, **_SLIDING, "model_type": "muse_glimmer"},
+    "laguna": {
+        **_BASE,
+        **_SLIDING,
+        **_EXPERTS,
+        "model_type": "laguna",
+        "mlp_layer_types": ["dense", "sparse", "sparse", "dense"],
+        "num_attention_heads_per_layer": [4, 2, 4, 4],
+        "rope_parameters": {"full_attention": {"rope_theta": 10000.0, "partial_rotary_factor": 0.5}},
+    },
+}
+FAMILIES = tuple(CONFIGS)
+SLIDING = ("gemma4_unified", "gemma4", "gemma4_text", "gpt_oss", "llama", "muse_glimmer", "laguna")
+# Their one-row pass is another formula than their pass of several rows, in mlx-lm itself, so the two agree only nearly.
+TWO_FORMULAS = ("deepseek_v3", "kimi_k25", "glm_moe_dsa")
+
+
+def text(name: str) -> dict:
+    """The part of a family's config that describes its layers."""
+    return {**CONFIGS[name], **CONFIGS[name].get("text_config", {})}
+
+
+def build(name: str, seed: int = 0) -> nn.Module:
+    """A family's model with random float32 weights, the same for the same seed."""
+    config = json.loads(json.dumps(CONFIGS[name]))  # mlx-lm writes into it
+    make, arguments = _get_classes(config)
+    mx.random.seed(seed)  # biases are made random
+    model = make(arguments.from_dict(config))
+    state = mx.random.key(seed)
+
+    def draw(path: str, old: mx.array) -> mx.array:
+        nonlocal state
+        state, key = mx.random.split(state)
+        noise = mx.random.normal(old.shape, key=key)
+        if path.endswith("A_log"):
+            return noise
+        if old.ndim == 1:  # norms, biases, sinks and the like: as made, and a little besides
+            return old + 0.2 * noise
+        if "embed_tokens" in path:
+            return noise
+        return noise * (1.5 / old.shape[-1] ** 0.5 if "conv1d" not in path else 0.5)
+
+    model.update(tree_map_with_path(draw, model.parameters()))
+    model.eval()
+    mx.eval(model.parameters())
+    return model
+
+
+def save(name: str, folder: Path, bits: int | None = None, change: Callable[[dict], dict] | None = None) -> Path:
+    """A folder with that model, as one that was downloaded; quantised if `bits` says so."""
+    shutil.copytree(GOLDEN / "e2e_qwen3" / "target", folder)
+    model, config = build(name), json.loads(json.dumps(CONFIGS[name]))
+    if bits:
+        model, config = quantize_model(model, config, group_size=32, bits=bits)
+    weights = dict(tree_flatten(model.parameters()))
+    mx.save_safetensors(str(folder / "model.safetensors"), change(weights) if change else weights)
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1) -> Path:
+    """A folder with a random one-layer DFlash drafter that fits the family's model."""
+    folder.mkdir()
+    layers, hidden = text(name)["num_hidden_layers"], 64
+    taps = sorted({0, layers // 2, layers - 1})
+    shapes = {
+        "fc.weight": (hidden, len(taps) * hidden),
+        "hidden_norm.weight": (hidden,),
+        "norm.weight": (hidden,),
+        "layers.0.input_layernorm.weight": (hidden,),
+        "layers.0.post_attention_layernorm.weight": (hidden,),
+        "layers.0.self_attn.q_proj.weight": (64, hidden),
+        "layers.0.self_attn.k_proj.weight": (32, hidden),
+        "layers.0.self_attn.v_proj.weight": (32, hidden),
+        "layers.0.self_attn.o_proj.weight": (hidden, 64),
+        "layers.0.self_attn.q_norm.weight": (32,),
+        "layers.0.self_attn.k_norm.weight": (32,),
+        "layers.0.mlp.gate_proj.weight": (32, hidden),
+        "layers.0.mlp.up_proj.weight": (32, hidden),
+        "layers.0.mlp.down_proj.weight": (hidden, 32),
+    }
+    keys = mx.random.split(mx.random.key(seed), len(shapes))
+    weights = {
+        field: mx.ones(shape) if len(shape) == 1 else mx.random.normal(shape, key=key) / shape[-1] ** 0.5
+        for key, (field, shape) in zip(keys, shapes.items(), strict=True)
+    }
+    mx.save_safetensors(str(folder / "model.safetensors"), weights)
+    config = {
+        "architectures": ["DFlashDraftModel"],
+        "model_type": "qwen3",
+        "block_size": block,
+        "hidden_size": hidden,
+        "intermediate_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 32,
+        "rms_norm_eps": 1e-6,
+        "rope_theta": 10000.0,
+        "vocab_size": VOCABULARY,
+        "num_target_layers": layers,
+        "dflash_config": {"mask_token_id": MASK, "target_layer_ids": taps},
+    }
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
