@@ -70,6 +70,17 @@ class Engine:
             raise UserError("No pair is loaded. Load one first.")
         return self._pair
 
+    @property
+    def snapshots(self) -> Snapshots:
+        """What is kept of the loaded pair's chats.
+
+        Raises:
+            UserError: no pair is loaded.
+        """
+        if self._snapshots is None:
+            raise UserError("No pair is loaded. Load one first.")
+        return self._snapshots
+
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
         """Load a pair in place of the present one, which stays if the new one is refused by its files.
 
@@ -187,7 +198,7 @@ class Engine:
 
     def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
         began = time.perf_counter()
-        pair, snapshots = self.pair, cast(Snapshots, self._snapshots)
+        pair, snapshots = self.pair, self.snapshots
         plan = _plan(request, pair)
         prompt = plan.prompt.tokens
         branch = snapshots.start(prompt) if request.reuse else snapshots.fresh(prompt)

@@ -146,7 +146,7 @@ class Snapshots:
             parted = Branch(self._target.caches(), branch.context.copy(length) if branch.context else None)
             for old, new in zip(branch.caches.layers, parted.caches.layers, strict=True):
                 if branching.cuts(old):
-                    branching.copy(old, new, length)
+                    branching.fill(new, old, length)
         parted.marks = {at: mark for at, mark in branch.marks.items() if at <= length}
         if mark:
             for at, state in mark.layers.items():

@@ -49,7 +49,7 @@ class Rounds:
         left, rounds = limit, 0
         block = self._draft(first, min(width, left + 1))
         while True:
-            step = self._verify(block)
+            step = self._verify(block, ends)
             tokens = step.tokens[:left]
             self.penalties.add(tokens)
             left -= len(tokens)
@@ -74,8 +74,11 @@ class Rounds:
             mx.async_eval(drafts)
         return _Block(start, drafts, noise)
 
-    def _verify(self, block: _Block) -> Step:
-        """One pass of the target over the block; what it confirms goes into caches and context, the rest leaves no trace."""
+    def _verify(self, block: _Block, ends: frozenset[int]) -> Step:
+        """One pass of the target over the block; what it confirms goes into caches and context, the rest leaves no trace.
+
+        Nor does what it confirms after an end: there the next turn goes on.
+        """
         tokens = block.anchor if block.drafts is None else mx.concatenate([block.anchor, block.drafts])
         logits, features = self.target.forward_tapped(tokens, self.caches)
         choices = self.chooser.pick(self.penalties.apply(logits, block.drafts), block.noise)
@@ -88,8 +91,9 @@ class Rounds:
         while accepted < len(drafted) and drafted[accepted] == chosen[accepted]:
             accepted += 1
         kept = accepted + 1
-        self.caches.rewind(len(chosen) - kept)
-        self.context.drop(len(chosen) - kept)
+        held = next((at + 1 for at, token in enumerate(chosen[:kept]) if token in ends), kept)
+        self.caches.rewind(len(chosen) - held)
+        self.context.drop(len(chosen) - held)
         return Step(
             tokens=tuple(chosen[:kept]),
             sources=cast(tuple[Source, ...], ("drafter",) * accepted + ("target",)),

@@ -4,6 +4,8 @@ Layers that attend alike share one stacked array, written by one slice update a 
 last `window` rows, always in temporal order, and drop older ones when the array is full.
 """
 
+import copy
+
 import mlx.core as mx
 
 _STEP = 256  # rows by which an array grows
@@ -63,9 +65,10 @@ class LayerContext:
         return copied
 
     def share(self) -> "LayerContext":
-        """Another of the same array. Only for a copy: what has spare rows would be copied whole by the next append."""
+        """Another on the same buffer, whose first append makes room. Only of a copy, which has no spare rows."""
         shared = LayerContext(self.window)
-        shared.first, shared.rows, shared._buffer = self.first, self.rows, self._buffer
+        # with a handle of its own: assigning to a slice changes the handle that it goes through
+        shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
 
     def _make_room(self, rows: mx.array, count: int) -> None:

@@ -4,6 +4,7 @@ A growing cache can be cut at any earlier token. Every other kind only goes on f
 tokens that a later turn will come back to. Between two rounds mlx-lm's `state` of a cache is all there is to it.
 """
 
+import copy
 from typing import Any
 
 import mlx.core as mx
@@ -23,8 +24,8 @@ def cut(layer: Any, length: int) -> None:
         part.trim(part.offset - length)
 
 
-def copy(layer: Any, into: Any, length: int) -> None:
-    """Put the first `length` tokens of a cache that `cuts` into an empty one of its kind.
+def fill(into: Any, layer: Any, length: int) -> None:
+    """Fill an empty cache with the first `length` tokens of one of its kind, which `cuts`.
 
     The rows are copied here, once, into arrays with room to go on, so that neither line's next write finds its array shared and
     copies all of it.
@@ -34,7 +35,7 @@ def copy(layer: Any, into: Any, length: int) -> None:
 
 
 def freeze(layer: Any) -> Any:
-    """The present state, by reference: MLX never changes an array that something else still holds."""
+    """The present state. Its buffers are shared until the cache writes to one, which MLX then copies."""
     return _hold(layer.state)
 
 
@@ -51,7 +52,9 @@ def arrays(state: Any) -> list[mx.array]:
 
 
 def _hold(state: Any) -> Any:
-    """New containers around the same arrays."""
+    """New containers, and new handles on the same buffers: assigning to a slice changes the handle that it goes through."""
+    if isinstance(state, mx.array):
+        return copy.copy(state)
     return type(state)(_hold(part) for part in state) if isinstance(state, list | tuple) else state
 
 

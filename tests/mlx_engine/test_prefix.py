@@ -1,0 +1,136 @@
+"""What a later turn reuses changes nothing but the time: the reply with reuse is the reply without, token by token and round by
+round, for every kind of cache; prefill touches only what is new; what is kept stays within its budget."""
+
+import dataclasses
+import threading
+from collections.abc import Callable, Iterator
+
+import mlx.core as mx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.decoding import prefill
+from mlx_engine.engine import Engine
+from mlx_engine.events import Commit, GenerationRequest, PrefillProgress, Reply
+from tests.mlx_engine.asking import events, reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+
+PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
+
+
+class Rows:
+    """How many rows went through an engine's target, pass by pass."""
+
+    def __init__(self, engine: Engine, patch: pytest.MonkeyPatch) -> None:
+        target = engine.pair.target
+        self.passes: list[int] = []
+        forward = target.forward
+
+        def counted(chunk: mx.array, caches: object) -> mx.array:
+            self.passes.append(chunk.shape[0])
+            return forward(chunk, caches)
+
+        patch.setattr(target, "forward", counted)
+
+
+PAIRS: dict[str, Callable[[], Engine]] = {
+    "growing": lambda: loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter"),
+    "growing, plain": lambda: loaded(GOLDEN / "e2e_qwen3" / "target", None),
+    "rotating, plain": lambda: loaded(GOLDEN / "e2e_gpt_oss" / "target", None),
+    "recurrent, plain": lambda: loaded(GOLDEN / "e2e_qwen3_5" / "target", None),
+}
+
+
+@pytest.fixture(scope="module", params=list(PAIRS))
+def kept(request) -> Iterator[Engine]:
+    """One engine for all examples, so that they find what earlier ones left; at most a handful of chats fit. Chunks are short."""
+    engine = PAIRS[request.param]()
+    engine.snapshots.budget = 6 << 20
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefill, "CHUNK", 8)
+        yield engine
+    engine.unload()
+
+
+def reusing(request: GenerationRequest) -> GenerationRequest:
+    return dataclasses.replace(request, reuse=True)
+
+
+def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, close: bool) -> Reply | None:
+    """Stop a reply by cancelling or by closing its events, once `after` events of a kind have come."""
+    cancel, count = threading.Event(), 0
+    running = engine.generate(request, cancel)
+    for event in running:
+        count += isinstance(event, kind)
+        if count > after:
+            if close:
+                running.close()
+                return None
+            cancel.set()
+    return None
+
+
+@given(data=st.data())
+def test_a_chat_with_reuse_is_the_chat_without(kept, data):
+    """Turns, edits, regenerations, other chats with the same head, switches of mode, stops in mid-prefill and mid-reply."""
+    head = data.draw(WORDS, "head")
+    prompt = head + data.draw(WORDS, "first question")
+    for _ in range(data.draw(st.integers(2, 5), "turns")):
+        request = tokens(
+            prompt,
+            data.draw(st.sampled_from([0.0, 0.0, 0.8]), "temperature"),
+            seed=data.draw(st.integers(0, 99), "seed"),
+            mode=data.draw(st.sampled_from(["dflash", "dflash", "plain"]), "mode"),
+            width=data.draw(st.sampled_from([None, 3]), "width") if kept.pair.drafter else None,
+            max_tokens=data.draw(st.integers(1, 40), "limit"),
+            ignore_eos=data.draw(st.booleans(), "past the end"),
+        )
+        match data.draw(st.sampled_from(["", "", "", "prefill", "reply"]), "stop in"):
+            case "prefill":
+                stopped(kept, reusing(request), data.draw(st.integers(0, 3)), PrefillProgress, data.draw(st.booleans()))
+            case "reply":
+                stopped(kept, reusing(request), data.draw(st.integers(0, 6)), Commit, data.draw(st.booleans()))
+        expected, got = reply(kept, request), reply(kept, reusing(request))
+        assert got.tokens == expected.tokens
+        assert got.reason == expected.reason
+        assert got.stats.accepted_per_round == expected.stats.accepted_per_round
+        assert got.stats.widths == expected.stats.widths
+        assert expected.stats.reused_tokens == 0
+        assert kept.snapshots.nbytes <= kept.snapshots.budget
+        match data.draw(st.sampled_from(["next turn", "next turn", "edit", "regenerate", "another chat"]), "then"):
+            case "next turn":
+                prompt = prompt + list(got.tokens) + data.draw(WORDS, "question")
+            case "edit":
+                prompt = prompt[: data.draw(st.integers(1, len(prompt)), "kept")] + data.draw(WORDS, "edited")
+            case "another chat":
+                prompt = head + data.draw(WORDS, "another question")
+
+
+def test_the_next_turn_prefills_only_what_is_new(kept, monkeypatch):
+    kept.relieve()
+    rows = Rows(kept, monkeypatch)
+    first = reply(kept, tokens(PROMPT * 3, max_tokens=20, ignore_eos=True, reuse=True))
+    assert first.stats.reused_tokens == 0
+    history = [*PROMPT * 3, *first.tokens]
+    for question in (PROMPT, PROMPT[:4]):
+        prompt = [*history, *question]
+        rows.passes.clear()
+        seen = events(kept, tokens(prompt, max_tokens=20, ignore_eos=True, reuse=True))
+        # the last token of a reply has been chosen, not read: it is new, like the question
+        new = len(question) + 1
+        progress = [event for event in seen if isinstance(event, PrefillProgress)]
+        assert progress[0] == PrefillProgress(len(prompt) - new, len(prompt), len(prompt) - new)
+        assert seen[-1].stats.reused_tokens == len(prompt) - new
+        assert sum(rows.passes[: rows.passes.index(1) + 1]) == new
+        history = prompt + [token for event in seen if isinstance(event, Commit) for token in event.tokens]
+
+
+def test_regenerating_reads_one_token(kept, monkeypatch):
+    kept.relieve()
+    for _ in range(2):
+        reply(kept, tokens(PROMPT * 3, max_tokens=20, reuse=True))
+    rows = Rows(kept, monkeypatch)
+    assert reply(kept, tokens(PROMPT * 3, max_tokens=1, reuse=True)).stats.reused_tokens == len(PROMPT * 3) - 1
+    assert rows.passes == [1]
