@@ -1,6 +1,7 @@
 """A checkpoint folder on disk: its config, and whether its weight files are whole. Reads headers only and imports no MLX."""
 
 import json
+import math
 import struct
 from pathlib import Path
 
@@ -56,7 +57,7 @@ def weight_files(folder: Path, role: str) -> list[Path]:
     if not files:
         raise UserError(f"The {role} in {folder} has no weights (model*.safetensors). Is the download complete?")
     for file in files:
-        _check_whole(file, role)
+        check_safetensors(file, f"The {role}'s {file.name}")
     return files
 
 
@@ -65,27 +66,61 @@ def weight_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.glob("model*.safetensors"))
 
 
-def _check_whole(file: Path, role: str) -> None:
-    """A safetensors file is an 8-byte header length, a JSON header, then the data whose end the header tells."""
-    damaged = f"The {role}'s {file.name} is damaged. Download it again."
+def check_safetensors(file: Path, name: str, way_out: str = "Download it again.") -> None:
+    """Refuse a safetensors file whose header does not tell the truth about it. Reads the header only.
+
+    The format: 8 bytes that hold the header's length, a JSON header, then the tensors' data, whose places the header tells.
+
+    Args:
+        name: of the file, for the error messages.
+        way_out: what to do, for the error messages.
+
+    Raises:
+        UserError: it is cut short, or its header is no header, or names places outside the data, that overlap or have other lengths
+            than shape and dtype say.
+    """
+    damaged = UserError(f"{name} is damaged. {way_out}")
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
             start = stream.read(8)
             if len(start) < 8:
-                raise UserError(f"The {role}'s {file.name} is cut short: it holds {size} bytes. Download it again.")
+                raise UserError(f"{name} is cut short: it holds {size} bytes. {way_out}")
             length = struct.unpack("<Q", start)[0]
             if length > 100_000_000:
-                raise UserError(damaged)
+                raise damaged
             if 8 + length > size:
-                raise UserError(f"The {role}'s {file.name} is cut short: it holds {size:,} bytes. Download it again.")
+                raise UserError(f"{name} is cut short: it holds {size:,} bytes. {way_out}")
             header = json.loads(stream.read(length))
-        end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
+        places = [_place(entry) for tensor, entry in header.items() if tensor != "__metadata__"]
     except OSError as error:
-        raise UserError(f"The {role}'s {file.name} cannot be read ({error.strerror}).") from None
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        raise UserError(damaged) from None
-    if size < 8 + length + end:
-        raise UserError(
-            f"The {role}'s {file.name} is cut short: it holds {size:,} of {8 + length + end:,} bytes. Download it again."
-        )
+        raise UserError(f"{name} cannot be read ({error.strerror}).") from None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        raise damaged from None
+    behind = 0
+    for begin, end in sorted(places):
+        if begin < behind:
+            raise damaged
+        behind = end
+    if size < 8 + length + behind:
+        raise UserError(f"{name} is cut short: it holds {size:,} of {8 + length + behind:,} bytes. {way_out}")
+
+
+_BITS = {"F64": 64, "I64": 64, "U64": 64, "C64": 64, "F32": 32, "I32": 32, "U32": 32, "F16": 16, "BF16": 16, "I16": 16, "U16": 16}
+_BITS |= {"I8": 8, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8}
+
+
+def _place(entry: dict) -> tuple[int, int]:
+    """Where a tensor's data begin and end.
+
+    Raises:
+        ValueError: not there, or of another length than shape and dtype make.
+    """
+    begin, end = entry["data_offsets"]
+    shape = entry["shape"]
+    if not all(type(number) is int and number >= 0 for number in (begin, end, *shape)):
+        raise ValueError
+    bits = _BITS.get(entry["dtype"])
+    if end < begin or (bits is not None and (end - begin) * 8 != math.prod(shape) * bits):
+        raise ValueError
+    return begin, end

@@ -3,6 +3,10 @@
 from mlx_engine.families import FAMILIES, family_of
 from mlx_engine.pairs.drafter_config import parse
 
+DRAFTERS = ("DFlashDraftModel",)  # architectures that Slipstream runs
+# how a target may be quantised besides mlx-lm's own way (mlx_lm.utils.load_model, 0.32)
+_QUANTISED_BY = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
+
 
 def text_config(config: dict) -> dict:
     """The part of a target's config that describes its text model; multimodal configs nest it."""
@@ -15,6 +19,30 @@ def why_not_dflash(target: dict) -> str:
     if family_of(target) is None:
         known = ", ".join(sorted(FAMILIES))
         return f"DFlash is not available for the family “{target.get('model_type')}” yet; it is for: {known}."
+    return ""
+
+
+def why_not_target(target: dict) -> str:
+    """Why a target of this config.json cannot be run at all; empty when nothing speaks against it."""
+    if not isinstance(target.get("model_type"), str):
+        return "The target's config.json names no model_type, so it is no language model that Slipstream can run."
+    if "model_file" in target:
+        return "The target needs Python code of its own, which is never fetched and never run. Pick another target."
+    quantised = target.get("quantization_config")
+    if isinstance(quantised, dict) and not target.get("quantization") and quantised.get("quant_method") not in _QUANTISED_BY:
+        method = quantised.get("quant_method")
+        return f"The target is quantised for other programs (“{method}”). Pick its MLX version, such as one of mlx-community's."
+    return ""
+
+
+def why_not_drafter(drafter: dict) -> str:
+    """Why this config.json is none of a DFlash drafter that Slipstream runs; empty when it is one."""
+    architectures = drafter.get("architectures")
+    named = [str(name) for name in architectures] if isinstance(architectures, list) else []
+    if not set(named) & set(DRAFTERS):
+        name = ", ".join(named) or str(drafter.get("model_type") or "not given")
+        runs = " and ".join(DRAFTERS)
+        return f"This drafter's architecture is {name}; Slipstream runs {runs}. Pick a DFlash drafter, or decode plainly."
     return ""
 
 

@@ -1,0 +1,171 @@
+"""The hub's cache on this disk: the layout that huggingface_hub and mlx-lm read, so that other programs share the files.
+
+models--OWNER--NAME/blobs/DIGEST                  the bytes, by SHA-256 (LFS) or git blob id
+models--OWNER--NAME/snapshots/COMMIT/PATH         a relative link to a blob
+models--OWNER--NAME/refs/main                     the commit that main named
+.locks/models--OWNER--NAME/DIGEST.lock            held by whoever fetches that blob
+"""
+
+import os
+import shutil
+import uuid
+from contextlib import suppress
+from pathlib import Path
+
+import filelock
+from huggingface_hub import constants, scan_cache_dir
+from huggingface_hub.errors import CacheNotFound
+from huggingface_hub.file_download import repo_folder_name
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.partial import SUFFIX, received_so_far
+from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo
+
+
+class Cache:
+    """One cache folder: the one that HF_HUB_CACHE or HF_HOME names, if none is given."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = Path(root or constants.HF_HUB_CACHE).expanduser()
+
+    def folder(self, repo: str) -> Path:
+        return self.root / repo_folder_name(repo_id=check_repo(repo), repo_type="model")
+
+    def blob(self, listing: Listing, file: RemoteFile) -> Path:
+        return self.folder(listing.repo) / "blobs" / file.digest
+
+    def partial(self, listing: Listing, file: RemoteFile) -> Path:
+        return self.folder(listing.repo) / "blobs" / (file.digest + SUFFIX)
+
+    def snapshot(self, repo: str, commit: str) -> Path:
+        return self.folder(repo) / "snapshots" / commit
+
+    def prepare(self, listing: Listing) -> None:
+        """Make the repo's folders.
+
+        Raises:
+            UserError: they cannot be made, or one of them is a link that leads out of the cache.
+        """
+        folder = self.folder(listing.repo)
+        locks = self.root / ".locks" / folder.name
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            inside = self.root.resolve()
+            parts = ("", "blobs", "refs", "snapshots", f"snapshots/{listing.commit}")
+            for place in (*(folder / part for part in parts), locks):
+                if not place.resolve().is_relative_to(inside):
+                    raise UserError(f"{place} leads out of the model folder {self.root}. Remove that link; nothing was written.")
+                if place.name != listing.commit:  # a snapshot's own folder is made when all of it is here
+                    place.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(
+                f"The model folder {self.root} cannot be written to ({error.strerror}). Free it, or set HF_HOME to another folder."
+            ) from None
+
+    def lock(self, listing: Listing, file: RemoteFile) -> filelock.BaseFileLock | None:
+        """The lock that other programs respect too; None while one of them holds it. The system frees it when its holder dies."""
+        lock = filelock.FileLock(
+            self.root / ".locks" / self.folder(listing.repo).name / f"{file.digest}.lock", mode=0o664, thread_local=False
+        )
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            return None
+        except NotImplementedError:
+            pass  # a file system without locks
+        return lock
+
+    def has(self, listing: Listing, file: RemoteFile) -> bool:
+        """Whether the file is here, whole. What has its name was checked before it got it."""
+        return any(
+            self._is_whole(place, file)
+            for place in (self.blob(listing, file), self.snapshot(listing.repo, listing.commit) / file.path)
+        )
+
+    def _is_whole(self, place: Path, file: RemoteFile) -> bool:
+        try:
+            return place.stat().st_size == file.size and place.resolve().is_relative_to(self.root.resolve())
+        except OSError:
+            return False
+
+    def received(self, listing: Listing) -> int:
+        """Bytes of a listing that are here, finished or not."""
+        finished = {file: file.size for file in listing.files if self.has(listing, file)}
+        return sum(finished.get(file) or received_so_far(self.partial(listing, file), file.size) for file in listing.files)
+
+    def is_complete(self, listing: Listing) -> bool:
+        """Whether the snapshot is published and whole."""
+        snapshot = self.snapshot(listing.repo, listing.commit)
+        return bool(listing.files) and all(self._is_whole(snapshot / file.path, file) for file in listing.files)
+
+    def publish(self, listing: Listing, revision: str = "main") -> Path:
+        """Make the snapshot of a listing whose blobs are all here; returns its folder. No other program sees any of it before."""
+        snapshot = self.snapshot(listing.repo, listing.commit)
+        snapshot.mkdir(parents=True, exist_ok=True)
+        for file in listing.files:
+            blob, pointer = self.blob(listing, file), snapshot / file.path
+            if not blob.exists():
+                continue  # on a disk without links the bytes stand in the snapshot already
+            temporary = snapshot / f".{uuid.uuid4().hex}"
+            try:
+                os.symlink(os.path.relpath(blob, snapshot), temporary)
+                os.replace(temporary, pointer)
+            except OSError:
+                with suppress(OSError):
+                    temporary.unlink()
+                if file.lfs:
+                    os.replace(blob, pointer)
+                else:
+                    shutil.copyfile(blob, pointer)  # small, and two names may share one blob
+        if revision != listing.commit:
+            ref = self.folder(listing.repo) / "refs" / revision
+            ref.parent.mkdir(parents=True, exist_ok=True)
+            temporary = ref.with_name(f".{uuid.uuid4().hex}")
+            temporary.write_text(listing.commit, encoding="ascii")
+            os.replace(temporary, ref)
+        return snapshot
+
+    def discard(self, listing: Listing) -> int:
+        """Remove what an unfinished download left, and nothing that a finished snapshot uses; returns the bytes freed."""
+        folder, freed = self.folder(listing.repo), 0
+        used = {pointer.resolve() for pointer in folder.glob("snapshots/*/*")}
+        for file in listing.files:
+            for place in (self.partial(listing, file), self.blob(listing, file)):
+                if place.is_symlink() or not place.is_file() or place.resolve() in used:
+                    continue
+                with suppress(OSError):
+                    # allocated bytes: an unfinished file is sparse
+                    freed += min(place.stat().st_blocks * 512, place.stat().st_size)
+                    place.unlink()
+        for place in (folder / "snapshots", folder / "blobs", folder / "refs", folder):
+            with suppress(OSError):
+                place.rmdir()  # only when empty
+        return freed
+
+    def remove(self, repo: str) -> int:
+        """Remove a repo, all its snapshots; returns the bytes freed."""
+        folder, freed = self.folder(repo), 0
+        try:
+            found = scan_cache_dir(self.root)
+        except (CacheNotFound, ValueError, OSError):
+            return 0
+        known = [repo for repo in found.repos if repo.repo_path == folder.resolve()]
+        commits = [revision.commit_hash for repo in known for revision in repo.revisions]
+        if commits:
+            strategy = found.delete_revisions(*commits)
+            freed += strategy.expected_freed_size
+            strategy.execute()
+        if folder.is_symlink():
+            raise UserError(f"{folder} leads out of the model folder {self.root}, so it is left alone. Remove that link by hand.")
+        if folder.is_dir():  # unfinished files
+            freed += sum(min(file.stat().st_blocks * 512, file.stat().st_size) for file in folder.glob("blobs/*") if file.is_file())
+            shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(self.root / ".locks" / folder.name, ignore_errors=True)
+        return freed
+
+    def free_bytes(self) -> int:
+        """Room on the disk of the cache."""
+        place = self.root
+        while not place.exists():
+            place = place.parent
+        return shutil.disk_usage(place).free

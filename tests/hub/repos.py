@@ -1,0 +1,122 @@
+"""What the local hub serves: repos with commits, each commit a set of files."""
+
+import hashlib
+import json
+import struct
+from dataclasses import dataclass, field
+
+import numpy as np
+
+SMALL = 1_000_000  # bytes: larger files, and all weights, are LFS files, as on the hub
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """One file of a commit. LFS files go by their SHA-256, others by their git blob id, which is a SHA-1."""
+
+    data: bytes
+    lfs: bool
+    sha256: str
+    blob_id: str
+
+    @property
+    def digest(self) -> str:
+        return self.sha256 if self.lfs else self.blob_id
+
+
+def stored(path: str, data: bytes) -> StoredFile:
+    lfs = path.endswith(".safetensors") or len(data) > SMALL
+    pointer = b"version https://git-lfs.github.com/spec/v1\n"
+    named = pointer if lfs else data
+    return StoredFile(
+        data,
+        lfs,
+        hashlib.sha256(data).hexdigest(),
+        hashlib.sha1(b"blob %d\0" % len(named) + named).hexdigest(),
+    )
+
+
+@dataclass
+class Repo:
+    """A repo: commits by id, and branches that name one."""
+
+    commits: dict[str, dict[str, StoredFile]] = field(default_factory=dict)
+    branches: dict[str, str] = field(default_factory=dict)
+    gated: bool = False
+    admitted: frozenset[str] = frozenset()  # tokens that may read a gated repo
+    private: bool = False
+    tags: tuple[str, ...] = ()
+
+    def commit(self, files: dict[str, bytes], forget: bool = False) -> str:
+        """A new commit on main; `forget` drops the earlier ones, as a squashed history does."""
+        tree = {path: stored(path, data) for path, data in files.items()}
+        commit = hashlib.sha1(json.dumps([(path, file.digest) for path, file in sorted(tree.items())]).encode()).hexdigest()
+        if forget:
+            self.commits.clear()
+        self.commits[commit] = tree
+        self.branches["main"] = commit
+        return commit
+
+    def resolve(self, revision: str) -> str | None:
+        commit = self.branches.get(revision, revision)
+        return commit if commit in self.commits else None
+
+
+def noise(seed: int, size: int) -> bytes:
+    """Bytes that compress badly and differ by seed."""
+    return np.random.default_rng(seed).bytes(size)
+
+
+def weights(seed: int, size: int) -> bytes:
+    """A safetensors file of exactly `size` bytes: one tensor of bytes."""
+    for data in range(size - 8, 0, -1):
+        header = json.dumps({"w": {"dtype": "U8", "shape": [data], "data_offsets": [0, data]}}).encode()
+        room = size - 8 - data
+        if len(header) <= room:
+            header = header.ljust(room)
+            return struct.pack("<Q", room) + header + noise(seed, data)
+    raise ValueError(f"{size} bytes are too few for a header")
+
+
+def config(**fields: object) -> bytes:
+    return json.dumps(fields).encode()
+
+
+TARGET = {"model_type": "qwen3", "hidden_size": 64, "vocab_size": 128, "num_hidden_layers": 4, "max_position_embeddings": 4096}
+DRAFTER = {
+    "architectures": ["DFlashDraftModel"],
+    "hidden_size": 64,
+    "vocab_size": 128,
+    "num_target_layers": 4,
+    "block_size": 8,
+    "intermediate_size": 128,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "rms_norm_eps": 1e-6,
+    "rope_theta": 10000.0,
+    "dflash_config": {"target_layer_ids": [1, 2], "mask_token_id": 127},
+}
+
+
+def target_files(*sizes: int, seed: int = 0) -> dict[str, bytes]:
+    """A target with one weight file of each size, small files beside them, and Python that must never be fetched."""
+    names = [f"model-{n + 1:05d}-of-{len(sizes):05d}.safetensors" for n in range(len(sizes))]
+    return {
+        "config.json": config(**TARGET),
+        "tokenizer.json": noise(seed + 99, 30_000),
+        "tokenizer_config.json": config(tokenizer_class="Qwen2Tokenizer"),
+        "README.md": b"# A target\n",
+        "modeling_evil.py": b"raise SystemExit('never fetched, never run')\n",
+        "pytorch_model.bin": noise(seed + 98, 2_000_000),
+        "original/model.safetensors": weights(seed + 97, 200_000),
+        **{name: weights(seed + n, size) for n, (name, size) in enumerate(zip(names, sizes, strict=True))},
+    }
+
+
+def drafter_files(size: int, seed: int = 50) -> dict[str, bytes]:
+    return {
+        "config.json": config(**DRAFTER),
+        "dflash.py": b"raise SystemExit('never fetched, never run')\n",
+        "model.safetensors": weights(seed, size),
+    }

@@ -1,0 +1,36 @@
+"""A local hub for every test that asks for one, and nothing of this machine's own login or cache."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from huggingface_hub import close_session, constants
+
+from mlx_engine.pairs.cache import Cache
+from tests.hub.server import LocalHub
+
+
+@pytest.fixture(autouse=True)
+def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_ENDPOINT", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    close_session()
+    yield
+    close_session()
+
+
+@pytest.fixture
+def local_hub() -> Iterator[LocalHub]:
+    with LocalHub() as hub:
+        yield hub
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")

@@ -1,0 +1,313 @@
+"""Downloads from a hub that misbehaves: what arrives is whole and checked, or can go on, and little is fetched twice."""
+
+import errno
+import os
+import threading
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants, scan_cache_dir, snapshot_download
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.download import Progress
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.throttle import Throttle
+from mlx_engine.pairs.transfer import Patience
+from tests.hub.repos import drafter_files, target_files, weights
+from tests.hub.server import Fault, LocalHub
+from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch, leftovers, sent, size
+
+MB = 1_000_000
+
+
+@pytest.fixture
+def pair(local_hub: LocalHub) -> LocalHub:
+    """3 MB in two files, and a drafter of 1 MB."""
+    local_hub.repo("owner/target", target_files(2 * MB, MB))
+    local_hub.repo("owner/drafter", drafter_files(MB))
+    return local_hub
+
+
+class TestWhatArrives:
+    def test_both_halves_whole_by_the_hubs_layout_and_each_byte_once(self, pair: LocalHub, cache: Cache) -> None:
+        told: list[Progress] = []
+        made = download(pair, cache)
+        folders = made.run(threading.Event(), told.append)
+        assert folders == tuple(cache.snapshot(name, pair.repos[name].branches["main"]) for name in PAIR.repos)
+        expect_whole(pair, cache)
+        assert sent(pair) == size(pair) == 4 * MB
+        assert (told[-1].done, told[-1].total) == (told[-1].total, sum(listing_bytes(pair)))
+        assert all(a.done <= b.done for a, b in pairwise(told))
+
+    def test_python_and_other_formats_are_never_asked_for(self, pair: LocalHub, cache: Cache) -> None:
+        fetch(pair, cache)
+        paths = " ".join(path for _, path, _ in pair.asked)
+        assert not any(word in paths for word in (".py", ".bin", ".md", "original"))
+
+    def test_the_real_client_sees_it_and_fetches_nothing_more(self, pair: LocalHub, cache: Cache) -> None:
+        fetch(pair, cache)
+        found = scan_cache_dir(cache.root)
+        assert not found.warnings and not found.incomplete_files
+        assert {repo.repo_id: {rev.refs for rev in repo.revisions} for repo in found.repos} == {
+            name: {frozenset({"main"})} for name in PAIR.repos
+        }
+        before = sent(pair)
+        again = snapshot_download(
+            "owner/target", cache_dir=cache.root, endpoint=pair.url, allow_patterns=["*.json", "model*.safetensors"], token=False
+        )
+        assert Path(again) == cache.snapshot("owner/target", pair.repos["owner/target"].branches["main"])
+        assert sent(pair) == before
+
+    def test_what_the_real_client_fetched_is_used(self, pair: LocalHub, cache: Cache) -> None:
+        snapshot_download("owner/target", cache_dir=cache.root, endpoint=pair.url, allow_patterns=["model*"], token=False)
+        before = sent(pair)
+        fetch(pair, cache)
+        assert sent(pair) - before == MB
+        assert cache.is_complete(download(pair, cache).hub.listing("owner/target"))
+
+    def test_run_again_it_fetches_nothing(self, pair: LocalHub, cache: Cache) -> None:
+        fetch(pair, cache)
+        pair.sent.clear()
+        assert fetch(pair, cache).fetched == 0
+
+    def test_a_file_that_two_revisions_share_is_fetched_once(self, pair: LocalHub, cache: Cache) -> None:
+        fetch(pair, cache)
+        files = target_files(2 * MB, MB)
+        files["model-00002-of-00002.safetensors"] = weights(7, MB)
+        pair.repos["owner/target"].commit(files)
+        pair.sent.clear()
+        fetch(pair, cache)
+        assert sent(pair) == MB
+        expect_whole(pair, cache)
+
+    def test_the_token_goes_to_the_hub_and_to_no_other_host(self, pair: LocalHub, cache: Cache) -> None:
+        fetch(pair, cache, token="hf_secret")
+        assert any(bearer == "Bearer hf_secret" for _, _, bearer in pair.asked)
+        digests = {file.digest for repo in pair.repos.values() for tree in repo.commits.values() for file in tree.values()}
+        assert not [path for _, path, bearer in pair.asked if bearer and path.strip("/").split("?")[0] in digests]
+
+
+def listing_bytes(local: LocalHub) -> list[int]:
+    made = download(local, Cache(Path("nowhere")))
+    return [made.hub.listing(name).size for name in PAIR.repos]
+
+
+class TestMisbehaviour:
+    @pytest.mark.parametrize(
+        "fault",
+        [
+            Fault("drop", 300_000),
+            Fault("reset", 300_000),
+            Fault("short", 300_000),
+            Fault("expired"),
+            Fault("stall", 300_000, seconds=1.0),
+        ]
+        + [Fault("status", code=code) for code in (429, 500, 502, 503)],
+        ids=lambda fault: f"{fault.kind}{fault.code if fault.kind == 'status' else ''}",
+    )
+    def test_nothing_that_came_is_fetched_again(self, pair: LocalHub, cache: Cache, fault: Fault) -> None:
+        pair.faults.extend([fault] * 3)
+        fetch(pair, cache, silence=0.3)
+        expect_whole(pair, cache)
+        assert not pair.faults
+        assert sent(pair) <= 1.1 * size(pair)
+
+    def test_wrong_bytes_are_fetched_once_more_and_only_their_file(self, pair: LocalHub, cache: Cache) -> None:
+        pair.faults.append(Fault("wrong", 4321))
+        made = fetch(pair, cache)
+        expect_whole(pair, cache)
+        assert size(pair) < sent(pair) <= size(pair) + 2 * MB
+        assert [note for note in made.notes if "damaged" in note]
+
+    def test_bytes_that_stay_wrong_never_get_a_name(self, pair: LocalHub, cache: Cache) -> None:
+        pair.faults.extend([Fault("wrong", 4321)] * 50)
+        with pytest.raises(UserError, match="arrived damaged twice"):
+            fetch(pair, cache)
+        assert not [path for path in cache.root.rglob("*/blobs/*") if len(path.name) == 64]
+        pair.faults.clear()
+        fetch(pair, cache)
+        expect_whole(pair, cache)
+
+    def test_without_ranges_a_broken_file_starts_again_and_says_so(self, pair: LocalHub, cache: Cache) -> None:
+        pair.ranges = False
+        pair.faults.append(Fault("drop", 500_000))
+        made = fetch(pair, cache)
+        expect_whole(pair, cache)
+        assert [note for note in made.notes if "cannot resume" in note]
+        assert sent(pair) <= size(pair) + 500_000
+
+    def test_without_ranges_and_without_faults_nothing_is_fetched_twice(self, pair: LocalHub, cache: Cache) -> None:
+        pair.ranges = False
+        assert not fetch(pair, cache).notes
+        assert sent(pair) == size(pair)
+
+    def test_a_hub_that_is_busy_is_asked_again(self, pair: LocalHub, cache: Cache) -> None:
+        pair.api_faults.extend([429, 500, 503])
+        fetch(pair, cache)
+        expect_whole(pair, cache)
+
+    def test_a_lost_network_ends_in_a_sentence_and_goes_on_later(self, pair: LocalHub, cache: Cache) -> None:
+        pair.faults.append(Fault("drop", 700_000))
+        pair.faults.extend([Fault("status", code=503)] * 2000)
+        with pytest.raises(UserError, match=r"has not answered .* What came is kept"):
+            fetch(pair, cache, connections=2, patience=Patience(0.01, 0.02, 0.5))
+        pair.faults.clear()
+        fetch(pair, cache)
+        expect_whole(pair, cache)
+        assert sent(pair) <= 1.1 * size(pair)
+
+    def test_no_hub_at_all(self, cache: Cache) -> None:
+        with LocalHub() as gone:
+            pass
+        with pytest.raises(UserError, match="cannot be reached"):
+            fetch(gone, cache, patience=Patience(0.01, 0.01, 0.1))
+
+
+class TestRevisions:
+    def test_a_repo_revised_in_mid_flight_is_finished_as_begun_and_said(self, pair: LocalHub, cache: Cache) -> None:
+        repo = pair.repos["owner/target"]
+        begun = repo.branches["main"]
+        pair.on_content = lambda number: number == 2 and repo.commit(target_files(MB, seed=9))
+        made = fetch(pair, cache)
+        assert [note for note in made.notes if "revised meanwhile" in note]
+        assert cache.snapshot("owner/target", begun).is_dir()
+        fetch(pair, cache)
+        expect_whole(pair, cache)
+
+    def test_a_revision_that_is_gone_is_replaced_and_shared_files_are_kept(self, pair: LocalHub, cache: Cache) -> None:
+        repo = pair.repos["owner/target"]
+        changed = target_files(2 * MB, MB)
+        changed["model-00001-of-00002.safetensors"] = weights(8, 2 * MB)
+
+        def squash(number: int) -> None:
+            if number == 1:
+                repo.commit(changed, forget=True)
+
+        pair.on_content = squash
+        made = fetch(pair, cache)
+        assert [note for note in made.notes if "revised while" in note]
+        expect_whole_but_partials(pair, cache)
+        assert sent(pair) <= size(pair) + 2 * MB
+
+    def test_a_renamed_repo_is_found_and_kept_under_the_name_that_was_asked_for(self, pair: LocalHub, cache: Cache) -> None:
+        pair.renamed["old/target"] = "owner/target"
+        made = fetch(pair, cache, Pair("old/target", "owner/drafter"))
+        assert [note for note in made.notes if "now called owner/target" in note]
+        assert cache.snapshot("old/target", pair.repos["owner/target"].branches["main"]).is_dir()
+
+
+def expect_whole_but_partials(local: LocalHub, cache: Cache) -> None:
+    """As `expect_whole`; what was begun of files that are in no revision any more may lie there until the repo is removed."""
+    for place in leftovers(cache):
+        assert local.file(place.name.split(".")[0]) is None
+        place.unlink()
+    expect_whole(local, cache)
+
+
+class TestAccess:
+    def test_a_gated_repo_says_what_to_accept_and_where(self, pair: LocalHub, cache: Cache) -> None:
+        pair.repos["owner/drafter"].gated = True
+        with pytest.raises(
+            UserError, match=rf"is gated: its owner wants conditions accepted first\. Open {pair.url}/owner/drafter"
+        ):
+            fetch(pair, cache)
+        with pytest.raises(UserError, match=r"the account you are logged in with has no access yet"):
+            fetch(pair, cache, token="hf_other")
+        assert sent(pair) == 0
+        pair.repos["owner/drafter"].admitted = frozenset({"hf_mine"})
+        fetch(pair, cache, token="hf_mine")
+        expect_whole(pair, cache)
+
+    def test_a_repo_that_is_not_there_or_private(self, pair: LocalHub, cache: Cache) -> None:
+        with pytest.raises(UserError, match="There is no repo owner/nothing"):
+            fetch(pair, cache, Pair("owner/nothing"))
+        pair.repos["owner/target"].private = True
+        with pytest.raises(UserError, match="you are logged in"):
+            fetch(pair, cache)
+
+    def test_offline_by_the_users_own_wish(self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+        with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
+            fetch(pair, cache)
+
+
+class TestStopping:
+    def test_paused_it_goes_on_where_it_stopped(self, pair: LocalHub, cache: Cache) -> None:
+        stop = threading.Event()
+        made = download(pair, cache, throttle=Throttle(8 * MB))
+        assert made.run(stop, lambda progress: progress.done > MB and stop.set()) is None
+        assert leftovers(cache)
+        made.throttle.rate = None
+        assert made.run(threading.Event()) is not None
+        expect_whole(pair, cache)
+        assert made.fetched <= 1.05 * sum(listing_bytes(pair))
+
+    def test_cancelled_it_leaves_nothing(self, pair: LocalHub, cache: Cache) -> None:
+        stop = threading.Event()
+        made = download(pair, cache, throttle=Throttle(8 * MB))
+        assert made.run(stop, lambda progress: progress.done > 2 * MB and stop.set()) is None
+        assert sum(cache.discard(made.hub.listing(name)) for name in PAIR.repos) >= MB
+        assert not [path for path in cache.root.iterdir() if path.name != ".locks"]
+
+    def test_cancelling_spares_what_a_finished_snapshot_uses(self, pair: LocalHub, cache: Cache) -> None:
+        fetch(pair, cache)
+        cache.discard(download(pair, cache).hub.listing("owner/target"))
+        expect_whole(pair, cache)
+
+    def test_a_limit_on_the_bandwidth_holds(self, pair: LocalHub, cache: Cache) -> None:
+        waited: list[float] = []
+
+        class Clock(threading.Event):
+            def wait(self, timeout: float | None = None) -> bool:
+                waited.append(timeout or 0.0)
+                return False
+
+        throttle = Throttle(MB)
+        for _ in range(100):
+            throttle.take(100_000, Clock())
+        assert 9.0 < max(waited) < 10.5  # 10 MB at 1 MB/s: the last piece waits until ten seconds after the first
+
+    def test_two_downloads_of_one_pair_at_once_fetch_it_once(self, pair: LocalHub, cache: Cache) -> None:
+        made = [download(pair, cache, throttle=Throttle(6 * MB)) for _ in range(2)]
+        results: list[object] = []
+        threads = [threading.Thread(target=lambda one=one: results.append(one.run(threading.Event()))) for one in made]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert None not in results and len(results) == 2
+        expect_whole(pair, cache)
+        assert sent(pair) == size(pair)
+
+
+class TestDisk:
+    def test_no_room_is_said_before_anything_is_fetched(
+        self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(Cache, "free_bytes", lambda self: 3 * MB)
+        with pytest.raises(UserError, match=r"needs 0\.00 GB more on the disk .* are free"):
+            fetch(pair, cache)
+        assert sent(pair) == 0
+
+    @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+    def test_a_disk_that_fills_up_costs_nothing_that_came(
+        self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, code: int
+    ) -> None:
+        room = [1_500_000]
+        real = os.pwrite
+
+        def full(fd: int, data: bytes, at: int) -> int:
+            room[0] -= len(data)
+            if room[0] < 0:
+                raise OSError(code, os.strerror(code))
+            return real(fd, data, at)
+
+        words = "is full: .* more are needed" if code != errno.EIO else "cannot be written to"
+        with monkeypatch.context() as patched, pytest.raises(UserError, match=words):
+            patched.setattr(os, "pwrite", full)
+            fetch(pair, cache)
+        made = fetch(pair, cache)
+        expect_whole(pair, cache)
+        assert made.fetched <= sum(listing_bytes(pair)) - 1_300_000

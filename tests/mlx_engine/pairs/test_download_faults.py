@@ -1,0 +1,161 @@
+"""Faults at random: whatever goes wrong, in whatever order, the result is whole and little is fetched twice."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlx_engine.pairs.cache import Cache
+from tests.hub.repos import drafter_files, target_files
+from tests.hub.server import Fault, LocalHub
+from tests.mlx_engine.pairs.fetching import download, expect_whole, sent, size
+
+MB = 1_000_000
+BYTE = st.integers(0, 20 * MB)
+FAULT = st.one_of(
+    st.none(),
+    st.builds(Fault, st.sampled_from(["drop", "reset", "short"]), BYTE),
+    st.builds(Fault, st.just("stall"), BYTE, seconds=st.just(0.6)),
+    st.builds(Fault, st.just("status"), code=st.sampled_from([408, 429, 500, 502, 503, 504])),
+    st.builds(Fault, st.just("expired")),
+)
+WRONG = st.builds(Fault, st.just("wrong"), BYTE)
+# what happens on the way: faults of the coming answers, a pause of the download at a byte, or kill -9 after some seconds
+FAULTS = st.lists(FAULT, max_size=12)
+PAUSES = st.lists(st.floats(0, 1), max_size=3)
+
+
+def hub(rate: float) -> LocalHub:
+    """Limited, so that what is in flight when a connection ends is little, as it is over a network."""
+    return LocalHub(rate=rate)
+
+
+def try_everything(local: LocalHub, cache: Cache, faults: list[Fault | None], pauses: list[float]) -> None:
+    total = size(local)
+    local.faults.extend(faults)
+    wrong = sum(1 for fault in faults if fault and fault.kind == "wrong")
+    made = download(local, cache, silence=0.3)
+    for part in pauses:
+        stop = threading.Event()
+        if made.run(stop, lambda progress, stop=stop, part=part: progress.done > part * progress.total and stop.set()) is not None:
+            break
+    assert made.run(threading.Event()) is not None
+    expect_whole(local, cache)
+    largest = max(len(file.data) for repo in local.repos.values() for tree in repo.commits.values() for file in tree.values())
+    assert sent(local) <= 1.1 * total + wrong * largest
+    assert wrong == 0 or any("damaged" in note for note in made.notes) or local.faults
+
+
+@settings(max_examples=min(settings().max_examples, 8))
+@given(faults=FAULTS, wrong=st.lists(WRONG, max_size=1), pauses=PAUSES)
+def test_a_few_faults(tmp_path_factory: pytest.TempPathFactory, faults: list, wrong: list, pauses: list[float]) -> None:
+    with hub(30 * MB) as local:
+        local.repo("owner/target", target_files(MB, 2 * MB))
+        local.repo("owner/drafter", drafter_files(MB))
+        try_everything(local, Cache(tmp_path_factory.mktemp("cache")), [*faults, *wrong], pauses)
+
+
+@pytest.mark.long
+@given(
+    sizes=st.lists(st.integers(2 * MB, 20 * MB), min_size=1, max_size=3),
+    faults=FAULTS,
+    wrong=st.lists(WRONG, max_size=1),
+    pauses=PAUSES,
+)
+def test_many_faults(tmp_path_factory: pytest.TempPathFactory, sizes: list[int], faults: list, wrong: list, pauses: list) -> None:
+    with hub(60 * MB) as local:
+        local.repo("owner/target", target_files(*sizes))
+        local.repo("owner/drafter", drafter_files(2 * MB))
+        try_everything(local, Cache(tmp_path_factory.mktemp("cache")), [*faults, *wrong], pauses)
+
+
+CHILD = """
+import sys, threading
+from pathlib import Path
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.download import Download
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.transfer import Patience
+made = Download(Pair("owner/target", "owner/drafter"), Hub(sys.argv[1], read_timeout=5.0), Cache(Path(sys.argv[2])),
+                connections=4, patience=Patience(0.01, 0.1, 20.0))
+print("ready", flush=True)
+assert made.run(threading.Event()) is not None
+"""
+
+
+def killed_again_and_again(local: LocalHub, cache: Cache, moments: list[float]) -> int:
+    """Start the download as a process of its own and kill it after each share of its size; then let it end. Returns the kills."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_HUB_CACHE": str(cache.root)}
+    total, kills = size(local), 0
+    for moment in [*moments, None]:
+        child = subprocess.Popen(
+            [sys.executable, "-c", CHILD, local.url, str(cache.root)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[3],
+        )
+        assert child.stdout is not None and child.stdout.readline() == b"ready\n"
+        if moment is None:
+            assert child.wait(300) == 0
+        else:
+            goal = sent(local) + moment * (total - sent(local))
+            while child.poll() is None and sent(local) < goal:
+                time.sleep(0.002)
+            if child.poll() is None:
+                child.send_signal(signal.SIGKILL)
+                kills += 1
+            child.wait()
+        child.stdout.close()
+    return kills
+
+
+def test_killed_at_two_moments(tmp_path: Path) -> None:
+    with hub(10 * MB) as local:
+        local.repo("owner/target", target_files(2 * MB, 3 * MB))
+        local.repo("owner/drafter", drafter_files(MB))
+        cache = Cache(tmp_path / "cache")
+        assert killed_again_and_again(local, cache, [0.3, 0.5]) == 2
+        expect_whole(local, cache)
+        assert sent(local) <= 1.1 * size(local)
+
+
+@pytest.mark.long
+def test_killed_at_many_moments(tmp_path: Path) -> None:
+    """40 kills over files of 2 to 20 MB."""
+    rng, kills = random.Random(), 0
+    while kills < 40:
+        with hub(30 * MB) as local:
+            local.repo("owner/target", target_files(rng.randint(2 * MB, 20 * MB), rng.randint(2 * MB, 20 * MB)))
+            local.repo("owner/drafter", drafter_files(rng.randint(2 * MB, 20 * MB)))
+            cache = Cache(tmp_path / str(kills))
+            kills += killed_again_and_again(local, cache, [rng.random() for _ in range(5)])
+            expect_whole(local, cache)
+            assert sent(local) <= 1.1 * size(local)
+
+
+@pytest.mark.long
+def test_a_soak_of_300_mb_with_everything_at_once(tmp_path: Path) -> None:
+    """Kills, drops, stalls, refusals and one wrong byte, over 300 MB."""
+    rng = random.Random()
+    with LocalHub(rate=60 * MB) as local:
+        local.repo("owner/target", target_files(180 * MB, 60 * MB))
+        local.repo("owner/drafter", drafter_files(60 * MB))
+        kinds = ["drop", "reset", "short", "status", "expired", "stall"]
+        for _ in range(60):
+            local.faults.append(Fault(rng.choice(kinds), rng.randrange(20 * MB), code=rng.choice([429, 500, 503]), seconds=6.0))
+            local.faults.extend([None] * rng.randint(0, 2))
+        local.faults.append(Fault("wrong", 5))
+        cache = Cache(tmp_path / "cache")
+        killed_again_and_again(local, cache, [rng.uniform(0.05, 0.4) for _ in range(8)])
+        expect_whole(local, cache)
+        assert not any(local.faults)
+        assert sent(local) <= 1.1 * size(local) + 180 * MB
