@@ -3,7 +3,6 @@
 from mlx_engine.families import FAMILIES, family_of
 from mlx_engine.pairs.drafter_config import parse
 
-DRAFTERS = ("DFlashDraftModel",)  # architectures that Slipstream runs
 # how a target may be quantised besides mlx-lm's own way (mlx_lm.utils.load_model, 0.32)
 _QUANTISED_BY = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
 
@@ -32,17 +31,6 @@ def why_not_target(target: dict) -> str:
     if isinstance(quantised, dict) and not target.get("quantization") and quantised.get("quant_method") not in _QUANTISED_BY:
         method = quantised.get("quant_method")
         return f"The target is quantised for other programs (“{method}”). Pick its MLX version, such as one of mlx-community's."
-    return ""
-
-
-def why_not_drafter(drafter: dict) -> str:
-    """Why this config.json is none of a DFlash drafter that Slipstream runs; empty when it is one."""
-    architectures = drafter.get("architectures")
-    named = [str(name) for name in architectures] if isinstance(architectures, list) else []
-    if not set(named) & set(DRAFTERS):
-        name = ", ".join(named) or str(drafter.get("model_type") or "not given")
-        runs = " and ".join(DRAFTERS)
-        return f"This drafter's architecture is {name}; Slipstream runs {runs}. Pick a DFlash drafter, or decode plainly."
     return ""
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.compatibility import misfit, why_not_dflash, why_not_drafter, why_not_target
+from mlx_engine.pairs.compatibility import misfit, why_not_dflash, why_not_target
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import Listing
@@ -73,4 +73,7 @@ def _why_not(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> str:
         return f"{pair.target} has a tokenizer that needs Python code of its own, which is never fetched and never run."
     if len(configs) == 1:
         return ""
-    return why_not_drafter(configs[1]) or why_not_dflash(configs[0]) or misfit(*configs)
+    try:
+        return why_not_dflash(configs[0]) or misfit(*configs)
+    except UserError as error:  # a drafter's config that Slipstream does not run
+        return str(error)
