@@ -10,13 +10,12 @@ import time
 from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat, memory
+from mlx_engine import chat, limits, memory
 from mlx_engine.boundaries import boundaries
 from mlx_engine.comparing import compare
 from mlx_engine.decoding.plain import plain
@@ -259,7 +258,7 @@ class _Plan:
 
 
 def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
-    _check_request(request, pair)
+    limits.check(request, pair.target.vocabulary, pair.info.block_size if pair.drafter else None)
     prompt = chat.render(pair.tokenizer, request)
     drafting = request.mode == "dflash" and pair.drafter is not None
     return _Plan(
@@ -323,31 +322,3 @@ def _budget(request: GenerationRequest, length: int, pair: LoadedPair) -> int:
             f"The chat is {length:,} tokens long; this target holds {pair.info.context_limit:,}. Shorten it or start a new chat."
         )
     return min(request.max_tokens, room)
-
-
-def _check_request(request: GenerationRequest, pair: LoadedPair) -> None:
-    s, block = request.sampling, pair.info.block_size
-    vocabulary = pair.target.vocabulary
-    wrong = next((token for token in request.prompt_tokens or () if not 0 <= token < vocabulary), None)
-    for bad, sentence in (
-        (request.mode not in ("dflash", "plain"), f"The mode is “{request.mode}”; it may be dflash or plain."),
-        (request.max_tokens < 1, f"The token limit is {request.max_tokens}; it has to be at least 1."),
-        (
-            request.width is not None and pair.drafter is not None and not 1 <= request.width <= block,
-            f"The width is {request.width}; with this drafter it may be from 1 to {block}.",
-        ),
-        (not 0 <= s.temperature < float("inf"), f"The temperature is {s.temperature}; it has to be 0 or more."),
-        (not 0 < s.top_p <= 1, f"Top-p is {s.top_p}; it has to be above 0 and at most 1."),
-        (not 0 <= s.min_p <= 1, f"Min-p is {s.min_p}; it has to be from 0 to 1."),
-        (s.top_k < 0, f"Top-k is {s.top_k}; it has to be 0 (off) or more."),
-        (
-            not 0 < s.repetition_penalty < float("inf"),
-            f"The repetition penalty is {s.repetition_penalty}; it has to be above 0.",
-        ),
-        (not isfinite(s.presence_penalty), f"The presence penalty is {s.presence_penalty}; it has to be a number (0 is off)."),
-        (not isfinite(s.frequency_penalty), f"The frequency penalty is {s.frequency_penalty}; it has to be a number (0 is off)."),
-        (request.seed is not None and not 0 <= request.seed < 1 << 64, f"The seed is {request.seed}; it has 64 bits, from 0 on."),
-        (wrong is not None, f"The prompt has token {wrong}; this target's tokens go from 0 to {vocabulary - 1}."),
-    ):
-        if bad:
-            raise UserError(sentence)

@@ -45,13 +45,15 @@ class GenerationRequest:
     """Ask for one reply: to `messages` through the chat template, or to raw `prompt_tokens` (exactly one of the two).
 
     `width` is the number of rows of a verify, 1 to the drafter's block size, or None for the engine's choice. `seed` None draws a
-    fresh one, which `Stats` reports. `max_tokens` counts generated tokens. `continue_from` is the text of an unfinished reply that
-    is to go on; it follows `messages`. `reuse` False prefills the whole prompt and keeps nothing for later turns.
+    fresh one, which `Stats` reports. `max_tokens` counts generated tokens. `continue_from` is the answer, as far as it came, of an
+    unfinished reply that is to go on, and `continue_thinking` what that reply had thought; they follow the prompt. `effort` reaches
+    the targets whose chat template takes one. `reuse` False prefills the whole prompt and keeps nothing for later turns.
     """
 
     messages: tuple[Message, ...] = ()
     prompt_tokens: tuple[int, ...] | None = None
     continue_from: str = ""
+    continue_thinking: str = ""
     mode: Mode = "dflash"
     width: int | None = None
     sampling: Sampling = Sampling()
@@ -100,7 +102,8 @@ class LoadProgress:
 class PairInfo:
     """A pair is loaded and ready. Sizes in bytes; `why_plain` says why DFlash is not available, empty when it is.
 
-    `drafter_weights` says in words what the drafter's matrices are in: “float32”, “bfloat16”, “4 bit”.
+    `can_think`: its replies can hold thinking; `takes_effort`: a request may say how much. `drafter_weights` says in words what the
+    drafter's matrices are in: “float32”, “bfloat16”, “4 bit”.
     """
 
     name: str
@@ -114,6 +117,7 @@ class PairInfo:
     can_think: bool
     why_plain: str = ""
     drafter_weights: str = ""
+    takes_effort: bool = False
 
 
 @dataclass(frozen=True)

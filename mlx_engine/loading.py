@@ -9,6 +9,7 @@ import mlx.nn as nn
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model, load_tokenizer
 
+from mlx_engine import chat
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import usual_bits
@@ -106,7 +107,8 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         context_limit=int(text.get("max_position_embeddings") or _DEFAULT_CONTEXT),
         target_bytes=weight_bytes(target_folder),
         drafter_bytes=weight_bytes(drafter_folder) if drafter_folder else 0,
-        can_think=tokenizer.has_thinking,
+        can_think=chat.can_think(tokenizer),
+        takes_effort=chat.takes_effort(tokenizer),
         why_plain=why_plain,
         drafter_weights="" if drafter is None else _weights(drafter.bits, dtype),
     )

@@ -23,6 +23,7 @@ FLOORS = (
     ("comparing", "measuring", "boundaries"),
     ("loading",),
     ("chat",),
+    ("channels",),
     ("prefix",),
     ("decoding",),
     ("targets",),
@@ -31,6 +32,7 @@ FLOORS = (
     ("kernels",),
     ("pairs",),
     ("families",),
+    ("limits",),
     ("events", "errors", "blas"),
 )
 # `errors` is the one word that everything says.

@@ -1,7 +1,7 @@
 """How a token is chosen from the target's logits, and a proposal from the drafter's.
 
-The target's choice is what counts: greedy, or Gumbel-max over the filtered, tempered logits with keyed noise. The proposal is free;
-under the *same* noise, at a cooler temperature, the drafter picks what the target picks wherever their distributions are near.
+The target's choice is what counts: greedy, or Gumbel-max with keyed noise over logits that are penalised, tempered and filtered, in
+this order. The proposal is free: under the *same* noise the drafter picks what the target picks wherever their laws are near.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import mlx.core as mx
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.events import Sampling
 
-PROPOSAL_COOLING = 0.6  # proposal temperature / sampling temperature: best of 0.3, 0.6 and 1.0 over a demo pair's prompts
+COLDEST = 1e-5  # a lower temperature is greedy: float32 could not divide by it
 
 
 class Chooser:
@@ -24,7 +24,7 @@ class Chooser:
 
     def __init__(self, sampling: Sampling, seed: int) -> None:
         self.sampling, self.seed = sampling, seed
-        self.greedy = sampling.temperature <= 0
+        self.greedy = sampling.temperature < COLDEST
 
     def noise(self, first_position: int, rows: int, vocabulary: int) -> mx.array | None:
         """What `pick` and `propose` add for the tokens at `first_position` and after, [rows, vocabulary]; None when greedy."""
@@ -41,26 +41,31 @@ class Chooser:
         return self._filter(logits.astype(mx.float32) / self.sampling.temperature) + noise
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """The drafter's proposals, uint32 [rows], from its logits [rows, V]."""
+        """The drafter's proposals, uint32 [rows], from its logits [rows, V].
+
+        A drafter knows the target's favourite better than its odds: its law is the flatter one. So the noise counts for less the
+        surer a row is, which is a proposal temperature that falls with confidence (`bench/proposals.py` compares the rules).
+        """
         if noise is None:
             return mx.argmax(logits, axis=-1)
-        temperature = self.sampling.temperature * PROPOSAL_COOLING
-        return mx.argmax(logits.astype(mx.float32) / temperature + noise[: logits.shape[0]], axis=-1)
+        scaled = logits.astype(mx.float32) / self.sampling.temperature
+        best = mx.exp(scaled.max(axis=-1, keepdims=True) - mx.logsumexp(scaled, axis=-1, keepdims=True))
+        return mx.argmax(scaled + (1.0 - best) ** 2 * noise[: logits.shape[0]], axis=-1)
 
     def _filter(self, logits: mx.array) -> mx.array:
-        """Top-k, then min-p, then top-p over what is left. Ties at a boundary are all kept."""
+        """Top-k, then top-p over what is left, then min-p. Of equal logits at a boundary all are kept, or none."""
         s, vocabulary = self.sampling, logits.shape[-1]
         if 0 < s.top_k < vocabulary:
             least = mx.topk(logits, s.top_k, axis=-1).min(axis=-1, keepdims=True)
-            logits = mx.where(logits < least, -mx.inf, logits)
-        if s.min_p > 0:
-            least = logits.max(axis=-1, keepdims=True) + mx.log(mx.array(s.min_p))
             logits = mx.where(logits < least, -mx.inf, logits)
         if 0 < s.top_p < 1:
             falling = -mx.sort(-logits, axis=-1)
             shares = mx.softmax(falling, axis=-1, precise=True)
             before = mx.cumsum(shares, axis=-1) - shares
             least = mx.where(before < s.top_p, falling, mx.inf).min(axis=-1, keepdims=True)
+            logits = mx.where(logits < least, -mx.inf, logits)
+        if s.min_p > 0:
+            least = logits.max(axis=-1, keepdims=True) + mx.log(mx.array(s.min_p))
             logits = mx.where(logits < least, -mx.inf, logits)
         return logits
 

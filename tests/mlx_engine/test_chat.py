@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from mlx_engine import chat
 from mlx_engine.errors import UserError
 from mlx_engine.events import GenerationRequest, Message
+from tests.mlx_engine.made_tokenizers import DEEPSEEK, GEMMA, HARMONY, OPENS_THINKING, QWEN3, ids, made
 
 ALPHABET = st.sampled_from("abc \n*|é√😀")
 
@@ -123,3 +124,118 @@ def test_both_kinds_of_prompt_at_once_are_refused(demo):
     both = GenerationRequest(messages=(Message("user", "Hi"),), prompt_tokens=(1,))
     with pytest.raises(UserError, match="not both"):
         chat.render(demo.pair.tokenizer, both)
+
+
+def prompt_text(tokenizer, *messages, **options):
+    request = GenerationRequest(messages=messages, **options)
+    prompt = chat.render(tokenizer, request)
+    return tokenizer.decode(prompt.tokens), chat.ReplyText(tokenizer, prompt).channel
+
+
+ASKED = Message("user", "Hi")
+
+
+def test_the_thinking_switch_reaches_the_template_under_either_name():
+    assert prompt_text(made("think", QWEN3), ASKED)[0].endswith("<think>\n\n</think>\n\n")
+    assert prompt_text(made("think", QWEN3), ASKED, thinking=True)[0].endswith("<|im_start|>assistant\n")
+    assert prompt_text(made("think", DEEPSEEK), ASKED)[0].endswith("</think>")
+    assert prompt_text(made("think", DEEPSEEK), ASKED, thinking=True) == (
+        "<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>",
+        "thinking",
+    )
+
+
+def test_effort_reaches_only_a_template_that_takes_one():
+    harmony, qwen = made("harmony", HARMONY), made("think", QWEN3)
+    assert chat.takes_effort(harmony) and not chat.takes_effort(qwen)
+    assert "Reasoning: high" in prompt_text(harmony, ASKED, effort="high")[0]
+    assert "Reasoning: medium" in prompt_text(harmony, ASKED)[0]
+    refuses = made("think", "{{ raise_exception('unknown option') if reasoning is defined }}" + QWEN3)
+    assert prompt_text(refuses, ASKED, effort="high") == prompt_text(qwen, ASKED)
+
+
+@pytest.mark.parametrize(
+    ("markers", "able"), [("think", True), ("harmony", True), ("gemma4", True), ("muse", True), ("none", False)]
+)
+def test_a_target_with_markers_can_think(markers, able):
+    assert chat.can_think(made(markers)) is able
+
+
+def test_instructions_go_into_the_first_message_where_a_template_takes_none():
+    text, _ = prompt_text(made("none", GEMMA), Message("system", "Be brief."), ASKED)
+    assert text == "<start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\n"
+    text, _ = prompt_text(made("think", QWEN3), Message("system", "Be brief."), ASKED)
+    assert text.startswith("<|im_start|>system\nBe brief.<|im_end|>")
+
+
+def test_two_messages_in_a_row_become_one_where_roles_must_alternate():
+    text, _ = prompt_text(made("none", GEMMA), ASKED, Message("user", "Are you there?"))
+    assert text == "<start_of_turn>user\nHi\n\nAre you there?<end_of_turn>\n<start_of_turn>model\n"
+
+
+def test_a_template_that_refuses_even_so_is_quoted_in_a_sentence():
+    stubborn = made("none", "{{ raise_exception('only on Sundays') }}")
+    with pytest.raises(UserError, match="refuses this chat: only on Sundays"):
+        prompt_text(stubborn, ASKED)
+
+
+@pytest.mark.parametrize(
+    ("messages", "words"),
+    [
+        ((), "nothing to answer"),
+        ((Message("system", "Be brief."),), "nothing to answer"),
+        ((Message("user", " \n"),), "The message is empty"),
+        ((ASKED, Message("tool", "9")), "role “tool”"),
+    ],
+)
+def test_a_chat_that_asks_nothing_or_has_a_strange_role_is_refused(messages, words):
+    with pytest.raises(UserError, match=words):
+        prompt_text(made("think", QWEN3), *messages)
+
+
+def test_what_a_reply_thought_is_handed_to_the_template_which_may_show_it():
+    shows = "{% for message in messages %}{{ message.get('reasoning_content', '') + '|' + message['content'] + '\\n' }}{% endfor %}"
+    text, _ = prompt_text(made("think", shows), ASKED, Message("assistant", "Yes", "Hm"), Message("user", "Why?"))
+    assert text == "|Hi\nHm|Yes\n|Why?\n"
+
+
+@pytest.mark.parametrize(
+    ("markers", "template", "thinking", "continued", "end", "channel"),
+    [
+        ("think", QWEN3, False, {"continue_from": "1, 2"}, "</think>\n\n1, 2", "answer"),
+        ("think", QWEN3, True, {"continue_from": "1, 2"}, "assistant\n1, 2", "answer"),
+        ("think", QWEN3, True, {"continue_thinking": "Hm"}, "assistant\n<think>\nHm", "thinking"),
+        ("think", QWEN3, True, {"continue_thinking": "Hm", "continue_from": "1"}, "<think>\nHm\n</think>\n\n1", "answer"),
+        ("think", OPENS_THINKING, True, {"continue_from": "1, 2"}, "<think>\n\n</think>\n\n1, 2", "answer"),
+        ("think", OPENS_THINKING, True, {"continue_from": "Hm.</think>1"}, "<think>\nHm.</think>1", "answer"),
+        ("think", OPENS_THINKING, True, {"continue_thinking": "Hm"}, "<think>\nHm", "thinking"),
+        ("harmony", HARMONY, True, {"continue_from": "1"}, "<|start|>assistant<|channel|>final<|message|>1", "answer"),
+        ("harmony", HARMONY, True, {"continue_thinking": "Hm"}, "assistant<|channel|>analysis<|message|>Hm", "thinking"),
+        (
+            "harmony",
+            HARMONY,
+            True,
+            {"continue_thinking": "Hm", "continue_from": "1"},
+            "analysis<|message|>Hm<|end|><|start|>assistant<|channel|>final<|message|>1",
+            "answer",
+        ),
+        ("none", GEMMA, False, {"continue_from": "1"}, "<start_of_turn>model\n1", "answer"),
+    ],
+)
+def test_an_unfinished_reply_goes_on_in_its_own_channel(markers, template, thinking, continued, end, channel):
+    text, goes_on = prompt_text(made(markers, template), ASKED, thinking=thinking, **continued)
+    assert text.endswith(end) and goes_on == channel
+
+
+def test_a_continued_text_that_ended_with_a_space_shows_it_once():
+    tokenizer = made("think", QWEN3)
+    prompt = chat.render(tokenizer, GenerationRequest(messages=(ASKED,), continue_from="It is "))
+    assert answer(written(tokenizer, list(b"so."), prompt=prompt)[1]) == "so."
+
+
+def test_raw_tokens_that_end_in_an_open_think_block_begin_in_it():
+    tokenizer = made("think")
+    raw = ids(tokenizer, "<|im_start|>user\nWhat is <think>?<|im_end|>\n<|im_start|>assistant\n")
+    assert chat.ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "answer"
+    raw += ids(tokenizer, "<think>\n")
+    assert chat.ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "thinking"

@@ -121,6 +121,27 @@ def test_a_stop_string_ends_the_reply_and_its_figures(tiny, mode):
     assert got.stats.tokens == len(got.tokens) < 40
 
 
+def test_an_end_token_or_the_limit_inside_a_block_ends_the_reply_there(tiny):
+    """Wherever a reply ends within a block, it ends as plain decoding does; what the block held beyond is not told or counted."""
+    whole = reply(tiny, tokens(PROMPT, mode="plain", max_tokens=30, ignore_eos=True)).tokens
+    inside = {"length": 0, "eos": 0}
+    for at in range(1, 30, 3):
+        drafted = reply(tiny, tokens(PROMPT, max_tokens=at, ignore_eos=True))
+        assert (drafted.tokens, drafted.reason, drafted.stats.tokens) == (whole[:at], "length", at)
+        inside["length"] += sum(drafted.stats.accepted_per_round) + drafted.stats.rounds + 1 > at
+    ends, mine = tiny.pair.tokenizer.eos_token_ids, sorted(set(whole[5:]))[::2]
+    try:
+        for end in mine:
+            tiny.pair.tokenizer.eos_token_ids = [end]
+            at = whole.index(end) + 1
+            drafted = reply(tiny, tokens(PROMPT, max_tokens=30))
+            assert (drafted.tokens, drafted.reason, drafted.stats.tokens) == (whole[:at], "eos", at)
+            inside["eos"] += sum(drafted.stats.accepted_per_round) + drafted.stats.rounds + 1 > at
+    finally:
+        tiny.pair.tokenizer.eos_token_ids = ends
+    assert inside["length"] and inside["eos"]
+
+
 def test_unloading_ends_a_reply_that_is_still_being_written():
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
     running = engine.generate(tokens(PROMPT, max_tokens=100))
@@ -162,6 +183,10 @@ def test_a_family_without_dflash_still_decodes_plainly():
     assert got.stats.mode == "plain" and "gpt_oss" in got.stats.why_plain
 
 
+def filtered(**options):
+    return dataclasses.replace(tokens(PROMPT), sampling=Sampling(**options))
+
+
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
@@ -176,8 +201,21 @@ def test_a_family_without_dflash_still_decodes_plainly():
         (tokens((1, 2, 128)), "token 128"),
         (tokens(PROMPT, seed=-1), "64 bits"),
         (tokens(PROMPT, mode="fast"), "dflash or plain"),
-        (dataclasses.replace(tokens(PROMPT), sampling=Sampling(presence_penalty=float("nan"))), "presence penalty is nan"),
-        (dataclasses.replace(tokens(PROMPT), sampling=Sampling(repetition_penalty=float("inf"))), "repetition penalty is inf"),
+        (tokens(PROMPT, temperature=1e30), "temperature is 1e+30"),
+        (tokens(PROMPT, temperature="hot"), "temperature is hot"),
+        (tokens(PROMPT, max_tokens=2.5), "token limit is 2.5"),
+        (tokens(PROMPT, seed=1 << 64), "64 bits"),
+        (tokens(PROMPT, stop=("\n", "")), "stop string is empty"),
+        (tokens(PROMPT, effort="as much as you like"), "it has to be one word"),
+        (question("Hello"), "no chat template"),
+        (filtered(presence_penalty=float("nan")), "presence penalty is nan"),
+        (filtered(frequency_penalty=-1e9), "from -100 to 100 (0 is off)"),
+        (filtered(repetition_penalty=float("inf")), "repetition penalty is inf"),
+        (filtered(repetition_penalty=0.0), "repetition penalty is 0.0"),
+        (filtered(top_p=0.0), "leaves no token"),
+        (filtered(top_p=1.2), "top-p is 1.2"),
+        (filtered(min_p=-0.1), "min-p is -0.1"),
+        (filtered(top_k=-1), "top-k is -1"),
     ],
 )
 def test_a_bad_request_is_refused_in_a_sentence_and_the_engine_stays_ready(tiny, request_, words):
@@ -187,6 +225,8 @@ def test_a_bad_request_is_refused_in_a_sentence_and_the_engine_stays_ready(tiny,
 
 def test_a_prompt_longer_than_the_context_is_refused_and_one_just_shorter_is_cut_by_length(tiny):
     limit = tiny.pair.info.context_limit
+    said = failure(tiny, tokens((PROMPT * limit)[: limit + 7]))
+    assert f"{limit:,}" in said and f"{limit + 7:,}" in said
     assert f"{limit:,}" in failure(tiny, tokens((PROMPT * limit)[:limit]))
     got = reply(tiny, tokens((PROMPT * limit)[: limit - 3], ignore_eos=True, max_tokens=50))
     assert len(got.tokens) == 3 and got.reason == "length"

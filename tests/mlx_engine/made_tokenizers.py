@@ -1,0 +1,61 @@
+"""Tokenizers for tests: one token a byte, so that every character can be cut anywhere, and the markers that each family uses."""
+
+import functools
+
+from mlx_lm.tokenizer_utils import BPEStreamingDetokenizer, TokenizerWrapper
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+from transformers import PreTrainedTokenizerFast
+
+CHATML = """\
+{%- for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}{% endfor %}
+{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}"""
+QWEN3 = CHATML + "{% if not enable_thinking %}{{ '<think>\\n\\n</think>\\n\\n' }}{% endif %}{% endif %}"
+OPENS_THINKING = CHATML + "{{ '<think>\\n' }}{% endif %}"
+DEEPSEEK = CHATML + "{{ '<think>' if thinking else '</think>' }}{% endif %}"
+HARMONY = """\
+{{- '<|start|>system<|message|>Reasoning: ' + (reasoning_effort or 'medium') + '<|end|>' }}
+{%- for message in messages %}{{ '<|start|>' + message['role'] + '<|message|>' + message['content'] + '<|end|>' }}{% endfor %}
+{%- if add_generation_prompt %}{{ '<|start|>assistant' }}{% endif %}"""
+GEMMA = """\
+{%- if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}
+{%- for message in messages %}
+{%- if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}
+{{- raise_exception('Conversation roles must alternate user/assistant/user/assistant/...') }}{% endif %}
+{{- '<start_of_turn>' + message['role'] + '\\n' + message['content'] + '<end_of_turn>\\n' }}
+{%- endfor %}
+{%- if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}"""
+
+MARKERS = {
+    "think": ["<think>", "</think>"],
+    "harmony": ["<|start|>", "<|channel|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"],
+    "gemma4": ["<|channel>", "<channel|>"],
+    "muse": ["<|start|>", "<|message|>", "<|eom|>", "<|eot|>"],
+    "magistral": ["[THINK]", "[/THINK]"],
+    "none": [],
+}
+
+
+@functools.cache
+def made(markers: str = "think", template: str = "") -> TokenizerWrapper:
+    """A byte-level tokenizer with one family's markers. Byte b is token b, `<|im_end|>` and `<|return|>` end a reply."""
+    # which printable letter stands for which byte, as in every byte-level vocabulary
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet(), key=lambda letter: (ord(letter) >= 256, ord(letter)))
+    shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    order = [*shown, *(byte for byte in range(256) if byte not in shown)]
+    vocabulary = {letter: byte for letter, byte in zip(letters, order, strict=True)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    turns = ["<|im_start|>", "<|im_end|>", "<start_of_turn>", "<end_of_turn>"]
+    tokenizer.add_tokens([AddedToken(text, special=True, normalized=False) for text in turns])
+    tokenizer.add_tokens([AddedToken(text, special=False, normalized=False) for text in MARKERS[markers]])
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|im_end|>", clean_up_tokenization_spaces=False)
+    fast.chat_template = template or None
+    ends = {fast.convert_tokens_to_ids(text) for text in ("<|im_end|>", "<end_of_turn>")}
+    if markers == "harmony":
+        ends |= {fast.convert_tokens_to_ids("<|return|>"), fast.convert_tokens_to_ids("<|call|>")}
+    return TokenizerWrapper(fast, BPEStreamingDetokenizer, eos_token_ids=sorted(ends))
+
+
+def ids(tokenizer: TokenizerWrapper, text: str) -> list[int]:
+    return list(tokenizer.encode(text, add_special_tokens=False))

@@ -1,0 +1,182 @@
+"""Whatever the blocks, the shown text is the whole reply's text with thinking, headers and stop strings cut out of it."""
+
+import itertools
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine import chat
+from tests.mlx_engine.made_tokenizers import ids, made
+
+FRESH = chat.Prompt([], [], [])
+BROKEN = "\ufffd"
+
+# Bytes of one character may be torn apart by anything, a marker too; no text spells a marker.
+bytes_of_text = st.text(st.sampled_from("ab \n.é€😀"), max_size=8).map(lambda text: list(text.encode()))
+torn = st.sampled_from([[0xF0, 0x9F], [0xC3], [0x80], [0xFF], [0xE2, 0x82]])
+stops = st.lists(st.text(st.sampled_from("ab \n.é"), min_size=1, max_size=3), max_size=2).map(tuple)
+cuts = st.lists(st.integers(1, 6), max_size=12)
+
+
+def joined(parts):
+    return list(itertools.chain(*parts))
+
+
+def marked(tokenizer, *markers):
+    """Replies that hold these markers, whole and in part, between text and torn characters."""
+    whole = st.sampled_from([ids(tokenizer, marker) for marker in markers])
+    part = st.sampled_from([ids(tokenizer, marker)[:1] for marker in markers if len(ids(tokenizer, marker)) > 1] or [[]])
+    return st.lists(st.one_of(bytes_of_text, torn, whole, part), max_size=10).map(joined)
+
+
+def shown(tokenizer, tokens, blocks, stop=(), prompt=FRESH):
+    """Text of each channel after every block, the last being the final one; and the tokens that commits accounted for."""
+    reply, at, states, seen = chat.ReplyText(tokenizer, prompt, stop), 0, [], []
+    text = {"thinking": "", "answer": ""}
+
+    def keep(commits):
+        for commit in commits:
+            assert len(commit.tokens) == len(commit.sources)
+            text[commit.channel] += commit.text
+            seen.extend(commit.tokens)
+        states.append(dict(text))
+
+    for size in [*blocks, len(tokens)]:
+        block = tokens[at : at + size]
+        at += len(block)
+        if not reply.stopped:
+            keep(reply.add(block, ["drafter"] * len(block)))
+    keep(reply.finish())
+    return states, seen, reply.stopped
+
+
+def cut(sections, stop, between=""):
+    """The reference: sections (channel, raw bytes) of a whole reply -> the text of each channel, and whether it was stopped."""
+    text = {"thinking": "", "answer": ""}
+    for channel, raw in sections:
+        section = raw.decode("utf-8", "replace").rstrip(BROKEN).lstrip()
+        if section and text[channel]:
+            section = between + section
+        if channel == "answer":
+            for end in range(1, len(section) + 1):
+                found = [end - len(each) for each in stop if section[:end].endswith(each)]
+                if found:
+                    text[channel] += section[: min(found)]
+                    return text, True
+        text[channel] += section
+    return text, False
+
+
+def raw_bytes(tokenizer, tokens):
+    return b"".join(bytes([token]) if token < 256 else tokenizer.convert_ids_to_tokens(token).encode() for token in tokens)
+
+
+def paired_sections(raw, opening, closing):
+    """Text between markers; a closing marker before any text of an answer is none of it, elsewhere it is text."""
+    channel, sections, text = "answer", [], b""
+    for part in re.split(b"(" + re.escape(opening) + b"|" + re.escape(closing) + b")", raw):
+        if (part == opening and channel == "answer") or (part == closing and channel == "thinking"):
+            sections.append((channel, text))
+            channel, text = "thinking" if channel == "answer" else "answer", b""
+        elif part == closing and not text.decode("utf-8", "replace").rstrip(BROKEN).strip():
+            continue
+        else:
+            text += part
+    return [*sections, (channel, text)]
+
+
+@pytest.mark.parametrize(("markers", "opening", "closing"), [
+    ("think", "<think>", "</think>"), ("gemma4", "<|channel>thought", "<channel|>"), ("magistral", "[THINK]", "[/THINK]"),
+])  # fmt: skip
+@given(data=st.data(), blocks=cuts, stop=stops)
+def test_a_reply_with_paired_markers_is_shown_as_the_reference_cuts_it(markers, opening, closing, data, blocks, stop):
+    tokenizer = made(markers)
+    tokens = data.draw(marked(tokenizer, opening, closing))
+    states, seen, stopped = shown(tokenizer, tokens, blocks, stop)
+    want, ended = cut(paired_sections(raw_bytes(tokenizer, tokens), opening.encode(), closing.encode()), stop)
+    assert (states[-1], stopped) == (want, ended)
+    assert seen == tokens[: len(seen)] and (stopped or seen == tokens)
+    for before, after in itertools.pairwise(states):
+        assert all(after[channel].startswith(before[channel]) for channel in before)
+
+
+def headed_sections(raw):
+    """Messages between `<|message|>` and the next `<|end|>`, `<|start|>` or `<|channel|>`, by the channel that the header names."""
+    sections, rest, header, channel = [], raw, None, "answer"
+    while True:
+        if header is None:  # within a text
+            found = re.search(rb"<\|(?:end|start|channel|eom|eot)\|>", rest)
+            if found is None:
+                return [*sections, (channel, rest)]
+            sections.append((channel, rest[: found.start()]))
+            rest, header = rest[found.end() :], b""
+        else:
+            header, mark, rest = rest.partition(b"<|message|>")
+            if not mark:
+                return sections
+            meant = header.replace(b"to=user", b"").replace(b"to=commentary", b"")
+            channel = "thinking" if b"analysis" in meant or b"to=" in meant else "answer"
+            header = None
+            sections.append((channel, b""))
+
+
+HARMONY = (
+    "<|channel|>analysis<|message|>", "<|end|>", "<|start|>assistant<|channel|>final<|message|>", "<|start|>assistant",
+    "<|channel|>commentary to=functions.f<|message|>", "<|channel|>commentary<|message|>",
+)  # fmt: skip
+MUSE = ("<|start|>assistant to=self<|message|>", "<|eom|>", "<|start|>assistant to=user<|message|>")
+
+
+@pytest.mark.parametrize(("markers", "pieces"), [("harmony", HARMONY), ("muse", MUSE)])
+@given(data=st.data(), blocks=cuts, stop=stops)
+def test_a_reply_of_headed_messages_is_shown_as_the_reference_cuts_it(markers, pieces, data, blocks, stop):
+    tokenizer = made(markers)
+    tokens = data.draw(st.lists(st.one_of(bytes_of_text, torn, st.sampled_from([ids(tokenizer, piece) for piece in pieces])),
+                                max_size=10).map(joined))  # fmt: skip
+    states, seen, stopped = shown(tokenizer, tokens, blocks, stop)
+    want, ended = cut(headed_sections(raw_bytes(tokenizer, tokens)), stop, between="\n\n")
+    assert (states[-1], stopped) == (want, ended)
+    assert seen == tokens[: len(seen)] and (stopped or seen == tokens)
+
+
+@given(text=st.text(st.sampled_from("abc \n.é€😀"), max_size=30), blocks=cuts)
+def test_nothing_is_held_back_without_a_reason(text, blocks):
+    """After each block everything is shown but an unfinished character and a last space, which the decoder keeps."""
+    tokenizer, tokens = made("think"), list(text.encode())
+    states, at = shown(tokenizer, tokens, blocks)[0], 0
+    for state, size in zip(states, [*blocks, len(tokens)], strict=False):
+        at = min(at + size, len(tokens))
+        whole = bytes(tokens[:at]).decode("utf-8", "ignore").lstrip()
+        assert state["answer"] in (whole, whole.removesuffix(" "), whole.rstrip(" "))
+
+
+@given(
+    text=st.text(st.sampled_from("ab.\n"), min_size=1, max_size=12), stop=st.text(st.sampled_from("ab."), min_size=1, max_size=4)
+)
+def test_what_could_still_become_a_stop_string_is_held_back_and_no_more(text, stop):
+    tokenizer = made("none")
+    states, _, stopped = shown(tokenizer, list(text.encode()), [1] * len(text), (stop,))
+    for at in range(1, len(text) + 1):
+        so_far = text[:at].lstrip()
+        if stop in so_far:
+            assert stopped and states[min(at, len(states)) - 1]["answer"] == so_far[: so_far.index(stop)]
+            return
+        longest = max((size for size in range(1, len(stop)) if so_far.endswith(stop[:size])), default=0)
+        assert states[at - 1]["answer"] == so_far[: len(so_far) - longest]
+
+
+def test_a_reply_that_ends_within_a_character_does_not_show_a_broken_one():
+    tokenizer = made("none")
+    states, seen, _ = shown(tokenizer, [*b"Yes \xf0\x9f\x98"], [3])
+    assert states[-1]["answer"].rstrip() == "Yes" and len(seen) == 7
+    states, _, _ = shown(tokenizer, [*b"Yes \xf0\x9f\x98"[:6], *b"\x98\x80!"], [3, 1, 1])
+    assert states[-1]["answer"] == "Yes 😀!"
+
+
+def test_special_tokens_and_tokens_beyond_the_vocabulary_show_nothing():
+    tokenizer = made("think")
+    start = tokenizer.convert_tokens_to_ids("<|im_start|>")
+    states, seen, _ = shown(tokenizer, [*b"a", start, len(tokenizer) + 5, *b"b"], [1])
+    assert states[-1]["answer"] == "ab" and len(seen) == 4
