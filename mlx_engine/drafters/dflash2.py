@@ -91,7 +91,7 @@ class DFlash2Drafter(DFlashDrafter):
         """Proposals, uint32 [rows - 1], for the positions after the anchor; see `Drafter.propose`."""
         hidden = self.hidden(context, anchor, rows)
         tokens, logits = self.candidates(self.logits(hidden))
-        return self.path(anchor, tokens, self.scores(anchor, tokens, logits, hidden), chooser, noise)
+        return self.path(tokens, self.scores(anchor, tokens, logits, hidden), chooser, noise)
 
     def candidates(self, logits: mx.array) -> tuple[mx.array, mx.array]:
         """The likeliest tokens of each row, uint32 [rows, k] in no order, and their logits, float32, from logits [rows, V]."""
@@ -111,8 +111,9 @@ class DFlash2Drafter(DFlashDrafter):
         right = self._successors.rows(tokens).astype(mx.float32)
         return logits[:, None] + left @ right.transpose(0, 2, 1)
 
-    def path(self, anchor: mx.array, tokens: mx.array, scores: mx.array, chooser: Proposals, noise: mx.array | None) -> mx.array:
-        """The tokens, uint32 [rows], that the chooser walks through from the anchor.
+    @staticmethod
+    def path(tokens: mx.array, scores: mx.array, chooser: Proposals, noise: mx.array | None) -> mx.array:
+        """The tokens, uint32 [rows], that the chooser walks through: candidates [rows, k], scores [rows, k, k] as from `scores`.
 
         What follows each candidate is chosen for all of them at once, so that the walk itself is looking up: row i's table leads
         from a candidate of the row before to one of its own, and tables are joined in pairs, in pairs of pairs and so on.

@@ -269,7 +269,7 @@ def _rope(fields: Fields) -> Rope:
     if kind == "default":
         return Rope(theta)
 
-    def value(name: str, default: float | None = None, above: float | None = 0.0) -> float:
+    def value(name: str, default: float | None = None, above: float | None = 1e-6) -> float:
         return number(name, both.get(name), default, above)
 
     factor = value("factor")

@@ -17,6 +17,7 @@ _TELLING = (
     "scal", "softcap", "multiplier", "causal", "rope", "rotary", "window", "sink", "norm", "activation", "anchor", "gating",
     "mask_embedding", "shift", "pos_emb", "markov", "hc_mult",
 )  # fmt: skip
+_MOST = 1e15
 # Of fields that such names catch: what a config inherits from its target's family and a dense drafter has no use for
 _INERT = frozenset(
     {
@@ -56,7 +57,7 @@ class Fields:
         return values[0] if values else None
 
     def number(self, name: str, default: float | None = None, above: float | None = None) -> float:
-        """The field as a number, larger than `above` if that is given.
+        """The field as a number, larger than `above` if that is given, and of a size to compute with.
 
         Raises:
             UserError: it is something else, or absent without a default.
@@ -135,8 +136,9 @@ def number(name: str, value: Any, default: float | None = None, above: float | N
     whole = type(value) is int and abs(value) < 2**63  # a longer one is no number to compute with
     if not whole and not (type(value) is float and math.isfinite(value)):
         raise UserError(f"The drafter's “{name}” is {_short(value)}; it has to be a number. {AGAIN}")
-    if above is not None and not value > above:
-        raise UserError(f"The drafter's “{name}” is {value:g}; it has to be above {above:g}. {AGAIN}")
+    if (above is not None and not value > above) or value > _MOST:
+        bounds = f"above {above:g} and at most {_MOST:g}" if above is not None else f"at most {_MOST:g}"
+        raise UserError(f"The drafter's “{name}” is {value:g}; it has to be {bounds}. {AGAIN}")
     return value
 
 

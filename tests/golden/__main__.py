@@ -57,11 +57,11 @@ def check(folder: Path) -> list[Result]:
     return [check_case(place) for place in places]
 
 
-def main() -> int:
+def main(argv: list[str] | None = None) -> int:
     """Print one line a case; 0 when every case passes."""
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description="Check the engine against reference outputs.")
     parser.add_argument("folder", nargs="?", type=Path, default=HERE, metavar="DIR", help="cases (default: those of the tests)")
-    folder = parser.parse_args().folder
+    folder = parser.parse_args(argv).folder
     try:
         results = check(folder)
     except OSError as error:

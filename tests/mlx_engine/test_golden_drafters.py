@@ -2,11 +2,13 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
+import mlx.core as mx
 import pytest
 
-from tests.golden.__main__ import HERE, check, check_case
+from tests.golden.__main__ import HERE, check, check_case, main
 
 DRAFTERS = (
     "01_v1_full",
@@ -34,21 +36,129 @@ def test_a_pair_gives_the_reference_text_and_rounds(name: str) -> None:
     assert not result.miss, result
 
 
+@pytest.fixture
+def copy(tmp_path: Path) -> Callable[[str], Path]:
+    """Makes a copy of a case that a test may break."""
+
+    def make(name: str) -> Path:
+        return Path(shutil.copytree(HERE / name, tmp_path / name))
+
+    return make
+
+
+def change(path: Path, edit: Callable[[dict], None]) -> None:
+    content = json.loads(path.read_text(encoding="utf-8"))
+    edit(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+def change_tensors(path: Path, edit: Callable[[dict[str, mx.array]], None]) -> None:
+    tensors = dict(mx.load(str(path)))
+    edit(tensors)
+    mx.eval(tensors)
+    mx.save_safetensors(str(path), tensors)
+
+
 @pytest.mark.parametrize(("field", "value"), [("rope_theta", 999_000), ("is_causal", True), ("rms_norm_eps", 1e-3)])
-def test_the_checker_sees_a_drafter_that_is_read_wrongly(tmp_path: Path, field: str, value: object) -> None:
-    folder = tmp_path / "01_v1_full"
-    shutil.copytree(HERE / "01_v1_full", folder)
-    path = folder / "drafter" / "config.json"
-    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), field: value}), encoding="utf-8")
+def test_the_checker_sees_a_drafter_that_is_read_wrongly(copy: Callable[[str], Path], field: str, value: object) -> None:
+    folder = copy("01_v1_full")
+    change(folder / "drafter" / "config.json", lambda config: config.update({field: value}))
     assert check_case(folder).miss
 
 
-def test_a_case_that_is_not_supported_is_a_miss_with_its_reason(tmp_path: Path) -> None:
-    folder = tmp_path / "a_case"
-    shutil.copytree(HERE / "01_v1_full", folder)
-    path = folder / "drafter" / "config.json"
-    config = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**config, "architectures": ["SomethingElse"]}), encoding="utf-8")
-    (result,) = check(tmp_path)
-    assert "not supported" in result.miss
-    assert "SomethingElse" in result.miss
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hidden", "hidden differ"),
+        ("logits", "logits differ"),
+        ("tokens", "other tokens"),
+        ("candidates", "other candidates"),
+        ("candidate_logits", "candidate_logits differ"),
+        ("selector_scores", "selector_scores differ"),
+        ("block_ids", "other masks"),
+    ],
+)
+def test_the_checker_compares_every_field_of_every_round(copy: Callable[[str], Path], name: str, words: str) -> None:
+    folder = copy("06_dflash2")
+
+    def edit(tensors: dict[str, mx.array]) -> None:
+        array = tensors[f"round_05.{name}"]
+        last = mx.arange(array.size).reshape(array.shape) == array.size - 1
+        amount = 1 if array.dtype == mx.int32 else 2e-3
+        tensors[f"round_05.{name}"] = mx.where(last, array + amount, array).astype(array.dtype)
+
+    change_tensors(folder / "rounds.safetensors", edit)
+    assert f"round_05: {words}" in check_case(folder).miss
+
+
+def test_the_checker_sees_codebooks_that_are_swapped(copy: Callable[[str], Path]) -> None:
+    folder = copy("06_dflash2")
+    a, b = "candidate_selector.predecessor_codebook", "candidate_selector.successor_codebook"
+    change_tensors(folder / "drafter" / "model.safetensors", lambda tensors: tensors.update({a: tensors[b], b: tensors[a]}))
+    assert "other tokens" in check_case(folder).miss
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda case: case["accepted"].__setitem__(-1, 6), "prompt 0: other accepted lengths"),
+        (lambda case: case["rounds"][0]["draft"].__setitem__(3, 0), "prompt 0: other drafts"),
+        (lambda case: case["output_ids"].append(1), "prompt 0, plain steps in between: other text"),
+        (lambda case: case.update(smaller_blocks=[{"block_size": 3, "accepted": [9]}]), "prompt 0, blocks of 3"),
+    ],
+)
+def test_the_checker_compares_all_that_is_stored_of_a_prompt(
+    copy: Callable[[str], Path], edit: Callable[[dict], None], words: str
+) -> None:
+    folder = copy("e2e_qwen3")
+
+    def edit_one(described: dict) -> None:
+        (case,) = described["cases"] = described["cases"][4:]  # the shortest
+        edit(case)
+
+    change(folder / "cases.json", edit_one)
+    features, changed = folder / "features.safetensors", lambda tensors: tensors.update({"prompt_0.features": mx.zeros((15, 128))})
+    change_tensors(features, changed)
+    missed = check_case(folder).miss
+    assert words in missed and "features differ" in missed
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda folder: (folder / "rounds.json").write_text("{}"),
+        lambda folder: (folder / "rounds.json").write_text("[1"),
+        lambda folder: change(folder / "rounds.json", lambda described: described.update(rounds=[])),
+        lambda folder: change(folder / "rounds.json", lambda described: described["rounds"].pop()),
+        lambda folder: (folder / "rounds.json").unlink(),
+        lambda folder: (folder / "rounds.safetensors").write_bytes(b""),
+        lambda folder: (folder / "target.safetensors").unlink(),
+        lambda folder: change_tensors(folder / "rounds.safetensors", lambda tensors: tensors.pop("round_03.candidates")),
+        lambda folder: change(folder / "drafter" / "config.json", lambda config: config.update(architectures=["SomethingElse"])),
+        lambda folder: shutil.rmtree(folder / "drafter"),
+    ],
+)
+def test_a_case_that_cannot_be_checked_is_a_miss(copy: Callable[[str], Path], edit: Callable[[Path], None]) -> None:
+    folder = copy("06_dflash2")
+    edit(folder)
+    (result,) = check(folder.parent)
+    assert result.miss
+
+
+def test_a_case_that_is_not_supported_is_a_miss_with_its_reason(copy: Callable[[str], Path]) -> None:
+    folder = copy("01_v1_full")
+    change(folder / "drafter" / "config.json", lambda config: config.update(architectures=["SomethingElse"]))
+    assert "not supported" in check_case(folder).miss
+    assert "SomethingElse" in check_case(folder).miss
+
+
+def test_the_programs_exit_code(copy: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = copy("09_v1_noncausal_swa")
+    assert main([str(folder)]) == 0 and main([str(folder.parent)]) == 0
+    assert "largest difference: hidden" in capsys.readouterr().out
+    (tmp_path / "stray").mkdir()
+    assert main([str(tmp_path)]) == 1
+    assert "MISS  stray" in capsys.readouterr().out
+    assert main([str(tmp_path / "stray")]) == 2
+    assert main([str(tmp_path / "nowhere")]) == 2
+    assert main([str(folder / "rounds.json")]) == 2

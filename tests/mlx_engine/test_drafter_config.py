@@ -1,0 +1,268 @@
+"""Every published layout of a drafter's config is read as one; what is unknown or contradictory is refused by the field's name."""
+
+import json
+import re
+from copy import deepcopy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.compatibility import misfit
+from mlx_engine.pairs.drafter_config import DrafterConfig, parse
+from tests.mlx_engine.conftest import GOLDEN
+from tests.mlx_engine.drafter_cases import flat, speculators
+
+FOLDERS = sorted((*GOLDEN.glob("0*/drafter"), *GOLDEN.glob("e2e_*/drafter")))
+PUBLISHED = {folder.parent.name: json.loads((folder / "config.json").read_text(encoding="utf-8")) for folder in FOLDERS}
+V1, V2, SLIDING = PUBLISHED["01_v1_full"], PUBLISHED["06_dflash2"], PUBLISHED["02_v1_swa_mixed"]
+MUSE = {
+    **flat(SLIDING),
+    "architectures": ["MuseGlimmerAssistantModel"],
+    "model_type": "muse_glimmer_assistant",
+    "layer_types": ["sliding_attention"] * 3,
+}
+LAGUNA = {
+    **SLIDING,
+    "architectures": ["DFlashLagunaForCausalLM"],
+    "layer_types": ["sliding_attention"] * 3,
+    "gating": "per-head",
+    "num_experts": 0,
+    "draft_vocab_size": SLIDING["vocab_size"],
+    "num_target_layers": None,
+    "dflash_config": {**SLIDING["dflash_config"], "num_target_layers": 10, "causal": True},
+}
+LAYOUTS = {
+    **PUBLISHED,
+    "muse": MUSE,
+    "laguna": LAGUNA,
+    "speculators": speculators(V1),
+    "speculators2": speculators(V2, "dflash2"),
+}
+
+
+def refusal(config: dict) -> str:
+    with pytest.raises(UserError) as error:
+        parse(config)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_fields_may_stand_at_either_level(name):
+    config = PUBLISHED[name]
+    nested = {key: value for key, value in config.items() if key not in ("block_size", "final_logit_softcapping")}
+    nested["dflash_config"] = {**config["dflash_config"], **{key: config[key] for key in set(config) - set(nested)}}
+    nested["dflash_config"].pop("dflash_config", None)
+    assert parse(flat(config)) == parse(nested) == parse(config)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_rope_block_says_what_the_older_fields_say(name):
+    config = deepcopy(PUBLISHED[name])
+    theta, scaling = config.pop("rope_theta", None), config.pop("rope_scaling", None)
+    if theta is None:
+        config = {**config, "rope_theta": config.pop("rope_parameters")["rope_theta"]}
+    else:
+        config["rope_parameters"] = {"rope_theta": theta, "rope_type": "default", **(scaling or {})}
+    assert parse(config) == parse(PUBLISHED[name])
+
+
+def test_speculators_layout_says_the_same_with_layers_numbered_by_what_enters_them():
+    ours, theirs = parse(V1), parse(speculators(V1))
+    assert theirs.taps == ours.taps
+    assert {**vars(theirs), "target_layers": ours.target_layers} == vars(ours)
+    both = parse(speculators(V2, "dflash2"))
+    assert both.selector == parse(V2).selector and both.convolution == parse(V2).convolution
+    assert parse(speculators(V1, draft_vocab_size=100)).draft_vocab_size == 100
+
+
+@pytest.mark.parametrize(
+    ("fields", "causal"),
+    [
+        ({}, (True, True, False)),
+        ({"is_causal": True}, (True, True, True)),
+        ({"is_causal": False}, (False, False, False)),
+        ({"causal": True}, (True, True, True)),
+        ({"causal": False, "is_causal": False}, (False, False, False)),
+    ],
+)
+def test_causality_of_each_layer(fields, causal):
+    assert parse({**SLIDING, **fields}).causal == causal
+    assert parse({**SLIDING, "dflash_config": {**SLIDING["dflash_config"], **fields}}).causal == causal
+
+
+def test_causality_where_a_format_means_otherwise():
+    assert parse(MUSE).causal == (False,) * 3
+    assert parse(LAGUNA).causal == (True,) * 3
+    for kind, config, usual in (("dflash", SLIDING, (True, True, False)), ("dflash2", V2, (False, False))):
+        assert parse(speculators(config, kind)).causal == usual
+        assert parse(speculators(config, kind, sliding_window_non_causal=True)).causal == (False,) * len(usual)
+        sliding = parse(config).windows
+        assert parse(speculators(config, kind, sliding_window_non_causal=False)).causal == tuple(w is not None for w in sliding)
+
+
+@pytest.mark.parametrize(
+    ("layers", "target_layers", "taps"), [(5, 36, (1, 9, 17, 25, 33)), (1, 36, (18,)), (5, 64, (1, 16, 31, 46, 61))]
+)
+def test_taps_that_are_not_given_are_spread_evenly(layers, target_layers, taps):
+    """Qwen3-8B's and Qwen3.6-27B's published taps come out of the formula."""
+    config = {**V1, "num_hidden_layers": layers, "layer_types": None, "num_target_layers": target_layers}
+    config["dflash_config"] = {"mask_token_id": 300}
+    assert parse(config).taps == taps
+
+
+def test_windows_by_older_fields():
+    plain = {**SLIDING, "layer_types": None, "use_sliding_window": True, "max_window_layers": 1}
+    assert parse(plain).windows == (None, 24, 24)
+    swa = {**V1, "dflash_config": {**V1["dflash_config"], "use_swa": True, "swa_window_size": 128}}
+    assert parse({**swa, "layer_types": None}).windows == (128, 128) and parse({**swa, "layer_types": None}).causal == (
+        False,
+        False,
+    )
+    assert parse(swa).windows == (128, 128)
+
+
+@pytest.mark.parametrize(
+    ("config", "fields", "name"),
+    [
+        (V1, {"architectures": ["Qwen3DSparkModel"]}, "architectures"),
+        (V1, {"architectures": ["DFlashDraftModel", "DFlash2DraftModel"]}, "architectures"),
+        (V1, {"architectures": None}, "architectures"),
+        (V1, {"block_size": 12, "dflash_config": {**V1["dflash_config"], "block_size": 16}}, "block_size"),
+        (V1, {"block_size": 16.5}, "block_size"),
+        (V1, {"rope_parameters": {"rope_theta": 5}}, "rope_theta"),
+        (V1, {"rope_scaling": {"rope_type": "yarn", "factor": 4.0}, "rope_parameters": {"rope_type": "default"}}, "rope_type"),
+        (V1, {"rope_scaling": {"rope_type": "longrope", "factor": 4.0}}, "rope_type"),
+        (V1, {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "beta_fast": 1, "beta_slow": 32}}, "beta_fast"),
+        (V1, {"hidden_act": "gelu"}, "hidden_act"),
+        (V1, {"mlp_bias": True}, "mlp_bias"),
+        (V1, {"attention_bias": "false"}, "attention_bias"),
+        (V1, {"is_causal": [True, False]}, "is_causal"),
+        (V1, {"is_causal": True, "dflash_config": {**V1["dflash_config"], "causal": False}}, "is_causal"),
+        (V1, {"num_target_layers": 7}, "target_layer_ids"),
+        (V1, {"num_target_layers": None, "dflash_config": {"mask_token_id": 300}}, "target_layer_ids"),
+        (V1, {"dflash_config": {**V1["dflash_config"], "attention_sink_bias": True}}, "attention_sink_bias"),
+        (V1, {"dflash_config": {**V1["dflash_config"], "confidence": 3}}, "confidence"),
+        (V1, {"dflash_config": {**V1["dflash_config"], "conv_kernel_size": 2}}, "conv_kernel_size"),
+        (V1, {"residual_multiplier": 0.5}, "residual_multiplier"),
+        (V1, {"partial_rotary_factor": 0.5}, "partial_rotary_factor"),
+        (V1, {"target_hidden_size": 128}, "target_hidden_size"),
+        (V1, {"num_key_value_heads": 3}, "num_key_value_heads"),
+        (V1, {"head_dim": 31}, "head_dim"),
+        (V1, {"rms_norm_eps": 0}, "rms_norm_eps"),
+        (V1, {"quantization_config": {"quant_method": "gptq", "bits": 4}}, "quantization_config"),
+        (V1, {"quantization": {"bits": 4, "group_size": 64, "mode": "mxfp4"}}, "quantization"),
+        (V1, {"gating": "per-head"}, "gating"),
+        (V1, {"draft_vocab_size": 400}, "draft_vocab_size"),
+        (SLIDING, {"use_sliding_window": False}, "use_sliding_window"),
+        (SLIDING, {"sliding_window": None}, "sliding_window"),
+        (V2, {"dflash_config": {**V2["dflash_config"], "conv_group_size": 24}}, "conv_group_size"),
+        (V2, {"dflash_config": {**V2["dflash_config"], "selector_top_k": 400}}, "selector_top_k"),
+        (V2, {"dflash_config": {**V2["dflash_config"], "selector_rank": None}}, "selector_rank"),
+        (V2, {"draft_vocab_size": 100}, "draft_vocab_size"),
+        (speculators(V1), {"speculators_model_type": "dspark"}, "speculators_model_type"),
+        (speculators(V1), {"architectures": ["Eagle3Speculator"]}, "architectures"),
+        (speculators(V1), {"sample_from_anchor": True}, "sample_from_anchor"),
+        (speculators(V1), {"aux_hidden_state_layer_ids": [0, 4]}, "aux_hidden_state_layer_ids"),
+        (speculators(V1), {"aux_hidden_state_layer_ids": None}, "aux_hidden_state_layer_ids"),
+        (speculators(V1), {"target_layer_ids": [1, 2, 3]}, "target_layer_ids"),
+        (speculators(V1), {"hidden_size": 65}, "hidden_size"),
+        (speculators(V2, "dflash2"), {"draft_ffn_type": "moe"}, "draft_ffn_type"),
+        (MUSE, {"vocab_size": 10}, "vocab_size"),
+    ],
+)
+def test_what_is_unknown_or_contradictory_is_refused_by_its_name(config, fields, name):
+    assert f"“{name}”" in refusal({**config, **fields})
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_one_field_said_twice_has_to_be_the_same(name):
+    """At whatever two levels, for every field that is read."""
+    config = LAYOUTS[name]
+    inner = next(key for key in ("transformer_layer_config", "dflash_config") if key in config) if name != "muse" else None
+    if inner is None:
+        return
+    for field, value in config[inner].items():
+        if type(value) not in (int, float) or field in ("max_window_layers", "initializer_range", "attention_dropout"):
+            continue
+        if field in ("bos_token_id", "eos_token_id", "max_position_embeddings", "sliding_window", "initial_context_length"):
+            continue
+        assert parse({**config, field: value}) == parse(config)
+        assert f"“{field}”" in refusal({**config, field: value + 2})
+
+
+def test_what_a_drafter_has_no_use_for_is_passed_over():
+    inherited = {
+        "router_aux_loss_coef": 0.9,
+        "num_local_experts": 32,
+        "transformers_version": "5.1",
+        "eagle": {"a": 1},
+        "license": "x",
+    }
+    assert parse({**V1, **inherited, "norm_topk_prob": True, "unheard_of_scale": None, "swa_softcap": False}) == parse(V1)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_the_fit_is_judged_in_every_layout(name):
+    config = LAYOUTS[name]
+    read = parse(config)
+    target = {"hidden_size": 64, "vocab_size": read.vocab_size, "num_hidden_layers": read.target_layers or max(read.taps) + 1}
+    assert misfit(target, config) == ""
+    assert "hidden size 64" in misfit({**target, "hidden_size": 128}, config)
+    assert "vocabulary" in misfit({**target, "vocab_size": 50_000}, config)
+    assert "layers" in misfit({**target, "num_hidden_layers": 2}, config)
+    assert "layers" in misfit({"text_config": {**target, "num_hidden_layers": 2}}, config)
+
+
+SMALL = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 70),
+    st.sampled_from([2**31, 2**63, -(2**70), 10**400, 1e308, -1e-300, 0.5]),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(["yarn", "llama3", "linear", "sliding_attention", "DFlash2DraftModel", "silu", "dflash"]),
+)
+ANYTHING = st.recursive(
+    SMALL,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
+    max_leaves=4,
+)
+
+
+def places(config: dict) -> list[tuple[str, ...]]:
+    """Every field, by its way from the top."""
+    found = [(name,) for name in config]
+    return found + [(name, *rest) for name, value in config.items() if isinstance(value, dict) for rest in places(value)]
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_config_that_is_changed_at_random_parses_or_is_refused_by_a_field(name, data):
+    config = deepcopy(LAYOUTS[name])
+    everywhere = sorted({place[-1] for other in LAYOUTS.values() for place in places(other)})
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.sampled_from(places(config)))
+        holder = config
+        for step in place[:-1]:
+            holder = holder[step]
+        match data.draw(st.sampled_from(["change", "drop", "add", "move"])):
+            case "change":
+                holder[place[-1]] = data.draw(ANYTHING)
+            case "drop":
+                del holder[place[-1]]
+            case "add":
+                holder[data.draw(st.sampled_from(everywhere))] = data.draw(ANYTHING)
+            case _:
+                config[data.draw(st.sampled_from(everywhere))] = holder.pop(place[-1])
+    named = {place[-1] for place in places(config)} | set(everywhere)
+    try:
+        read = parse(config)
+    except UserError as error:
+        said = re.findall("“([^”]*)”", str(error))
+        assert named.intersection(said) or {"low_freq_factor", "high_freq_factor", "factor", "beta_fast"}.intersection(said), error
+        return
+    assert isinstance(read, DrafterConfig)
+    assert len(read.windows) == len(read.causal) == read.layers and read.heads % read.kv_heads == 0
+    assert read.taps and min(read.taps) >= 0 and read.block_size >= 2
