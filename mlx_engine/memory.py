@@ -14,9 +14,11 @@ _EXHAUSTED = ("insufficient memory", "out of memory", "[malloc", "metal::malloc"
 
 def working_set() -> int:
     """Bytes that this machine's models, caches and buffers may take together: on Metal what it recommends."""
-    if mx.metal.is_available():
-        return int(mx.device_info()["max_recommended_working_set_size"])
-    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _CPU_SHARE)
+    return _recommended() or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _CPU_SHARE)
+
+
+def _recommended() -> int:
+    return int(mx.device_info().get("max_recommended_working_set_size", 0))
 
 
 def snapshot_budget(weights: int) -> int:
@@ -35,10 +37,11 @@ def bound_spare_buffers() -> None:
 @contextmanager
 def wired() -> Iterator[None]:
     """Keep the working set resident on Metal meanwhile, so that weights are not paged out between passes; elsewhere nothing."""
-    if not mx.metal.is_available():
+    recommended = _recommended()
+    if not recommended:
         yield
         return
-    before = mx.set_wired_limit(working_set())
+    before = mx.set_wired_limit(recommended)
     try:
         yield
     finally:

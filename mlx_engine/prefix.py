@@ -93,6 +93,7 @@ class Snapshots:
         if not 0 < length <= len(branch.tokens):
             return
         del branch.tokens[length:]
+        branch.caches.rewind(0)  # what the last pass kept to be taken back goes
         mx.eval(branch.caches.state, branch.context.state if branch.context else [])
         for other in [other for other in self._branches if self._contains(branch, other)]:
             self._branches.remove(other)

@@ -1,5 +1,6 @@
 """Growing K/V caches (mlx-lm's `KVCache`): rewinding is forgetting the last rows, which the next ones overwrite."""
 
+import weakref
 from typing import Any
 
 import mlx.core as mx
@@ -25,11 +26,12 @@ def share_mask(cache: KVCache) -> None:
     On a CPU, MLX spells a named mask out anew in every layer; Metal's kernels need none. The sums are the same bit for bit.
     """
     by_name = type(cache).make_mask
+    own = weakref.proxy(cache)  # a cycle would keep the arrays until Python looks for cycles
 
     def make_mask(rows: int, return_array: bool = False, window_size: int | None = None) -> Any:
         if rows == 1 or return_array or window_size is not None:
-            return by_name(cache, rows, return_array=return_array, window_size=window_size)
-        query = mx.arange(cache.offset, cache.offset + rows)[:, None]
-        return mx.where(query >= mx.arange(cache.offset + rows), 0.0, -mx.inf)
+            return by_name(own, rows, return_array=return_array, window_size=window_size)
+        query = mx.arange(own.offset, own.offset + rows)[:, None]
+        return mx.where(query >= mx.arange(own.offset + rows), 0.0, -mx.inf)
 
     cache.make_mask = make_mask  # type: ignore[method-assign]  # of this instance alone

@@ -1,0 +1,209 @@
+"""Memory: what is wired, bounded and given back, what goes first when it runs out, and where arrays are copied."""
+
+import gc
+from types import SimpleNamespace
+
+import mlx.core as mx
+import pytest
+
+from mlx_engine import memory
+from mlx_engine.decoding import prefill
+from mlx_engine.engine import Engine
+from mlx_engine.events import Commit
+from tests.mlx_engine.asking import events, failure, reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+
+PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+
+
+def pair(name: str = "e2e_qwen3") -> Engine:
+    return loaded(GOLDEN / name / "target", GOLDEN / name / "drafter")
+
+
+@pytest.fixture
+def metal(monkeypatch):
+    """A device that recommends a working set of 64 GB; `calls` are what it was asked."""
+    calls: list = []
+    limits = {"wired": 5, "spare": 1 << 40}
+
+    def limit(name):
+        def set_limit(value):
+            calls.append((name, value))
+            limits[name], before = value, limits[name]
+            return before
+
+        return set_limit
+
+    fake = SimpleNamespace(
+        device_info=lambda: {"max_recommended_working_set_size": 64 << 30},
+        set_wired_limit=limit("wired"),
+        set_cache_limit=limit("spare"),
+        synchronize=lambda: calls.append("synchronize"),
+        get_active_memory=mx.get_active_memory,
+        get_cache_memory=mx.get_cache_memory,
+    )
+    monkeypatch.setattr(memory, "mx", fake)
+    return SimpleNamespace(calls=calls, limits=limits)
+
+
+RESTORED = [("wired", 64 << 30), "synchronize", ("wired", 5)]
+
+
+def test_the_working_set_is_wired_while_generating_and_let_go_after(tiny, metal):
+    running = tiny.generate(tokens(PROMPT, max_tokens=8))
+    assert metal.calls == []
+    next(running)
+    assert metal.limits["wired"] == 64 << 30
+    list(running)
+    assert metal.calls == RESTORED
+
+
+def test_nothing_stays_wired_after_a_reply_that_is_closed_or_refused(tiny, metal):
+    running = tiny.generate(tokens(PROMPT, max_tokens=80))
+    next(event for event in running if isinstance(event, Commit))
+    running.close()
+    assert metal.calls == RESTORED
+    metal.calls.clear()
+    failure(tiny, tokens((), max_tokens=8))
+    assert metal.calls == RESTORED
+
+
+def test_without_a_recommended_working_set_nothing_is_wired(monkeypatch):
+    monkeypatch.setattr(memory, "mx", SimpleNamespace(device_info=lambda: {}))
+    with memory.wired():
+        pass
+
+
+def test_spare_buffers_are_bounded_and_a_lower_bound_stays(metal):
+    memory.bound_spare_buffers()
+    assert metal.limits["spare"] == 4 << 30
+    metal.limits["spare"] = 1 << 20
+    memory.bound_spare_buffers()
+    assert metal.limits["spare"] == 1 << 20
+
+
+def test_the_budget_is_half_of_what_the_weights_leave(metal):
+    assert memory.snapshot_budget(24 << 30) == 20 << 30
+    assert memory.snapshot_budget(80 << 30) == 0
+
+
+def test_unloading_gives_the_memory_back():
+    gc.collect()
+    before = mx.get_active_memory()
+    for name in ("e2e_qwen3", "e2e_gpt_oss", "e2e_qwen3_5"):
+        engine = pair(name)
+        for count in (1, 2):
+            reply(engine, tokens(PROMPT * count, max_tokens=20, reuse=True))
+        assert engine.snapshots.nbytes > 0
+        engine.unload()
+        # a few constants that mlx-lm keeps for good may remain
+        assert mx.get_active_memory() - before < 1 << 12
+        assert mx.get_cache_memory() == 0
+
+
+def test_under_pressure_the_least_recently_used_chat_goes_first_and_the_spare_buffers_last():
+    engine = pair()
+    chats = [PROMPT[at:] + PROMPT for at in range(3)]
+    for chat in (*chats, chats[0]):  # the first is used again
+        reply(engine, tokens(chat, max_tokens=4, reuse=True))
+    one = engine.snapshots.nbytes // 3
+    assert engine.relieve(one) >= one
+    assert mx.get_cache_memory() == 0
+    assert [reply(engine, tokens(chat, max_tokens=4, reuse=True)).stats.reused_tokens > 1 for chat in chats] == [True, False, True]
+    engine.relieve()
+    assert engine.snapshots.nbytes == 0
+
+
+def test_the_budget_holds_and_what_is_over_it_goes():
+    engine = pair()
+    reply(engine, tokens(PROMPT, max_tokens=4, reuse=True))
+    engine.snapshots.budget = 2 * engine.snapshots.nbytes
+    for at in range(6):
+        reply(engine, tokens(PROMPT[at:], max_tokens=4, reuse=True))
+        assert 0 < engine.snapshots.nbytes <= engine.snapshots.budget
+    engine.snapshots.budget = 1
+    reply(engine, tokens(PROMPT, max_tokens=4, reuse=True))
+    assert engine.snapshots.nbytes == 0
+
+
+class Exhausted:
+    """A target's forward that runs out of memory at its n-th passes."""
+
+    def __init__(self, engine: Engine, patch: pytest.MonkeyPatch, *failing: int) -> None:
+        self._forward, self._failing, self._passes = engine.pair.target.forward, failing, 0
+        patch.setattr(engine.pair.target, "forward", self)
+
+    def __call__(self, chunk, caches):
+        self._passes += 1
+        if self._passes in self._failing:
+            raise RuntimeError("[malloc] Unable to allocate 123 bytes.")
+        return self._forward(chunk, caches)
+
+
+def test_where_memory_runs_out_before_the_first_word_what_was_kept_goes_and_the_prompt_is_read_again(monkeypatch):
+    engine = pair()
+    expected = reply(engine, tokens(PROMPT, max_tokens=12))
+    reply(engine, tokens(PROMPT[:5], max_tokens=4, reuse=True))
+    Exhausted(engine, monkeypatch, 2)
+    got = reply(engine, tokens(PROMPT, max_tokens=12, reuse=True))
+    assert got.tokens == expected.tokens
+    assert got.stats.reused_tokens == 0
+
+
+@pytest.mark.parametrize("failing", [(1, 2, 3), (4,)], ids=["for good", "in mid-reply"])
+def test_where_memory_stays_short_a_sentence_says_so_and_the_engine_is_ready(monkeypatch, failing):
+    engine = pair()
+    with pytest.MonkeyPatch.context() as patch:
+        Exhausted(engine, patch, *failing)
+        assert "not enough memory" in failure(engine, tokens(PROMPT, max_tokens=20, reuse=True))
+    assert engine.snapshots.nbytes == 0
+    assert len(reply(engine, tokens(PROMPT, max_tokens=5, ignore_eos=True, reuse=True)).tokens) == 5
+
+
+def test_an_error_that_is_not_of_memory_is_not_hidden(monkeypatch):
+    engine = pair()
+    monkeypatch.setattr(engine.pair.target, "forward", lambda *_: (_ for _ in ()).throw(RuntimeError("a defect")))
+    with pytest.raises(RuntimeError, match="a defect"):
+        events(engine, tokens(PROMPT))
+    monkeypatch.undo()
+    assert reply(engine, tokens(PROMPT, max_tokens=3)).reason == "length"
+
+
+def test_going_on_with_a_chat_copies_none_of_it_and_leaving_it_copies_it_once():
+    """In place only while nothing else holds the array: checked by memory, not by hope."""
+    engine = pair()
+    prompt = (PROMPT * 300)[:2900]
+    answered = reply(engine, tokens(prompt, max_tokens=9, reuse=True, ignore_eos=True)).tokens
+    whole = engine.snapshots.nbytes
+
+    def grown(request) -> int:
+        mx.clear_cache()
+        before = mx.get_active_memory()
+        assert reply(engine, request).stats.reused_tokens > 1500
+        return mx.get_peak_memory() - before  # the engine resets the peak when a request comes
+
+    going_on = grown(tokens((*prompt, *answered, 5, 6), max_tokens=20, reuse=True, ignore_eos=True))
+    assert going_on < whole / 3
+    leaving = grown(tokens((*prompt[:1700], 5, 6), max_tokens=20, reuse=True, ignore_eos=True))
+    assert engine.snapshots.nbytes > 1.5 * whole  # both are there
+    assert leaving < 1.4 * whole
+
+
+def test_a_long_prompt_injects_only_what_the_windows_can_still_see(monkeypatch):
+    engine = pair("e2e_qwen3_5")
+    drafter, injected = engine.pair.drafter, []
+    windows = drafter.config.windows
+    inject = drafter.inject
+    monkeypatch.setattr(
+        drafter, "inject", lambda context, features: (injected.append(features.shape[0]), inject(context, features))
+    )
+    monkeypatch.setattr(prefill, "CHUNK", 16)
+    request = tokens(PROMPT * 20, max_tokens=1)
+    reply(engine, request)
+    assert sum(injected) <= max(windows) + 16 + 1
+    drafted = reply(engine, tokens(PROMPT * 20, max_tokens=40, ignore_eos=True))
+    monkeypatch.setattr("mlx_engine.drafters.context.DraftContext.reads", lambda *_: True)
+    everything = reply(engine, tokens(PROMPT * 20, max_tokens=40, ignore_eos=True))
+    assert sum(injected) > 220
+    assert drafted.tokens == everything.tokens
+    assert drafted.stats.accepted_per_round == everything.stats.accepted_per_round
