@@ -183,7 +183,7 @@ def test_going_on_with_a_chat_copies_none_of_it_and_leaving_it_copies_it_once():
         return mx.get_peak_memory() - before  # the engine resets the peak when a request comes
 
     going_on = grown(tokens((*prompt, *answered, 5, 6), max_tokens=20, reuse=True, ignore_eos=True))
-    assert going_on < whole / 3
+    assert going_on < whole / 2  # what attention makes in passing
     leaving = grown(tokens((*prompt[:1700], 5, 6), max_tokens=20, reuse=True, ignore_eos=True))
     assert engine.snapshots.nbytes > 1.5 * whole  # both are there
     assert leaving < 1.4 * whole
