@@ -1,0 +1,97 @@
+"""Every family as a pair from folders through the engine: DFlash's greedy text is plain decoding's, in float32, at every width.
+
+The drafter is a random one, which is almost always wrong, or one that foresees the text and errs now and then.
+"""
+
+import json
+from typing import Any
+
+import mlx.core as mx
+import pytest
+
+from mlx_engine.engine import Engine
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.test_families import draw
+from tests.mlx_engine.tiny_families import FAMILIES, VOCABULARY, save, save_drafter, text
+
+WIDTHS = (2, 5, 8, 16)
+QUANTISED = (("qwen3_next", 4), ("gpt_oss", 8))
+
+
+class Foresight:
+    """A pair's drafter that proposes the true continuation, and something else at some positions."""
+
+    def __init__(self, drafter: Any, truth: list[int]) -> None:
+        self._drafter, self._truth = drafter, truth
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._drafter, name)
+
+    def propose(self, context, anchor, rows, chooser, noise):
+        first = context.position + 1
+        ahead = (self._truth[first : first + rows - 1] + [0] * rows)[: rows - 1]
+        wrong = [(token + 1) % VOCABULARY if (first + i) * 7919 % 11 < 3 else token for i, token in enumerate(ahead)]
+        return mx.array(wrong, dtype=mx.uint32)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """Loads the pair of a family, a quantised one if `bits` says so."""
+    place = tmp_path_factory.mktemp("families")
+
+    def load(name: str, bits: int | None = None) -> Engine:
+        folder = place / f"{name}-{bits}"
+        if not folder.exists():
+            folder.mkdir()
+            save(name, folder / "target", bits)
+            save_drafter(name, folder / "drafter")
+        return loaded(folder / "target", folder / "drafter")
+
+    return load
+
+
+def assert_lossless(engine: Engine, prompt: list[int], limit: int, widths: tuple[int, ...], guessed: int) -> None:
+    """`limit` tokens with a drafter that foresees, the first `guessed` of them also with the pair's own."""
+    plain = reply(engine, tokens(prompt, mode="plain", max_tokens=limit, ignore_eos=True)).tokens
+    assert len(plain) == limit
+    own = engine.pair.drafter
+    for width in widths:
+        engine.pair.drafter = Foresight(own, [*prompt, *plain])
+        got = reply(engine, tokens(prompt, width=width, max_tokens=limit, ignore_eos=True))
+        engine.pair.drafter = own
+        assert got.tokens == plain
+        assert 0 < got.stats.accepted < got.stats.drafted
+        if guessed:
+            got = reply(engine, tokens(prompt, width=width, max_tokens=guessed, ignore_eos=True))
+            assert got.tokens == plain[:guessed]
+            assert got.stats.accepted < got.stats.drafted
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_gives_its_plain_text_at_every_width(pair, name):
+    engine = pair(name)
+    assert engine.pair.info.family in json.dumps(engine.pair.info.family) and not engine.pair.info.why_plain
+    assert_lossless(engine, draw(19, 11), 64, WIDTHS, 0)
+    assert_lossless(engine, draw(3, 12), 24, (8,), 16)
+
+
+@pytest.mark.parametrize(("name", "bits"), QUANTISED)
+def test_a_quantised_target_gives_its_plain_text_too(pair, name, bits):
+    assert_lossless(pair(name, bits), draw(19, 11), 48, (5, 16), 8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bits", [None, 4, 8])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_gives_its_plain_text_over_a_long_reply(pair, name, bits):
+    engine = pair(name, bits)
+    for length, seed in ((1, 21), (19, 22), (45, 23)):
+        assert_lossless(engine, draw(length, seed), 260, WIDTHS, 260)
+
+
+@pytest.mark.parametrize("name", ["qwen3_5", "llama"])
+def test_the_features_of_a_loaded_pair_are_those_of_its_layers(pair, name):
+    target = pair(name).pair.target
+    features = target.forward_tapped(mx.array(draw(9, 1)), target.caches())[1]
+    assert features.shape == (9, 64 * len({0, text(name)["num_hidden_layers"] // 2, text(name)["num_hidden_layers"] - 1}))
