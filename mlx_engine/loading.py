@@ -1,11 +1,14 @@
 """Two folders -> a pair that is ready to run, or a sentence that says why not."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import mlx.core as mx
 import mlx.nn as nn
+from mlx.utils import tree_flatten
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model, load_tokenizer
 
@@ -51,6 +54,11 @@ def check(target: Path, drafter: Path | None) -> None:
     weight_files(target, "target")
     if not any((target / name).is_file() for name in _TOKENIZERS):
         raise UserError(f"The target in {target} has no tokenizer (tokenizer.json). Download it again.")
+    if code := _tokenizer_code(target):
+        raise UserError(
+            f"The tokenizer of the target in {target.name} needs Python code of its own ({code}), which is never run here. "
+            "Pick a copy of it that has a tokenizer.json."
+        )
     if drafter is None:
         return
     if reason := why_not_dflash(config):
@@ -79,6 +87,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     if on_cpu:
         model.set_dtype(mx.float32)
     mx.eval(model.parameters())
+    _refuse_broken(cast(list[tuple[str, mx.array]], tree_flatten(model.parameters())), "target", target_folder)
     dtype = mx.float32 if on_cpu else _dtype(model)
     text = text_config(config)
     vocabulary = int(text.get("vocab_size") or len(tokenizer))
@@ -93,6 +102,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             target.caches().check()
             bits = drafter_bits or usual_bits(weight_bytes(drafter_folder))
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
+            _refuse_broken([("", array) for array in drafter.parameters()], "drafter", drafter_folder)
         except BaseException:
             target.release()
             raise
@@ -115,6 +125,30 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     yield LoadedPair(target, tokenizer, drafter, dtype, info)
 
 
+def _refuse_broken(arrays: list[tuple[str, mx.array]], role: str, folder: Path) -> None:
+    """Refuse weights with a NaN or an infinity: the model could only answer with nonsense, and nobody would know why."""
+    numbers = [(name, array) for name, array in arrays if mx.issubdtype(array.dtype, mx.floating) and array.size]
+    # the largest and the smallest are NaN if any is, and are read without a copy of the weights
+    sound = mx.stack([mx.isfinite(array.max()) & mx.isfinite(array.min()) for _, array in numbers])
+    broken = [name for (name, _), fine in zip(numbers, cast(list[bool], sound.tolist()), strict=True) if not fine]
+    if broken:
+        place = f", the first in “{broken[0]}”" if broken[0] else ""
+        raise UserError(
+            f"The {role} in {folder.name} has weights that are no finite numbers{place}. Download it again, or pick another {role}."
+        )
+
+
+def _tokenizer_code(folder: Path) -> str:
+    """The class in a repository's own Python without which its tokenizer cannot be read; empty where it can."""
+    if any((folder / name).is_file() for name in _TOKENIZERS if name != "tiktoken.model"):
+        return ""
+    try:
+        own = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["auto_map"]["AutoTokenizer"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    return str(own[0] if isinstance(own, list) and own else own)
+
+
 def _weights(bits: int, dtype: mx.Dtype) -> str:
     return str(dtype).removeprefix("mlx.core.") if bits == 16 else f"{bits} bit"
 
@@ -131,6 +165,12 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
     except Exception as error:  # a config that is well-formed JSON can fail anywhere inside mlx-lm
+        if str(error).startswith("Model type "):
+            family = read_config(folder, "target").get("model_type")
+            raise UserError(
+                f"The installed mlx-lm has no model for the family “{family}” of the target in {folder.name}, and Python code that "
+                "comes with a model is never run here. Pick another target."
+            ) from error
         raise UserError(f"The target in {folder.name} cannot be loaded: {_first_line(error)}") from error
     try:
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=config.get("eos_token_id"))

@@ -4,6 +4,7 @@ import json
 import shutil
 import struct
 
+import mlx.core as mx
 import pytest
 
 from mlx_engine.engine import Engine
@@ -129,6 +130,48 @@ def test_code_inside_a_checkpoint_is_never_run(pair):
 def test_a_drafter_that_does_not_fit_is_refused_by_the_field(pair, fields, words):
     change(pair / "drafter" / "config.json", **fields)
     assert words in refusal(pair / "target", pair / "drafter")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("role", ["target", "drafter"])
+def test_weights_that_are_no_numbers_are_refused_and_the_next_pair_loads(pair, role, value):
+    file = pair / role / "model.safetensors"
+    weights = mx.load(str(file))
+    name = sorted(weights)[len(weights) // 2]
+    flat = weights[name].flatten()
+    flat[flat.size // 2] = value
+    weights[name] = flat.reshape(weights[name].shape)
+    mx.save_safetensors(str(file), weights)
+    engine = Engine()
+    with pytest.raises(UserError, match=role) as error:
+        list(engine.load(pair / "target", pair / "drafter"))
+    assert "finite" in str(error.value) and (role == "drafter" or name in str(error.value))
+    list(engine.load(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter"))
+    assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4
+
+
+def test_python_that_lies_in_ordinary_repositories_is_ignored(pair):
+    for role in ("target", "drafter"):
+        for name in ("modeling_own.py", "tokenization_own.py", "dflash.py"):
+            (pair / role / name).write_text("raise SystemExit('ran')")
+        change(pair / role / "config.json", auto_map={"AutoModel": "modeling_own.Own", "AutoModelForCausalLM": "modeling_own.Own"})
+    change(pair / "target" / "tokenizer_config.json", auto_map={"AutoTokenizer": ["tokenization_own.Own", None]})
+    engine = loaded(pair / "target", pair / "drafter")
+    assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4
+
+
+def test_a_tokenizer_that_only_its_own_python_reads_is_refused_by_name(pair):
+    (pair / "target" / "tokenizer.json").unlink()
+    (pair / "target" / "tiktoken.model").write_text("IQ== 0")
+    change(pair / "target" / "tokenizer_config.json", auto_map={"AutoTokenizer": ["tokenization_own.Own", None]})
+    assert "tokenization_own.Own" in refusal(pair / "target", pair / "drafter")
+
+
+def test_a_model_that_only_its_own_python_reads_is_refused_by_name(pair):
+    (pair / "target" / "modeling_own.py").write_text("raise SystemExit('ran')")
+    change(pair / "target" / "config.json", model_type="unheard_of", auto_map={"AutoModelForCausalLM": "modeling_own.Own"})
+    said = refusal(pair / "target", None)
+    assert "unheard_of" in said and "never run" in said
 
 
 def test_a_drafter_for_a_family_without_dflash_is_refused_by_name_and_plain_decoding_offered(pair):
