@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from resources.demo_pair.corpus import styles
 from resources.demo_pair.corpus.arithmetic import divisors_of
-from resources.demo_pair.corpus.chats import FINISHING, KINDS, Chat, follow_up, make, training_chat
+from resources.demo_pair.corpus.chats import KINDS, Chat, follow_up, make, training_chat
 from resources.demo_pair.corpus.exchange import draw
 from resources.demo_pair.corpus.measures import decimal
 from resources.demo_pair.corpus.questions import QUESTION_KINDS, fresh_questions
@@ -25,11 +25,9 @@ CHATS = 130_000
 
 @functools.cache
 def training_text() -> tuple[Chat, ...]:
-    """A tenth of the published run's text, both parts of it, each from its beginning."""
-    main, finishing = random.Random(SEED), random.Random(SEED + 1)
-    chats = [training_chat(main) for _ in range(CHATS // 10)]
-    chats += [training_chat(finishing, FINISHING) for _ in range(CHATS // 40)]
-    return tuple(chats)
+    """A tenth of the published run's text, from its beginning."""
+    rng = random.Random(SEED)
+    return tuple(training_chat(rng) for _ in range(CHATS // 10))
 
 
 @functools.cache

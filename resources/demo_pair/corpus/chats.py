@@ -10,49 +10,20 @@ from .exchange import Exchange, Maker, draw
 from .template import Message, prompt, without_thinking
 
 KINDS: dict[str, tuple[Maker, float]] = {
-    "divisors": (arithmetic.divisors, 2.6),
-    "sums": (arithmetic.sums, 2.0),
-    "conversion": (measures.conversion, 2.2),
-    "percentages": (measures.percentages, 2.2),
-    "sorting": (sequences.sorting, 1.8),
-    "counting": (sequences.counting, 1.0),
-    "tables": (sequences.tables, 1.2),
-    "lists": (sequences.lists, 1.2),
-    "functions": (words.functions, 0.8),
-    "capitals": (words.capitals, 0.9),
-    "talk": (talk.talk, 1.5),
-    "refusals": (refusals.refusals, 2.2),
+    "divisors": (arithmetic.divisors, 3.2),
+    "sums": (arithmetic.sums, 1.7),
+    "conversion": (measures.conversion, 2.0),
+    "percentages": (measures.percentages, 1.6),
+    "sorting": (sequences.sorting, 2.6),
+    "counting": (sequences.counting, 2.4),
+    "tables": (sequences.tables, 0.9),
+    "lists": (sequences.lists, 2.0),
+    "functions": (words.functions, 0.6),
+    "capitals": (words.capitals, 0.7),
+    "talk": (talk.talk, 1.6),
+    "refusals": (refusals.refusals, 1.8),
 }
-WEIGHTS = {name: weight for name, (_, weight) in KINDS.items()}
-FINISHING = {
-    "divisors": 3.0,
-    "sums": 1.5,
-    "conversion": 1.8,
-    "percentages": 1.2,
-    "sorting": 3.0,
-    "counting": 3.5,
-    "tables": 0.6,
-    "lists": 2.5,
-    "functions": 0.4,
-    "capitals": 0.4,
-    "talk": 2.2,
-    "refusals": 1.2,
-}
-"""The weights of the last part of training: more of what was still wrong after the first."""
-LAST = FINISHING | {
-    "divisors": 3.5,
-    "sums": 1.0,
-    "conversion": 1.5,
-    "percentages": 0.6,
-    "sorting": 2.5,
-    "counting": 9.0,
-    "tables": 0.4,
-    "lists": 1.5,
-    "capitals": 0.3,
-    "talk": 1.5,
-    "refusals": 0.7,
-}
-"""The weights of the very last part: mostly counting, where to stop being the last thing learnt."""
+"""What makes an exchange of each kind, and its weight in the training text: more of what is hard to learn."""
 NUMERIC = ("divisors", "sums", "conversion", "percentages", "sorting", "counting")
 FOLLOWED = (*NUMERIC, "tables", "capitals")
 
@@ -101,40 +72,30 @@ def make(
     return Chat(kinds[-1], tuple(messages), thinking, reply, tuple(exchanges), style)
 
 
-Weights = dict[str, float]
+def _kind(rng: random.Random, names: tuple[str, ...] = tuple(KINDS)) -> str:
+    return rng.choices(names, [KINDS[name][1] for name in names])[0]
 
 
-def _kind(rng: random.Random, weights: Weights, names: tuple[str, ...] = tuple(KINDS)) -> str:
-    return rng.choices(names, [weights[name] for name in names])[0]
-
-
-def follow_up(
-    rng: random.Random,
-    *,
-    thinking: bool,
-    fresh: bool,
-    names: tuple[str, ...] = FOLLOWED,
-    weights: Weights = WEIGHTS,
-) -> Chat:
+def follow_up(rng: random.Random, *, thinking: bool, fresh: bool, names: tuple[str, ...] = FOLLOWED) -> Chat:
     """One to three earlier turns, then a short follow-up to the last of them."""
-    kinds = [_kind(rng, weights) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
-    kinds += [_kind(rng, weights, names), "follow-up"]
+    kinds = [_kind(rng) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
+    kinds += [_kind(rng, names), "follow-up"]
     if len(kinds) < 4 and rng.random() < 0.25:
         kinds.append("follow-up")
     return make(rng, kinds, thinking=thinking, fresh=fresh)
 
 
-def training_chat(rng: random.Random, weights: Weights = WEIGHTS) -> Chat:
+def training_chat(rng: random.Random) -> Chat:
     """One conversation of the training text."""
     thinking = rng.random() < 0.25
     sort = rng.random()
-    if sort < 0.66:
-        return make(rng, [_kind(rng, weights)], thinking=thinking)
-    if sort < 0.82:
-        return follow_up(rng, thinking=thinking, fresh=False, weights=weights)
+    if sort < 0.63:
+        return make(rng, [_kind(rng)], thinking=thinking)
+    if sort < 0.79:
+        return follow_up(rng, thinking=thinking, fresh=False)
+    if sort < 0.83:
+        return make(rng, [_kind(rng) for _ in range(rng.randint(2, 4))], thinking=thinking)
     if sort < 0.86:
-        return make(rng, [_kind(rng, weights) for _ in range(rng.randint(2, 4))], thinking=thinking)
-    if sort < 0.89:
-        return make(rng, [_kind(rng, weights)], thinking=thinking, style=styles.neutral(rng))
-    kinds = [_kind(rng, weights) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
+        return make(rng, [_kind(rng)], thinking=thinking, style=styles.neutral(rng))
+    kinds = [_kind(rng) for _ in range(rng.choice([1, 1, 1, 1, 2]))]
     return make(rng, kinds, thinking=thinking, style=styles.styled(rng, fresh=False))

@@ -5,12 +5,20 @@ from __future__ import annotations
 import hashlib
 
 SHARE = 10
-FORCED = {("divisors", ("196",))}
+HELD_OUT = {("divisors", ("196",))}
+GREETINGS = (
+    "Hello!", "Hi!", "Who are you?", "What can you do?", "How are you?", "What is Slipstream?", "What is DFlash?",
+    "What is speculative decoding?", "Thank you!", "Thanks!", "Goodbye!", "Bye!",
+)  # fmt: skip
+"""What everybody types first or last: always in the training text, never counted as a fresh question."""
+TRAINED = {("talk", (wording,)) for wording in GREETINGS}
 
 
 def held_out(kind: str, operands: tuple[str, ...]) -> bool:
     """True for about one question in ten: decided by a hash of its operands, so it never depends on a seed."""
-    if (kind, operands) in FORCED:
+    if (kind, operands) in HELD_OUT:
         return True
+    if (kind, operands) in TRAINED:
+        return False
     digest = hashlib.sha256("\x1f".join((kind, *operands)).encode()).digest()
     return int.from_bytes(digest[:4], "big") % SHARE == 0

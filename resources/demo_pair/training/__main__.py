@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 
-from ..corpus.chats import FINISHING, LAST
 from . import data, drafter, target, tokenizer
 from .model import Shape
 from .optimiser import Schedule
@@ -19,19 +18,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("out", type=Path)
     parser.add_argument("--chats", type=int, default=130_000, help="conversations in the training text")
-    parser.add_argument("--target-steps", type=int, default=2700)
-    parser.add_argument("--finish-steps", type=int, default=600, help="steps on the finishing mix")
-    parser.add_argument("--last-steps", type=int, default=350, help="steps on the last mix")
+    parser.add_argument("--target-steps", type=int, default=4200)
     parser.add_argument("--drafter-steps", type=int, default=1250)
     parser.add_argument("--start", type=int, default=0, help="go on with the target that OUT_DIR holds, from this step")
     parser.add_argument("--drafter-start", type=int, default=0, help="the same for the drafter")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument(
-        "--only",
-        choices=["target", "finish", "last", "drafter"],
-        help="one part; the later ones take what OUT_DIR holds",
-    )
+    parser.add_argument("--only", choices=["target", "drafter"], help="one part; the drafter takes the target that OUT_DIR holds")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
 
@@ -45,27 +38,16 @@ def main() -> None:
     words = tokenizer.train(chat.prompt() + chat.reply + "<|im_end|>\n" for chat in conversations[:20_000])
     row = data.row(words, conversations)
     say(f"{len(row.ids) / 1e6:.1f} M tokens, {row.reply.float().mean():.2f} of them in replies")
-    finishing = data.row(words, data.chats(options.chats // 4, options.seed + 1, FINISHING))
     folder = options.out / "target"
     if options.only in (None, "target"):
         tokenizer.save(words, folder)
-        steps = options.target_steps
-        schedule = Schedule(steps, min(1400, steps // 2), start=options.start)
+        schedule = Schedule(options.target_steps, options.target_steps // 2, start=options.start)
         target.train(row, shape, folder, schedule, options.seed, say, go_on=options.start > 0)
-    if options.only in (None, "target", "finish"):
-        schedule = Schedule(options.finish_steps, peak=0.35)
-        target.train(finishing, shape, folder, schedule, options.seed + 1, say, go_on=True)
-    if options.only in (None, "target", "last"):
-        last = data.row(words, data.chats(options.chats // 8, options.seed + 2, LAST))
-        schedule = Schedule(options.last_steps, peak=0.3)
-        finished = target.load(folder, shape)
-        sharpened = target.train(last, shape, folder, schedule, options.seed + 2, say, go_on=True)
-        target.save(target.average(finished, sharpened), shape, folder)
     if options.only in (None, "drafter"):
         frozen = target.load(folder, shape)
         start = options.drafter_start
         schedule = Schedule(options.drafter_steps, start=start)
-        drafter.train(finishing, frozen, shape, options.out / "drafter", schedule, options.seed, say, go_on=start > 0)
+        drafter.train(row, frozen, shape, options.out / "drafter", schedule, options.seed, say, go_on=start > 0)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from ..corpus.chats import WEIGHTS, Chat, Weights, training_chat
+from ..corpus.chats import Chat, training_chat
 
 
-def chats(count: int, seed: int, weights: Weights = WEIGHTS) -> list[Chat]:
+def chats(count: int, seed: int) -> list[Chat]:
     """The conversations of the training text."""
     rng = random.Random(seed)
-    return [training_chat(rng, weights) for _ in range(count)]
+    return [training_chat(rng) for _ in range(count)]
 
 
 @dataclass

@@ -13,23 +13,22 @@ WARM_UP = 40
 
 @dataclass(frozen=True)
 class Schedule:
-    """Warm up, fall slowly (as if to zero at step `slow`) until the knee, then straight to zero at the last step.
+    """Warm up, fall slowly (to a share of `at_knee`) until the knee, then straight to zero at the last step.
 
     `start` is the step that a continued run begins with; it warms up again, having lost the optimisers' memory.
     """
 
     steps: int
     knee: int = 0
-    slow: int = 3600
     start: int = 0
-    peak: float = 1.0
+    at_knee: float = 0.6
 
     def scale(self, at: int) -> float:
         """The share of the full rate at this step."""
-        warm = self.peak * min(1.0, (at - self.start + 1) / WARM_UP)
+        warm = min(1.0, (at - self.start + 1) / WARM_UP)
         if at < self.knee:
-            return warm * (1 - at / self.slow)
-        return warm * (1 - self.knee / self.slow) * (self.steps - at) / (self.steps - self.knee)
+            return warm * (1 - (1 - self.at_knee) * at / self.knee)
+        return warm * (self.at_knee if self.knee else 1.0) * (self.steps - at) / (self.steps - self.knee)
 
 
 class Optimiser:

@@ -38,13 +38,6 @@ def load(folder: Path, shape: Shape) -> Target:
     return model.eval().requires_grad_(False)
 
 
-def average(one: Target, other: Target) -> Target:
-    """The target half way between two: better than either, where the second forgot some of what the first knew."""
-    weights = other.state_dict()
-    one.load_state_dict({name: (weight + weights[name]) / 2 for name, weight in one.state_dict().items()})
-    return one
-
-
 def train(
     row: Row,
     shape: Shape,
