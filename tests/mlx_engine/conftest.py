@@ -24,5 +24,11 @@ def tiny() -> Engine:
 
 
 @pytest.fixture(scope="session")
+def tiny2() -> Engine:
+    """The reference Qwen3.5 pair: DFlash 2, gated delta layers beside full attention, block 8, 132 tokens."""
+    return loaded(GOLDEN / "e2e_qwen3_5" / "target", GOLDEN / "e2e_qwen3_5" / "drafter")
+
+
+@pytest.fixture(scope="session")
 def demo() -> Engine:
     return loaded(*demo_pair())

@@ -1,60 +1,87 @@
-"""The sampler's law is the target's, filters keep what they should, and proposals never change what is chosen."""
+"""Filters, penalties and temperature against a float64 reference, row by row; and proposals, which never change what is chosen."""
 
 import mlx.core as mx
 import numpy as np
-import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from mlx_lm.sample_utils import apply_min_p, apply_top_p
 
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.events import Sampling
+from tests.mlx_engine.exact_law import boundaries, law
 
-# in steps of 1/64, since logits that differ by less than a rounding tie once mlx-lm has subtracted their log-sum
-logit_rows = st.lists(st.integers(-512, 512).map(lambda step: step / 64), min_size=4, max_size=40, unique=True)
-
-
-@pytest.mark.parametrize("temperature", [0.6, 1.0])
-def test_choices_follow_the_softmax_law(temperature):
-    logits = mx.array([2.0, 1.0, 0.5, 0.0, -1.0, -3.0])
-    law = np.array(mx.softmax(logits / temperature))
-    draws, counts = 20000, np.zeros(6)
-    chooser = Chooser(Sampling(temperature=temperature), seed=99)
-    rows = mx.broadcast_to(logits, (draws, 6))
-    for choice in np.array(chooser.pick(rows, chooser.noise(5, draws, 6))):
-        counts[choice] += 1
-    chi_square = ((counts - draws * law) ** 2 / (draws * law)).sum()
-    assert chi_square < 20.5  # 5 degrees of freedom, 0.1 %
+# in steps of 1/4, so that ties are common and what is no tie is no rounding either
+rows = st.lists(st.integers(-40, 40).map(lambda step: step / 4), min_size=2, max_size=40)
+samplings = st.builds(
+    Sampling,
+    temperature=st.sampled_from([0.3, 0.6, 1.0, 1.5]),
+    top_p=st.sampled_from([1.0, 0.95, 0.8, 0.5, 0.05]),
+    top_k=st.sampled_from([0, 1, 3, 20, 1000]),
+    min_p=st.sampled_from([0.0, 0.02, 0.3, 1.0]),
+    repetition_penalty=st.sampled_from([1.0, 1.3, 0.8]),
+    presence_penalty=st.sampled_from([0.0, 0.6, -0.3]),
+    frequency_penalty=st.sampled_from([0.0, 0.35, -0.2]),
+)
 
 
-@given(logit_rows, st.floats(0.05, 1.0))
-def test_top_p_keeps_what_mlx_lm_keeps(row, top_p):
-    logits = mx.array([row])
-    ours = Chooser(Sampling(temperature=1.0, top_p=top_p), 0).scores(logits, mx.zeros_like(logits))
-    shares = np.sort(np.array(mx.softmax(logits, axis=-1))[0].astype(np.float64))[::-1]
-    before = np.cumsum(shares) - shares
-    if top_p < 1 and np.abs(before - top_p).min() < 1e-5:
-        return  # the boundary falls on a rounding
-    theirs = apply_top_p(logits - mx.logsumexp(logits), top_p) if top_p < 1 else logits
-    assert np.array_equal(np.isinf(np.array(ours)), np.isinf(np.array(theirs)))
+def scores(sampling, logits):
+    """What a choice is made by, without the noise."""
+    logits = mx.array(np.atleast_2d(np.array(logits, np.float32)))
+    return np.array(Chooser(sampling, 0).scores(logits, mx.zeros_like(logits)))
 
 
-@given(logit_rows, st.floats(0.01, 0.9))
-def test_min_p_keeps_what_mlx_lm_keeps(row, min_p):
-    logits = mx.array([row])
-    shares = np.array(mx.softmax(logits, axis=-1))[0]
-    if np.abs(shares / shares.max() - min_p).min() < 1e-5:
-        return
-    ours = Chooser(Sampling(temperature=1.0, min_p=min_p), 0).scores(logits, mx.zeros_like(logits))
-    theirs = apply_min_p(logits - mx.logsumexp(logits), min_p)
-    assert np.array_equal(np.isinf(np.array(ours)), np.isinf(np.array(theirs)))
+def kept(sampling, row):
+    return set(np.flatnonzero(np.isfinite(scores(sampling, row)[0])))
 
 
-@given(logit_rows, st.integers(1, 45))
-def test_top_k_keeps_the_k_largest(row, top_k):
-    logits = mx.array([row])
-    ours = np.array(Chooser(Sampling(temperature=1.0, top_k=top_k), 0).scores(logits, mx.zeros_like(logits)))[0]
-    assert set(np.flatnonzero(~np.isinf(ours))) == set(np.argsort(-np.array(row))[:top_k])
+@given(rows, samplings, st.data())
+def test_the_filtered_law_is_the_references(row, sampling, data):
+    """Penalties, temperature, top-k, top-p, min-p, in this order: what is kept, and its shares."""
+    seen = st.lists(st.integers(0, len(row) - 1), max_size=6)
+    prompt, reply = data.draw(seen), data.draw(seen)
+    want = law(row, sampling, prompt, reply)
+    assume(boundaries(row, sampling, prompt, reply) > 1e-5)  # a token stands on the very edge of a filter
+    penalties = Penalties(sampling, prompt)
+    penalties.add(reply)
+    ours = scores(sampling, penalties.apply(mx.array([row])))[0].astype(np.float64)
+    assert np.array_equal(np.isfinite(ours), want > 0)
+    shares = np.exp(ours - ours.max())
+    assert np.allclose(shares / shares.sum(), want, atol=1e-5)
+
+
+@given(st.lists(st.lists(st.integers(-40, 40).map(lambda step: step / 7), min_size=30, max_size=30), min_size=2, max_size=16),
+       samplings, st.integers(0, 2**64 - 1))  # fmt: skip
+def test_a_row_is_chosen_alike_alone_and_in_a_block(block, sampling, seed):
+    chooser, logits = Chooser(sampling, seed), mx.array(block)
+    noise = chooser.noise(3, len(block), 30)
+    together = np.array(chooser.scores(logits, noise))
+    for at in range(len(block)):
+        alone = np.array(chooser.scores(logits[at : at + 1], chooser.noise(3 + at, 1, 30)))
+        assert np.array_equal(together[at], alone[0])
+
+
+def test_filters_mean_what_people_expect():
+    quarters = np.log([0.4, 0.3, 0.2, 0.1])
+    assert kept(Sampling(1.0, top_k=2), quarters) == {0, 1}
+    assert kept(Sampling(1.0, top_k=2), [3.0, 1.0, 1.0, 0.0]) == {0, 1, 2}  # a tie at the boundary is kept whole
+    assert kept(Sampling(1.0, top_p=0.69), quarters) == {0, 1}
+    assert kept(Sampling(1.0, top_p=0.71), quarters) == {0, 1, 2}  # the token that crosses is kept
+    assert kept(Sampling(1.0, top_p=0.01), quarters) == {0}
+    assert kept(Sampling(1.0, min_p=0.45), quarters) == {0, 1, 2}  # 0.45 of the largest share, not of 1
+    assert kept(Sampling(1.0, min_p=0.55), quarters) == {0, 1}
+    assert kept(Sampling(0.5, min_p=0.45), quarters) == {0, 1}  # of the shares that the temperature gives
+    assert kept(Sampling(1.0, top_k=3, top_p=0.75), quarters) == {0, 1}  # of what top-k left: 0.44, 0.33, 0.22
+    assert kept(Sampling(1.0, top_k=3, top_p=0.79), quarters) == {0, 1, 2}
+    assert kept(Sampling(1.0, top_k=10**9), quarters) == {0, 1, 2, 3}
+
+
+@given(rows)
+@example([1.0, 3.0, 3.0, 0.0])
+def test_the_coldest_choices_are_the_greedy_ones(row):
+    for temperature in (0.0, 1e-320, 1e-30, 9e-6):
+        chooser = Chooser(Sampling(temperature, top_p=0.9), 5)
+        assert chooser.pick(mx.array([row]), chooser.noise(0, 1, len(row))).item() == int(np.argmax(row))
+    chooser = Chooser(Sampling(1e-5, top_k=5, min_p=0.1), 5)  # 0.25 / 1e-5 is more than any noise
+    assert row[chooser.pick(mx.array([row]), chooser.noise(0, 1, len(row))).item()] == max(row)
 
 
 def test_ties_go_to_the_lowest_id():

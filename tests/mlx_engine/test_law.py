@@ -1,0 +1,141 @@
+"""What is emitted follows the target's own filtered law, plain and through rounds of drafts: chi-square over many seeds.
+
+A right implementation fails such a test less than once in 10^6 times; wrong ones are shown to fail.
+"""
+
+import dataclasses
+import functools
+import itertools
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from mlx_engine.decoding import sampling as sampling_module
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.events import Sampling
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.exact_law import chi_square, law
+
+LOGITS = (2.0, 1.6, 1.5, 1.1, 0.5, 0.4, 0.0, -0.3, -1.0, -1.2, -2.0, -3.0)
+DRAWS = 20000
+FEW = 200  # whole replies, where each costs a prefill and rounds
+FILTERS = (
+    Sampling(0.6),
+    Sampling(1.0),
+    Sampling(1.5),
+    Sampling(1.0, top_p=0.8),
+    Sampling(1.0, top_k=5),
+    Sampling(1.0, min_p=0.1),
+    Sampling(1.5, top_p=0.9, top_k=8, min_p=0.05),
+)
+
+
+def drawn(chooser, noise, logits=LOGITS):
+    """How often each token is chosen, with a row of noise for each draw."""
+    chosen = np.array(chooser.pick(mx.broadcast_to(mx.array(logits), noise.shape), noise))
+    return np.bincount(chosen, minlength=len(logits))
+
+
+@pytest.mark.parametrize("by", ["position", "seed"])
+@pytest.mark.parametrize("sampling", FILTERS, ids=str)
+def test_choices_follow_the_filtered_law(sampling, by):
+    """Draws at many positions with one seed, and at one position with many seeds."""
+    want = law(LOGITS, sampling)
+    if by == "position":
+        counts = drawn(Chooser(sampling, 99), Chooser(sampling, 99).noise(5, DRAWS, len(LOGITS)))
+    else:
+        noise = mx.concatenate([Chooser(sampling, seed).noise(7, 1, len(LOGITS)) for seed in range(1000)])
+        counts = drawn(Chooser(sampling, 0), noise)
+    statistic, limit = chi_square(counts, want)
+    assert statistic < limit
+
+
+@pytest.mark.parametrize("sampling", [Sampling(1.0), Sampling(1.0, top_p=0.8)], ids=str)
+def test_wrong_samplers_are_found_out(sampling):
+    want, chooser = law(LOGITS, sampling), Chooser(sampling, 99)
+    right = chooser.noise(5, DRAWS, len(LOGITS))
+    reused = mx.repeat(chooser.noise(5, DRAWS // 100, len(LOGITS)), 100, axis=0)
+    assert exceeds(drawn(chooser, reused), want)  # one row of noise for many positions
+    assert exceeds(drawn(Chooser(dataclasses.replace(sampling, temperature=0.9), 99), right), want)
+    assert exceeds(drawn(chooser, right, LOGITS[:1] + (1.4,) + LOGITS[2:]), want)  # a logit that is 0.2 off
+    if sampling.top_p < 1:
+        shares = np.sort(np.exp(LOGITS) / np.exp(LOGITS).sum())[::-1]
+        fewer = float(np.cumsum(shares)[np.searchsorted(np.cumsum(shares), sampling.top_p) - 1])
+        for top_p in (fewer - 1e-6, np.nextafter(sampling.top_p, 1) + shares[5]):  # the token that crosses lost, one more kept
+            assert exceeds(drawn(Chooser(dataclasses.replace(sampling, top_p=float(top_p)), 99), right), want)
+
+
+def exceeds(counts, want):
+    statistic, limit = chi_square(counts, want)
+    return statistic > limit
+
+
+# The joint law of a reply's first three tokens. The first comes from prefill, the others from rounds: the second mostly as a
+# draft that was kept or refused, the third from the same round or the next one.
+SAMPLING = Sampling(1.5, top_k=4, top_p=0.97)
+PROMPTS = {"tiny": (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52), "tiny2": (9, 17, 77, 120, 31, 44)}
+
+
+def joint(engine, prompt, sampling=SAMPLING):
+    """Chance of every three tokens [V, V, V], as a dict of those above 0."""
+
+    @functools.cache
+    def following(*so_far):
+        whole = mx.array([*prompt, *so_far])
+        logits = np.array(engine.pair.target.forward(whole, engine.pair.target.caches())[-1])
+        return law(logits.astype(np.float64), sampling)
+
+    out = {(): 1.0}
+    for _ in range(3):
+        out = {
+            (*so_far, int(token)): chance * following(*so_far)[token]
+            for so_far, chance in out.items()
+            for token in np.flatnonzero(following(*so_far))
+        }
+    return out
+
+
+def emitted(engine, prompt, mode, width, seeds):
+    """How often each three tokens came out."""
+    seen: dict[tuple[int, ...], int] = {}
+    for seed in seeds:
+        request = tokens(prompt, mode=mode, width=width, seed=seed, max_tokens=3, ignore_eos=True)
+        got = reply(engine, dataclasses.replace(request, sampling=SAMPLING)).tokens
+        seen[got] = seen.get(got, 0) + 1
+    return seen
+
+
+def judged(seen, want):
+    assert set(seen) <= set(want)
+    cells = sorted(want)
+    return chi_square(np.array([seen.get(cell, 0) for cell in cells]), np.array([want[cell] for cell in cells]))
+
+
+@pytest.mark.parametrize(("pair", "mode", "width"), [("tiny", "plain", None), ("tiny", "dflash", 8), ("tiny2", "dflash", 3)])
+def test_what_rounds_emit_follows_the_exact_law(pair, mode, width, request):
+    engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]
+    statistic, limit = judged(emitted(engine, prompt, mode, width, range(FEW)), joint(engine, prompt))
+    assert statistic < limit
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("pair", "mode", "width"),
+    [("tiny", "plain", None), *itertools.product(["tiny"], ["dflash"], [2, 8]), *itertools.product(["tiny2"], ["dflash"], [3, 8])],
+)
+def test_many_emitted_tokens_follow_the_exact_law(pair, mode, width, request):
+    engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]
+    statistic, limit = judged(emitted(engine, prompt, mode, width, range(DRAWS)), joint(engine, prompt))
+    assert statistic < limit
+
+
+def test_noise_that_is_used_again_in_the_next_position_is_found_out(tiny, monkeypatch):
+    monkeypatch.setattr(
+        sampling_module, "gumbel", lambda seed, first, rows, size, right=sampling_module.gumbel: mx.repeat(
+            right(seed, 0, 1, size), rows, axis=0
+        )
+    )  # fmt: skip
+    seen = emitted(tiny, PROMPTS["tiny"], "dflash", 8, range(FEW))
+    statistic, limit = judged(seen, joint(tiny, PROMPTS["tiny"]))
+    assert statistic > limit
