@@ -51,7 +51,37 @@ def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
     group.add_argument("--ignore-eos", action="store_true", help="go on after the token that ends a reply, up to --max-tokens")
     group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end the reply before TEXT; may be repeated")
     group.add_argument("--thinking", action="store_true", help="let the target think first, if it can")
+    group.add_argument("--effort", metavar="WORD", help="how much it thinks (low, medium, high), where its template takes that")
     group.add_argument("--system", default="", metavar="TEXT", help="instructions that stand before the chat")
+    add_sampling(parser)
+
+
+def add_sampling(parser: argparse.ArgumentParser) -> None:
+    """What random choices are made from. They apply in this order: penalties, temperature, top-k, top-p, min-p."""
+    group = parser.add_argument_group("the choices (with --temperature above 0; penalties always)")
+    for name, metavar, words in (
+        ("top-k", "N", "only from the N likeliest tokens (0, the default, is off)"),
+        ("top-p", "P", "only from the likeliest tokens that together reach P (default 1, off)"),
+        ("min-p", "P", "only from tokens at least P times as likely as the likeliest (default 0, off)"),
+        ("repetition-penalty", "R", "divides the logits of tokens seen before, in prompt or reply (default 1, off)"),
+        ("presence-penalty", "X", "taken off the logits of tokens that the reply has (default 0, off)"),
+        ("frequency-penalty", "X", "the same for each time the reply has them (default 0, off)"),
+    ):
+        usual = getattr(Sampling(), name.replace("-", "_"))
+        group.add_argument(f"--{name}", type=type(usual), default=usual, metavar=metavar, help=words)
+
+
+def sampling(arguments: argparse.Namespace) -> Sampling:
+    """The choices that the command line asks for; the engine says what is out of range."""
+    return Sampling(
+        temperature=arguments.temperature,
+        top_p=arguments.top_p,
+        top_k=arguments.top_k,
+        min_p=arguments.min_p,
+        repetition_penalty=arguments.repetition_penalty,
+        presence_penalty=arguments.presence_penalty,
+        frequency_penalty=arguments.frequency_penalty,
+    )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -91,11 +121,12 @@ def request(arguments: argparse.Namespace, mode: Mode) -> GenerationRequest:
         prompt_tokens=None if arguments.tokens is None else _tokens(arguments.tokens),
         mode=mode,
         width=arguments.width,
-        sampling=Sampling(temperature=arguments.temperature),
+        sampling=sampling(arguments),
         seed=arguments.seed,
         max_tokens=arguments.max_tokens,
         ignore_eos=arguments.ignore_eos,
         thinking=arguments.thinking,
+        effort=arguments.effort,
         stop=tuple(arguments.stop),
     )
 

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import CompareRequest, GenerationRequest, Message, PairInfo, Sampling
+from mlx_engine.events import CompareRequest, GenerationRequest, Message, PairInfo
 from mlx_engine.terminal import arguments, compare, interrupt, reply
 from mlx_engine.terminal.pair import Engine, MakeEngine, open_pair
 
@@ -40,11 +40,12 @@ class Conversation:
         self._options = GenerationRequest(
             mode="plain" if info.why_plain or given.mode == "plain" else "dflash",
             width=given.width,
-            sampling=Sampling(temperature=given.temperature),
+            sampling=arguments.sampling(given),
             seed=given.seed,
             max_tokens=given.max_tokens,
             ignore_eos=given.ignore_eos,
             thinking=given.thinking,
+            effort=given.effort,
             stop=tuple(given.stop),
         )
 

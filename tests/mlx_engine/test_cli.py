@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli import main
+from mlx_engine.events import Sampling
 from tests.golden.__main__ import HERE
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 
@@ -64,6 +65,16 @@ class TestGenerate:
         assert [(message.role, message.content) for message in request.messages] == [("system", "Be."), ("user", "Hi")]
         assert (request.max_tokens, request.sampling.temperature, request.seed, request.width) == (9, 0.5, 3, 4)
         assert (request.mode, request.ignore_eos, request.thinking, request.stop) == ("plain", True, True, ("X", "Y"))
+
+    @pytest.mark.parametrize("command", ["generate", "chat"])
+    def test_choices_and_effort_reach_the_engine(self, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        engine = ScriptedEngine()
+        options = "--temperature 0.7 --top-k 20 --top-p 0.9 --min-p 0.05 --repetition-penalty 1.1 --effort low"
+        options += " --presence-penalty 0.3 --frequency-penalty -0.2"
+        monkeypatch.setattr("sys.stdin", io.StringIO("Hi\n"))
+        assert main([command, *(["Hi"] if command == "generate" else []), *options.split()], lambda: engine) == 0
+        [request] = engine.requests
+        assert request.sampling == Sampling(0.7, 0.9, 20, 0.05, 1.1, 0.3, -0.2) and request.effort == "low"
 
     def test_width_auto_leaves_the_choice_to_the_engine(self) -> None:
         engine = ScriptedEngine()

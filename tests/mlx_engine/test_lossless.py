@@ -68,7 +68,7 @@ def test_every_width_gives_the_plain_text_of_any_prompt(tiny, prompt, temperatur
 
 @given(
     asked=st.sampled_from(QUESTIONS),
-    temperature=st.sampled_from([0.0, 0.6, 1.0]),
+    temperature=st.sampled_from([0.0, 0.3, 0.6, 1.0, 1.5]),
     seed=st.integers(0, 2**32 - 1),
     limit=st.integers(1, 60),
 )
@@ -82,20 +82,46 @@ def test_the_demo_pair_answers_alike_at_every_width(demo, asked, temperature, se
         assert plain.tokens == plainly_by_mlx_lm(demo, prompt, limit)
 
 
-@given(
-    prompt=st.lists(st.integers(3, 123), min_size=1, max_size=30),
-    seed=st.integers(0, 2**32 - 1),
-    repetition=st.sampled_from([1.0, 1.3]),
-    presence=st.sampled_from([0.0, 0.7]),
-    frequency=st.sampled_from([0.0, 0.4]),
-    top_p=st.sampled_from([1.0, 0.8]),
-    top_k=st.sampled_from([0, 12]),
-    min_p=st.sampled_from([0.0, 0.05]),
+# Each filter and each penalty alone, and all at once.
+CHOICES = (
+    {},
+    {"top_p": 0.8},
+    {"top_k": 12},
+    {"min_p": 0.05},
+    {"repetition_penalty": 1.3},
+    {"presence_penalty": 0.7},
+    {"frequency_penalty": 0.4},
+    {"top_p": 0.9, "top_k": 40, "min_p": 0.02, "repetition_penalty": 1.1, "presence_penalty": -0.2, "frequency_penalty": 0.2},
 )
-def test_filters_and_penalties_keep_the_promise(tiny, prompt, seed, repetition, presence, frequency, top_p, top_k, min_p):
 
-    sampling = Sampling(0.9, top_p, top_k, min_p, repetition, presence, frequency)
-    request = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=40), sampling=sampling)
-    plain = reply(tiny, dataclasses.replace(request, mode="plain"))
-    assert reply(tiny, request).tokens == plain.tokens
-    assert reply(tiny, dataclasses.replace(request, width=3)).tokens == plain.tokens
+
+@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+@given(
+    prompt=st.lists(st.integers(3, 122), min_size=1, max_size=30),
+    seed=st.integers(0, 2**64 - 1),
+    temperature=st.sampled_from([0.3, 0.6, 1.0, 1.5]),
+    choices=st.sampled_from(CHOICES),
+    widths=st.permutations(range(1, 9)),
+)
+def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, temperature, choices, widths):
+    """With each filter and penalty, DFlash and DFlash 2; three widths an example, all of them over the examples."""
+    engine = request.getfixturevalue(pair)
+    asked = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=24), sampling=Sampling(temperature, **choices))
+    plain = reply(engine, dataclasses.replace(asked, mode="plain"))
+    for width in widths[:3]:
+        drafted = reply(engine, dataclasses.replace(asked, width=width))
+        assert (drafted.tokens, drafted.reason) == (plain.tokens, plain.reason)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+@pytest.mark.parametrize("choices", CHOICES, ids=str)
+@pytest.mark.parametrize("temperature", [0.3, 0.6, 1.0, 1.5])
+def test_one_seed_gives_one_text_whatever_the_choices(pair, request, choices, temperature):
+    """Every temperature with every filter and penalty at every width."""
+    engine = request.getfixturevalue(pair)
+    for seed, prompt in ((1, (73, 122, 51, 37, 73)), (2**64 - 1, tuple(range(40, 70)))):
+        asked = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=40), sampling=Sampling(temperature, **choices))
+        plain = reply(engine, dataclasses.replace(asked, mode="plain")).tokens
+        for width in range(1, 9):
+            assert reply(engine, dataclasses.replace(asked, width=width)).tokens == plain
