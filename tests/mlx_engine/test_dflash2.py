@@ -6,31 +6,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.decoding.sampling import PROPOSAL_COOLING, Chooser
+from mlx_engine.decoding.noise import gumbel
 from mlx_engine.drafters.dflash2 import DFlash2Drafter, largest
-from mlx_engine.events import Sampling
-from tests.mlx_engine.drafter_cases import Case
+from tests.mlx_engine.drafter_cases import Case, Sharpened
 
 CASE = Case("06_dflash2")
 DRAFTER = CASE.drafter()
 assert isinstance(DRAFTER, DFlash2Drafter)
 
 
-@given(
-    rows=st.integers(1, 17), count=st.integers(1, 16), seed=st.integers(0, 2**32 - 1), temperature=st.sampled_from([0.0, 0.6, 1.5])
-)
-def test_the_walk_takes_the_best_step_after_each_step(rows, count, seed, temperature):
+@given(rows=st.integers(1, 17), count=st.integers(1, 16), seed=st.integers(0, 2**32 - 1), sampled=st.booleans())
+def test_the_walk_takes_the_best_step_after_each_step(rows, count, seed, sampled):
     rng = np.random.default_rng(seed)
     tokens = np.stack([rng.choice(304, count, replace=False) for _ in range(rows)])
     scores = rng.normal(size=(rows, count, count)).astype(np.float32)
-    chooser = Chooser(Sampling(temperature=temperature), seed)
-    noise = chooser.noise(seed % 1000, rows + 1, 304)  # as in a round: one row more than there are proposals
-    walked = DRAFTER.path(mx.array(tokens.astype(np.uint32)), mx.array(scores), chooser, noise)
+    noise = gumbel(seed, seed % 1000, rows + 1, 304) if sampled else None  # as in a round: one row more than there are proposals
+    walked = DRAFTER.path(mx.array(tokens.astype(np.uint32)), mx.array(scores), Sharpened(), noise)
     at, expected = 0, []
     for row in range(rows):
         step = scores[row, at].astype(np.float64)
         if noise is not None:
-            step = step / (temperature * PROPOSAL_COOLING) + np.array(noise)[row, tokens[row]]
+            step = 2 * step + np.array(noise)[row, tokens[row]]
         at = int(step.argmax())
         expected.append(int(tokens[row, at]))
     assert walked.dtype == mx.uint32 and walked.tolist() == expected
@@ -53,15 +49,14 @@ def test_the_largest_are_found(rows, n, seed, same):
         assert np.array_equal(np.sort(values[row, found[row]]), np.sort(values[row])[-16:])
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.7])
-def test_proposals_at_every_width_are_the_walk_through_the_passes_own_candidates(temperature):
+@pytest.mark.parametrize("sampled", [False, True])
+def test_proposals_at_every_width_are_the_walk_through_the_passes_own_candidates(sampled):
     """Whatever the width, the walk's choices are those of the very candidates and scores that the pass of that width gives."""
     context = DRAFTER.context()
     DRAFTER.inject(context, CASE.rounds["round_00.target_hidden"])
     anchor = CASE.rounds["round_00.block_ids"][:1].astype(mx.uint32)
-    chooser = Chooser(Sampling(temperature=temperature), 5)
     for width in range(2, 9):
-        noise = chooser.noise(context.position + 1, width, 304)
+        noise = gumbel(5, context.position + 1, width, 304) if sampled else None
         hidden = DRAFTER.hidden(context, anchor, width)
         logits = np.array(DRAFTER.logits(hidden), np.float64)
         left, right = (
@@ -73,7 +68,7 @@ def test_proposals_at_every_width_are_the_walk_through_the_passes_own_candidates
             tokens = np.argsort(-logits[row])[:16]
             score = logits[row, tokens] + right[tokens] @ (left[at] * edge[row])
             if noise is not None:
-                score = score / (temperature * PROPOSAL_COOLING) + np.array(noise)[row, tokens]
+                score = 2 * score + np.array(noise)[row, tokens]
             at = int(tokens[score.argmax()])
             expected.append(at)
-        assert DRAFTER.propose(context, anchor, width, chooser, noise).tolist() == expected
+        assert DRAFTER.propose(context, anchor, width, Sharpened(), noise).tolist() == expected

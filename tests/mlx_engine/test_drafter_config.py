@@ -1,6 +1,7 @@
 """Every published layout of a drafter's config is read as one; what is unknown or contradictory is refused by the field's name."""
 
 import json
+import math
 import re
 from copy import deepcopy
 
@@ -131,6 +132,11 @@ def test_windows_by_older_fields():
         (V1, {"architectures": None}, "architectures"),
         (V1, {"block_size": 12, "dflash_config": {**V1["dflash_config"], "block_size": 16}}, "block_size"),
         (V1, {"block_size": 16.5}, "block_size"),
+        (V1, {"block_size": 10**400}, "block_size"),
+        (V1, {"sliding_window": math.inf, "layer_types": ["sliding_attention"] * 2, "use_sliding_window": True}, "sliding_window"),
+        (V1, {"rms_norm_eps": math.nan}, "rms_norm_eps"),
+        (V1, {"rope_theta": 1e300}, "rope_theta"),
+        (V1, {"num_hidden_layers": 10**9, "layer_types": None}, "num_hidden_layers"),
         (V1, {"rope_parameters": {"rope_theta": 5}}, "rope_theta"),
         (V1, {"rope_scaling": {"rope_type": "yarn", "factor": 4.0}, "rope_parameters": {"rope_type": "default"}}, "rope_type"),
         (V1, {"rope_scaling": {"rope_type": "longrope", "factor": 4.0}}, "rope_type"),

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from mlx_lm.models.rope_utils import initialize_rope
 
-from mlx_engine.decoding.sampling import PROPOSAL_COOLING, Chooser
+from mlx_engine.decoding.noise import gumbel
+from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.dflash2 import DFlash2Drafter
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.errors import UserError
 from mlx_engine.events import Sampling
 from mlx_engine.pairs.drafter_config import Rope
-from tests.mlx_engine.drafter_cases import Case, flat, speculators
+from tests.mlx_engine.drafter_cases import Case, Sharpened, flat, speculators
 
 GREEDY = Chooser(Sampling(), 0)
 CLOSE = 1e-3  # as for the reference outputs
@@ -64,7 +65,6 @@ class TestSpeculators:
     def test_every_round_agrees_with_the_float64_reference(self, case, ids):
         reference, drafter = case.reference(), case.drafter()
         table, head = (np.array(case.weights[name], np.float64) for name in ("embed_tokens.weight", "lm_head.weight"))
-        sampled = Chooser(Sampling(temperature=0.8), 11)
         count = 0
         for _, context, features, block in rounds_of(case, drafter):
             hidden = reference.hidden(features, table[np.array(block)])
@@ -73,9 +73,11 @@ class TestSpeculators:
             assert np.abs(np.array(drafter.draft(context, block[:1], block.size)) - logits).max() < CLOSE
             proposed = drafter.propose(context, block[:1], block.size, GREEDY, None)
             assert proposed.dtype == mx.uint32 and proposed.tolist() == ids[logits.argmax(axis=1)].tolist()
-            noise = sampled.noise(context.position + 1, block.size, 301)
-            scores = logits / (0.8 * PROPOSAL_COOLING) + np.array(noise)[: block.size - 1, ids]
-            assert drafter.propose(context, block[:1], block.size, sampled, noise).tolist() == ids[scores.argmax(axis=1)].tolist()
+            noise = gumbel(11, context.position + 1, block.size, 301)
+            scores = 2 * logits + np.array(noise)[: block.size - 1, ids]
+            assert (
+                drafter.propose(context, block[:1], block.size, Sharpened(), noise).tolist() == ids[scores.argmax(axis=1)].tolist()
+            )
             count += 1
         assert count == 5
 
@@ -183,12 +185,12 @@ def test_a_padded_head_proposes_no_token_that_is_none():
     for name in ("01_v1_full", "06_dflash2"):
         case = Case(name)
         case.head = mx.concatenate([case.head, 100 * mx.ones((19, 64)), -100 * mx.ones((5, 64))])
-        drafter, sampled = case.drafter(), Chooser(Sampling(temperature=0.5), 3)
+        drafter = case.drafter()
         for round_name, context, _, block in rounds_of(case, drafter):
             tokens = drafter.propose(context, block[:1], block.size, GREEDY, None)
             assert tokens.tolist() == case.rounds[f"{round_name}.tokens"].tolist()
-            noise = sampled.noise(context.position + 1, block.size, case.head.shape[0])
-            assert drafter.propose(context, block[:1], block.size, sampled, noise).max().item() < case.table.shape[0]
+            noise = gumbel(3, context.position + 1, block.size, case.head.shape[0])
+            assert drafter.propose(context, block[:1], block.size, Sharpened(), noise).max().item() < case.table.shape[0]
 
 
 @pytest.mark.parametrize(
