@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib.metadata import version
 
 from mlx_engine.errors import UserError
-from mlx_engine.terminal import arguments
+from mlx_engine.terminal import arguments, model_arguments
 from mlx_engine.terminal.pair import MakeEngine, local_engine
 
 ABOUT = "Chat with a large language model, faster: a small drafter proposes blocks of tokens, the model itself confirms every one."
@@ -53,6 +53,9 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--max-tokens", type=arguments.whole(2), default=256, metavar="N", help="a reply (default 256)")
     arguments.add_json(bench)
 
+    models = command("models", "list, search, fetch, check and remove pairs")
+    model_arguments.add_commands(models)
+
     doctor = command("doctor", "look over this machine and this installation, and say what to do about what is amiss")
     arguments.add_pair(doctor)
     arguments.add_json(doctor)
@@ -62,7 +65,8 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None, make_engine: MakeEngine = local_engine) -> int:
     """Run one command and return its exit code."""
     given = parser().parse_args(argv)
-    arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench"))
+    if given.command != "models":  # its pairs are repos, not folders
+        arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench"))
     if given.command in ("generate", "compare"):
         arguments.check_prompt(given.parser, given)
     for stream in (sys.stdout, sys.stderr):
@@ -104,6 +108,10 @@ def _dispatch(given: argparse.Namespace, make_engine: MakeEngine) -> int:
             from mlx_engine.bench import speed
 
             return speed.run(given, make_engine)
+        case "models":
+            from mlx_engine.terminal import models
+
+            return models.run(given)
         case _:
             from mlx_engine.terminal import doctor
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 
+LARGEST_CONFIG = 4_000_000  # bytes; published ones have some thousands, and a lie here would fill the memory
+_ANOTHER = "Pick another model, or download this one again."
+
 
 def read_config(folder: Path, role: str) -> dict:
     """The config.json of a checkpoint folder.
@@ -26,6 +29,10 @@ def read_config(folder: Path, role: str) -> dict:
         raise UserError(f"There is no folder {folder}. Give the folder that holds the {role}'s config.json and weights.")
     path = folder / "config.json"
     try:
+        if path.stat().st_size > LARGEST_CONFIG:
+            raise UserError(
+                f"The {role}'s config.json in {folder} has {path.stat().st_size / 1e6:,.0f} MB, so it is none. {_ANOTHER}"
+            )
         config = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"{folder} has no config.json, so it is not a {role}. Is the download complete?") from None

@@ -23,6 +23,7 @@ from mlx_engine.pairs.transfer import Patience, Transfer
 
 _WINDOW = 5.0  # seconds that a speed is averaged over
 _BEAT = 0.2  # seconds between two reports
+_SHARE_FOR_ANSWERS = 0.1  # of the patience, while nothing but an answer is waited for
 _MOST_RESTARTS = 5  # for a repo that is revised again and again while it is fetched
 Value = TypeVar("Value")
 
@@ -138,13 +139,14 @@ class Download:
     def _patiently(self, question: Callable[[], Value], stop: threading.Event, meter: "_Meter") -> Value | None:
         """Ask until the hub answers, as long as patience lasts; None when stopped."""
         began, wait = time.monotonic(), self.patience.first_wait
+        give_up = self.patience.give_up * _SHARE_FOR_ANSWERS
         while not stop.is_set():
             try:
                 answer = question()
                 meter.say("")
                 return answer
             except Unreachable as error:
-                if time.monotonic() - began > self.patience.give_up:
+                if time.monotonic() - began > give_up:
                     raise
                 if wait > 4 * self.patience.first_wait:
                     meter.say("No answer from the model hub; trying again. What is here is kept.")

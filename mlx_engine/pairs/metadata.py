@@ -9,10 +9,10 @@ import httpx2
 from huggingface_hub import HfApi, constants, get_hf_file_metadata, get_session, get_token, hf_hub_url
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.checkpoint import LARGEST_CONFIG
 from mlx_engine.pairs.refusals import PASSING, RevisionGone, Unreachable, explained, wish
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_file, check_repo, check_revision, is_commit, is_wanted
 
-LARGEST_CONFIG = 4_000_000  # bytes; published ones have some thousands, and a lie here would fill the memory
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 Value = TypeVar("Value")
 

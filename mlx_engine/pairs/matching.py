@@ -1,0 +1,64 @@
+"""The drafter of a target, looked for by name: in the catalogue, on this disk, on the hub. The configs decide, not the name."""
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.catalogue import Catalogue
+from mlx_engine.pairs.compatibility import misfit, why_not_dflash
+from mlx_engine.pairs.library import OnDisk, base_name
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.pair import Pair
+
+_MOST_ASKED = 8  # drafters whose config is read
+
+
+def find_drafter(hub: Hub, known: Catalogue, on_disk: list[OnDisk], target: str) -> Pair:
+    """The pair of a target repo and the first drafter that fits it.
+
+    Raises:
+        UserError: none was found; the sentence says where it was looked for and what would fit.
+    """
+    listing = hub.listing(target)
+    config = hub.read_json(listing, "config.json")
+    if reason := why_not_dflash(config):
+        raise UserError(f"{reason} To fetch {target} alone, for plain decoding, add --plain.")
+    entry = known.with_target(target)
+    names = [str(entry.drafter.value)] if entry and entry.drafter else []
+    names += [one.repo for one in on_disk if one.is_drafter and "/" in one.repo and _is_named_for(one.repo, target)]
+    names += [name for name in hub.search(f"{base_name(target)}-DFlash") if _is_named_for(name, target)]
+    refused = ""
+    for name in list(dict.fromkeys(names))[:_MOST_ASKED]:
+        try:
+            reason = misfit(config, hub.read_json(hub.listing(name), "config.json"))
+        except UserError as error:
+            reason = str(error)
+        if not reason:
+            return Pair(target, name)
+        refused = refused or f" {name} does not fit: {reason}"
+    raise UserError(
+        f"No drafter for {target} was found in the catalogue, on this disk or on the hub.{refused} Name one by --drafter "
+        "OWNER/NAME, or fetch the target alone with --plain."
+    )
+
+
+def what_fits(known: Catalogue, pair: Pair) -> str:
+    """What the catalogue has instead, for a pair that does not go together; empty when it knows neither half."""
+    words = []
+    if (entry := known.with_target(pair.target)) and entry.drafter:
+        words.append(f"For {pair.target} there is {entry.drafter.value}.")
+    for entry in known.entries:
+        if pair.drafter and entry.drafter and str(entry.drafter.value).lower() == pair.drafter.lower() and entry.targets:
+            words.append(f"{pair.drafter} was made for {entry.name}, such as {entry.targets[0].repo}.")
+    return " ".join(words)
+
+
+def _is_named_for(drafter: str, target: str) -> bool:
+    name, base = drafter.split("/")[-1].lower(), base_name(target).lower()
+    return name.startswith(base + "-") and "dflash" in name.removeprefix(base)
+
+
+def pinned(cache: Cache, repo: str) -> str | None:
+    """The commit of a repo that main named when it was fetched."""
+    try:
+        return (cache.folder(repo) / "refs" / "main").read_text(encoding="ascii").strip()[:40] or None
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,91 @@
+"""The download queue as it survives quitting: pairs in order, their state, and the commits that their halves are pinned to."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import filelock
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.places import data_folder, read_json, write_json
+from mlx_engine.pairs.repo import is_commit
+
+State = Literal["waiting", "running", "paused", "failed"]
+
+
+@dataclass(frozen=True)
+class Queued:
+    """One pair on its way. What is finished or cancelled leaves the queue."""
+
+    target: str
+    drafter: str | None
+    state: State = "waiting"
+    pins: dict[str, str] = field(default_factory=dict)  # repo -> commit
+    words: str = ""  # why it failed
+
+    @property
+    def pair(self) -> Pair:
+        return Pair(self.target, self.drafter)
+
+
+class QueueFile:
+    """The file; several processes may use it."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or data_folder() / "downloads.json"
+
+    def read(self) -> tuple[Queued, ...]:
+        """The queue. A damaged file or entry counts as not there: what was fetched is in the cache all the same."""
+        try:
+            raw = read_json(self.path)
+        except UserError:
+            return ()
+        return tuple(one for item in raw[:1000] if (one := _queued(item))) if isinstance(raw, list) else ()
+
+    def change(self, how: Callable[[tuple[Queued, ...]], tuple[Queued, ...]]) -> tuple[Queued, ...]:
+        """Read, change and write in one turn.
+
+        Raises:
+            UserError: it cannot be written.
+        """
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with filelock.FileLock(self.path.with_suffix(".lock"), timeout=10.0):
+                queue = how(self.read())
+                write_json(self.path, [asdict(one) for one in queue])
+                return queue
+        except filelock.Timeout:
+            raise UserError(f"Another program holds {self.path.with_suffix('.lock')}. Quit it and try again.") from None
+        except OSError as error:
+            raise UserError(f"{self.path} cannot be written ({error.strerror}).") from None
+
+    def find(self, pair: Pair) -> Queued | None:
+        return next((one for one in self.read() if one.pair == pair), None)
+
+    def put(self, pair: Pair, **fields: object) -> None:
+        """Add a pair at the end, or change the one that is there."""
+
+        def how(queue: tuple[Queued, ...]) -> tuple[Queued, ...]:
+            if any(one.pair == pair for one in queue):
+                return tuple(replace(one, **fields) if one.pair == pair else one for one in queue)  # type: ignore[arg-type]
+            return (*queue, replace(Queued(pair.target, pair.drafter), **fields))  # type: ignore[arg-type]
+
+        self.change(how)
+
+    def drop(self, pair: Pair) -> None:
+        self.change(lambda queue: tuple(one for one in queue if one.pair != pair))
+
+
+def _queued(raw: object) -> Queued | None:
+    if not isinstance(raw, dict):
+        return None
+    try:
+        pair = Pair(raw.get("target", ""), raw.get("drafter"))
+    except UserError:
+        return None
+    pins = raw.get("pins")
+    kept = {repo: pin for repo, pin in pins.items() if repo in pair.repos and is_commit(pin)} if isinstance(pins, dict) else {}
+    state: State = raw["state"] if raw.get("state") in ("waiting", "paused", "failed") else "waiting"  # "running": it was killed
+    return Queued(pair.target, pair.drafter, state, kept, str(raw.get("words", ""))[:500])

@@ -1,0 +1,99 @@
+"""`slipstream models check`: fetched files against their checksums, and the catalogue's repos against the hub."""
+
+import argparse
+import hashlib
+from pathlib import Path
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.catalogue import Catalogue, catalogue
+from mlx_engine.pairs.checkpoint import check_safetensors
+from mlx_engine.pairs.library import library
+from mlx_engine.pairs.matching import pinned
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.refusals import Unreachable
+from mlx_engine.terminal.model_words import print_json
+
+
+def check(given: argparse.Namespace) -> int:
+    """Check what is on this disk, or what the catalogue names; returns the exit status."""
+    known, cache = catalogue(), Cache()
+    if given.catalogue:
+        return _check_catalogue(given, known)
+    if given.id or given.target:
+        pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
+        repos = list(pair.repos)
+    else:
+        repos = sorted({one.repo for one in library(cache) if one.place == "hub cache"})
+    results = {repo: _faults(cache, repo) for repo in repos}
+    if given.json:
+        print_json({"repos": [{"repo": repo, "complete": not faults, "faults": faults} for repo, faults in results.items()]})
+    else:
+        for repo, faults in results.items():
+            print(f"✓ {repo}" if not faults else f"✗ {repo}")
+            for fault in faults:
+                print(f"    {fault}")
+        if not results:
+            print("Nothing has been fetched yet.")
+    return 1 if any(results.values()) else 0
+
+
+def _faults(cache: Cache, repo: str) -> list[str]:
+    """What is wrong with a fetched repo, in sentences. Blobs go by their checksums, so no network is needed."""
+    commit = pinned(cache, repo)
+    snapshot = cache.snapshot(repo, commit) if commit else None
+    if snapshot is None or not snapshot.is_dir():
+        return [f"{repo} is not on this disk, or not whole. “slipstream models pull” fetches it."]
+    faults = []
+    files = sorted(snapshot.iterdir())
+    for pointer in files:
+        if not pointer.resolve().is_relative_to(cache.root.resolve()):
+            faults.append(f"{pointer.name} leads out of the model folder. Remove the pair and pull it again.")
+        elif not pointer.exists():
+            faults.append(f"{pointer.name} is missing. Pull the pair again.")
+        elif pointer.is_symlink() and not _has_digest(pointer.resolve()):
+            faults.append(f"{pointer.name} is damaged. Remove the pair and pull it again.")
+        elif pointer.suffix == ".safetensors":
+            try:
+                check_safetensors(pointer, pointer.name, "Remove the pair and pull it again.")
+            except UserError as error:
+                faults.append(str(error))
+    if not any(pointer.name == "config.json" for pointer in files):
+        faults.append("config.json is missing. Pull the pair again.")
+    return faults
+
+
+def _has_digest(blob: Path) -> bool:
+    """Whether a blob's bytes are what its name says."""
+    if len(blob.name) not in (40, 64):
+        return False
+    size = blob.stat().st_size
+    digest = hashlib.sha256() if len(blob.name) == 64 else hashlib.sha1(b"blob %d\0" % size)
+    with blob.open("rb") as stream:
+        while piece := stream.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest() == blob.name
+
+
+def _check_catalogue(given: argparse.Namespace, known: Catalogue) -> int:
+    hub = Hub()
+    missing, asked = [], 0
+    for entry in known.entries:
+        for repo in [target.repo for target in entry.targets] + ([str(entry.drafter.value)] if entry.drafter else []):
+            asked += 1
+            try:
+                hub.listing(repo)
+            except Unreachable:
+                raise
+            except UserError as error:
+                missing.append({"id": entry.id, "repo": repo, "why": str(error)})
+    if given.json:
+        print_json({"asked": asked, "missing": missing, "complaints": list(known.complaints)})
+    else:
+        for one in missing:
+            print(f"✗ {one['id']}: {one['repo']}: {one['why']}")
+        for complaint in known.complaints:
+            print(complaint)
+        print(f"{asked - len(missing)} of {asked} repos are there.")
+    return 1 if missing or known.complaints else 0

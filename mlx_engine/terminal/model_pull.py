@@ -1,0 +1,110 @@
+"""`slipstream models pull`: a pair from the hub, with a line of progress; Ctrl-C keeps what came."""
+
+import argparse
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.catalogue import Catalogue
+from mlx_engine.pairs.download import Download, Progress
+from mlx_engine.pairs.matching import what_fits
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.queue_file import QueueFile
+from mlx_engine.pairs.throttle import Throttle
+from mlx_engine.terminal.model_words import names, print_json
+
+
+def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pair: Pair) -> int:
+    """Fetch what is missing of a pair; returns the exit status.
+
+    Raises:
+        UserError: why it is not complete. What came is kept.
+    """
+    queue = QueueFile()
+    kept = queue.find(pair)
+    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit))
+    show = _Bar(pair, given.json)
+    stop = threading.Event()
+    queue.put(pair, state="waiting", words="")
+    try:
+        # on a thread of its own, so that Ctrl-C is heard at once
+        result = _in_background(lambda: made.run(stop, lambda progress: show(progress, queue, made)), stop)
+    except UserError as error:
+        queue.put(pair, state="failed", pins=made.pins, words=str(error))
+        show.end()
+        hint = what_fits(known, pair) if "drafter" in str(error) else ""
+        raise UserError(" ".join(filter(None, (str(error), hint)))) from None
+    except KeyboardInterrupt:
+        queue.put(pair, state="paused", pins=made.pins)
+        show.end()
+        print("What came is kept; the same command goes on from there.", file=sys.stderr)
+        raise
+    show.end()
+    assert result is not None, "only Ctrl-C stops it"
+    queue.drop(pair)
+    if given.json:
+        folders = {repo: str(folder) for repo, folder in zip(pair.repos, result, strict=True)}
+        print_json({**names(pair), "folders": folders, "fetched_bytes": made.fetched, "notes": made.notes})
+        return 0
+    for note in made.notes:
+        print(note, file=sys.stderr)
+    print("Complete and checked:")
+    for folder in result:
+        print(f"  {folder}")
+    return 0
+
+
+def _in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
+    outcome: list[Any] = [None, None]
+
+    def target() -> None:
+        try:
+            outcome[0] = work()
+        except BaseException as error:
+            outcome[1] = error
+
+    thread = threading.Thread(target=target, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.1)
+    except KeyboardInterrupt:
+        stop.set()
+        thread.join(3.0)
+        raise
+    if outcome[1] is not None:
+        raise outcome[1]
+    return outcome[0]
+
+
+class _Bar:
+    """One line on standard error while bytes come, on a terminal only. Keeps the pins in the queue as soon as they are known."""
+
+    def __init__(self, pair: Pair, quiet: bool) -> None:
+        self._pair, self._shown, self._pinned = pair, sys.stderr.isatty() and not quiet, False
+
+    def __call__(self, progress: Progress, queue: QueueFile, made: Download) -> None:
+        if not self._pinned:
+            queue.put(self._pair, pins=dict(made.pins))
+            self._pinned = True
+        if not self._shown:
+            return
+        share = progress.done / progress.total if progress.total else 1.0
+        left = progress.seconds_left
+        when = f", {_duration(left)} left" if left is not None and progress.done < progress.total else ""
+        text = f"{share:4.0%} of {progress.total / 1e9:,.2f} GB, {progress.bytes_per_s / 1e6:,.1f} MB/s{when}"
+        print(f"\r\033[K{text}  {progress.words}"[:200], end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        if self._shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s" if minutes else f"{rest} s"

@@ -1,0 +1,243 @@
+"""`slipstream models`: which pairs there are, whether they fit, and fetching, checking and removing them. Imports no MLX."""
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.catalogue import BUILT_IN, Catalogue, Entry, catalogue
+from mlx_engine.pairs.examination import Examination, examine
+from mlx_engine.pairs.fit import Fit, budget_of_this_machine, fit
+from mlx_engine.pairs.library import OnDisk, add_folder, forget_folder, library
+from mlx_engine.pairs.matching import find_drafter, what_fits
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.queue_file import QueueFile
+from mlx_engine.terminal.model_check import check
+from mlx_engine.terminal.model_pull import pull
+from mlx_engine.terminal.model_words import names, print_json
+
+
+def run(given: argparse.Namespace) -> int:
+    """Carry out one command; returns the exit status.
+
+    Raises:
+        UserError: what went wrong.
+    """
+    command = given.models_command
+    if command in ("fit", "pull", "rm") or (command == "check" and (given.target or given.drafter)):
+        if (given.id is None) == (given.target is None):
+            given.parser.error("give either an id of the catalogue, or --target OWNER/NAME.")
+        if given.drafter and not given.target:
+            given.parser.error("--drafter needs --target.")
+        if given.plain and given.drafter:
+            given.parser.error("--plain fetches no drafter, so it goes without --drafter.")
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "list": _list,
+        "search": _search,
+        "fit": _fit,
+        "pull": _pull,
+        "rm": _rm,
+        "check": check,
+    }
+    return commands[command](given)
+
+
+# --- Which pair -------------------------------------------------------------------------------------------------------------------
+
+
+def _pair(given: argparse.Namespace, hub: Hub, known: Catalogue) -> Pair:
+    if given.id is not None:
+        found = known.find(given.id).pair(given.bits)
+        return Pair(found.target) if given.plain else found
+    if given.drafter or given.plain:
+        return Pair(given.target, given.drafter)
+    Pair(given.target)  # its name is checked before the hub is asked
+    return find_drafter(hub, known, library(), given.target)
+
+
+def _examined(hub: Hub, cache: Cache, known: Catalogue, pair: Pair) -> Examination:
+    found = examine(hub, cache, pair)
+    if found.why_not:
+        raise UserError(" ".join(filter(None, (found.why_not, what_fits(known, pair)))))
+    return found
+
+
+# --- list and search --------------------------------------------------------------------------------------------------------------
+
+
+def _list(given: argparse.Namespace) -> int:
+    if given.add_folder:
+        add_folder(given.add_folder)
+    if given.forget_folder:
+        forget_folder(given.forget_folder)
+    known, here = catalogue(), library()
+    queued = QueueFile().read()
+    if given.json:
+        waiting = [{"target": one.target, "drafter": one.drafter, "state": one.state, "words": one.words} for one in queued]
+        pairs = [_entry(entry, here) for entry in known.entries]
+        print_json(
+            {"pairs": pairs, "on_disk": [_disk(one) for one in here], "queue": waiting, "complaints": list(known.complaints)}
+        )
+        return 0
+    print("Pairs of the catalogue (✓ on this disk, ? not confirmed, ✗ cannot run)")
+    for entry in known.entries:
+        print(_line(entry, here))
+    if here:
+        print("\nOn this disk")
+    for one in here:
+        kind = "drafter" if one.is_drafter else "target"
+        print(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {one.complaint}" if one.complaint else ""))
+    if queued:
+        print("\nOn their way")
+    for waits in queued:
+        print(f"  {waits.pair.name}  {waits.state}" + (f": {waits.words}" if waits.words else ""))
+    for complaint in known.complaints:
+        print(complaint, file=sys.stderr)
+    return 0
+
+
+def _search(given: argparse.Namespace) -> int:
+    known, here, words = catalogue(), library(), " ".join(given.words)
+    entries = known.search(words)
+    repos = Hub().search(words) if given.hub else []
+    if given.json:
+        print_json({"pairs": [_entry(entry, here) for entry in entries], "repos": repos})
+        return 0
+    for entry in entries:
+        print(_line(entry, here))
+    for repo in repos:
+        print(f"  {repo}  on the hub")
+    if not entries and not repos:
+        hint = "" if given.hub else " With --hub the model hub is searched too."
+        print(f"Nothing in the catalogue matches “{words}”.{hint}", file=sys.stderr)
+    return 0
+
+
+def _line(entry: Entry, here: list[OnDisk]) -> str:
+    mark = "✗" if entry.why_not else "✓" if _is_here(entry, here) else " " if entry.confirmed else "?"
+    parts = [", ".join(f"{target.bits} bits" for target in entry.targets if target.bits)]
+    parts.append(f"block {entry.block_size.value}" if entry.block_size else "")
+    if entry.reported:
+        low, high = min(one.speedup[0] for one in entry.reported), max(one.speedup[1] for one in entry.reported)
+        parts.append(f"others measured {low:g}×" if low == high else f"others measured {low:g} to {high:g}×")
+    parts += ["gated" if entry.gated and entry.gated.value else "", entry.why_not]
+    return f"{mark} {entry.id:<20} {entry.name:<22} " + " · ".join(filter(None, parts))
+
+
+def _is_here(entry: Entry, here: list[OnDisk]) -> bool:
+    """Whether both halves are on this disk."""
+    if BUILT_IN in entry.tags:
+        return True
+    repos = {one.repo.lower() for one in here if not one.complaint}
+    return (
+        bool(entry.drafter)
+        and str(entry.drafter and entry.drafter.value).lower() in repos
+        and any(target.repo.lower() in repos for target in entry.targets)
+    )
+
+
+def _entry(entry: Entry, here: list[OnDisk]) -> dict[str, Any]:
+    """As JSON: what is unknown is null."""
+
+    def value(fact: Any) -> Any:
+        return fact.value if fact else None
+
+    return {
+        "id": entry.id,
+        "name": entry.name,
+        "targets": [{"repo": one.repo, "bits": one.bits, "size_gb": value(one.size_gb)} for one in entry.targets],
+        "drafter": value(entry.drafter),
+        "generation": value(entry.generation),
+        "block_size": value(entry.block_size),
+        "drafter_gb": value(entry.drafter_gb),
+        "gated": value(entry.gated),
+        "family": value(entry.family),
+        "license": value(entry.license),
+        "drafter_license": value(entry.drafter_license),
+        "context": value(entry.context),
+        "tags": list(entry.tags),
+        "note": entry.note,
+        "reported": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.reported],
+        "measured": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.measured],
+        "confirmed": entry.confirmed,
+        "why_not": entry.why_not,
+        "on_disk": _is_here(entry, here),
+        "own": entry.own,
+    }
+
+
+def _disk(one: OnDisk) -> dict[str, Any]:
+    kind = "drafter" if one.is_drafter else "target"
+    return {
+        "repo": one.repo,
+        "folder": str(one.folder),
+        "place": one.place,
+        "kind": kind,
+        "bytes": one.bytes,
+        "family": one.config.get("model_type"),
+        "complaint": one.complaint,
+    }
+
+
+# --- fit --------------------------------------------------------------------------------------------------------------------------
+
+
+def _fit(given: argparse.Namespace) -> int:
+    known = catalogue()
+    if given.id is not None and BUILT_IN in known.find(given.id).tags:
+        raise UserError("The demo pair comes with Slipstream and fits every machine that runs it.")
+    hub, cache = Hub(), Cache()
+    found = _examined(hub, cache, known, _pair(given, hub, known))
+    sizes = (*found.weight_sizes, 0)
+    drafter = found.configs[1] if len(found.configs) > 1 else None
+    result = fit(found.configs[0], drafter, sizes[0], sizes[1], given.context, budget_of_this_machine())
+    room = found.no_room(cache)
+    if given.json:
+        lines = [{"what": line.what, "bytes": line.bytes, "how": line.how} for line in result.lines]
+        print_json(
+            {
+                **names(found.pair),
+                "context": given.context,
+                "memory": {"lines": lines, "needed": result.needed, "budget": result.budget, "verdict": result.verdict},
+                "disk": {"size": found.size, "here": found.here, "free": cache.free_bytes(), "complaint": room},
+                "licenses": {listing.repo: listing.license for listing in found.listings},
+            }
+        )
+        return 0
+    print(f"{found.pair.name} at {given.context:,} tokens")
+    _print_fit(result)
+    print(f"Disk: {found.size / 1e9:,.2f} GB, of which {found.here / 1e9:,.2f} GB are here. {room}".rstrip())
+    for listing in found.listings:
+        print(f"Licence of {listing.repo}: {listing.license or 'unknown'}")
+    return 0
+
+
+def _print_fit(result: Fit) -> None:
+    for line in result.lines:
+        print(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.how}")
+    budget = "unknown" if result.budget is None else f"{result.budget / 1e9:,.1f} GB"
+    print(f"  {'together':<16} {result.needed / 1e9:9.3f} GB  of {budget} on this machine: {result.verdict}")
+
+
+# --- pull and rm ------------------------------------------------------------------------------------------------------------------
+
+
+def _pull(given: argparse.Namespace) -> int:
+    known, cache, hub = catalogue(), Cache(), Hub()
+    return pull(given, hub, cache, known, _pair(given, hub, known))
+
+
+def _rm(given: argparse.Namespace) -> int:
+    known, cache = catalogue(), Cache()
+    pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
+    freed = {repo: cache.remove(repo) for repo in pair.repos}
+    QueueFile().drop(pair)
+    if given.json:
+        print_json({**names(pair), "freed_bytes": freed})
+        return 0
+    for repo, count in freed.items():
+        print(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} was not in {cache.root}")
+    return 0

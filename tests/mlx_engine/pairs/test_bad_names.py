@@ -1,0 +1,302 @@
+"""What a hostile hub, cache or catalogue may try: refused with a sentence, and nothing is written outside the cache."""
+
+import json
+import struct
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.checkpoint import check_safetensors, read_config
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.repo import check_file, check_repo, is_wanted
+from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files, weights
+from tests.hub.server import LocalHub
+from tests.mlx_engine.pairs.fetching import PAIR, download, fetch
+
+NAMES = [
+    "../x",
+    "a/../b",
+    "/etc/passwd",
+    "a\0b/c",
+    "a//b",
+    "a",
+    "a/b/c",
+    "",
+    "a/b\n",
+    "-a/b",
+    ".a/b",
+    "a/..",
+    "a/b--c",
+    "a\\b/c",
+    "ä/b",
+    "a/b.",
+]
+
+
+TRICKY = st.text("abZ09-._/\\\0\n ä~%:", max_size=30)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "a/" + "b" * 100, None, 7, ["a/b"]], ids=repr)
+def test_repo_names_that_could_lead_elsewhere(name: Any, cache: Cache) -> None:
+    with pytest.raises(UserError, match="is no repo name"):
+        check_repo(name)
+    with pytest.raises(UserError):
+        cache.folder(name)
+
+
+@given(TRICKY)
+def test_a_repo_name_that_passes_stays_in_the_cache(name: str) -> None:
+    cache = Cache(Path("/cache"))
+    try:
+        folder = cache.folder(name)
+    except UserError:
+        return
+    assert folder.parent == cache.root and folder.name == "models--" + name.replace("/", "--")
+
+
+PATHS = [
+    "../config.json",
+    "/config.json",
+    "a/../../config.json",
+    "..",
+    "./config.json",
+    "a\\..\\config.json",
+    "conf\0ig.json",
+    "a\nb.json",
+    "",
+]
+
+
+@pytest.mark.parametrize("path", PATHS, ids=repr)
+def test_file_names_that_could_lead_elsewhere(path: str) -> None:
+    with pytest.raises(UserError, match="leads out of its folder"):
+        check_file("a/b", path, 1, "0" * 40)
+
+
+@pytest.mark.parametrize("digest", ["../" + "0" * 37, "0" * 39, "G" * 40, "", None, 3, "0" * 63 + "/"], ids=repr)
+def test_digests_become_file_names_so_only_digests_pass(digest: Any) -> None:
+    with pytest.raises(UserError, match="no checksum"):
+        check_file("a/b", "config.json", 1, digest)
+
+
+@pytest.mark.parametrize("size", [-1, None, "9", 1.5, True])
+def test_sizes(size: Any) -> None:
+    with pytest.raises(UserError, match="no size"):
+        check_file("a/b", "config.json", size, "0" * 40)
+
+
+@given(st.one_of(TRICKY, st.builds(str.__add__, TRICKY, st.sampled_from([".json", ".safetensors", ".py"]))))
+def test_a_file_that_is_wanted_stands_at_the_top_and_is_no_program(path: str) -> None:
+    if is_wanted(path):
+        assert "/" not in path and not path.startswith(".")
+        assert path.endswith((".json", ".safetensors", ".jinja", ".txt", ".model", ".tiktoken"))
+
+
+def everything(place: Path) -> set[Path]:
+    return set(place.rglob("*"))
+
+
+@pytest.mark.parametrize(
+    "path", ["../escaped.json", "../../../escaped.json", "model/../../escaped.json", "esc\0aped.json"], ids=repr
+)
+def test_a_listing_with_path_tricks_is_refused_and_writes_nothing(
+    tmp_path: Path, local_hub: LocalHub, cache: Cache, path: str
+) -> None:
+    local_hub.repo("owner/target", {**target_files(100_000), path: b"{}"})
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    with pytest.raises(UserError, match="leads out of its folder"):
+        fetch(local_hub, cache)
+    assert everything(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    "link", ["models--owner--target", "models--owner--target/blobs", "models--owner--target/snapshots", ".locks"]
+)
+def test_links_out_of_the_cache_are_not_followed(tmp_path: Path, local_hub: LocalHub, cache: Cache, link: str) -> None:
+    local_hub.repo("owner/target", target_files(100_000))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (cache.root / link).parent.mkdir(parents=True, exist_ok=True)
+    (cache.root / link).symlink_to(outside)
+    with pytest.raises(UserError, match="leads out of the model folder"):
+        fetch(local_hub, cache, Pair("owner/target"))
+    assert everything(outside) == set()
+
+
+def test_links_in_place_of_single_files_are_replaced_or_refused(tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
+    """A partial, a blob and a ref that lead to a file of the user's own."""
+    local_hub.repo("owner/target", target_files(100_000))
+    listing = download(local_hub, cache).hub.listing("owner/target")
+    precious = tmp_path / "precious"
+    precious.write_bytes(b"x" * listing.files[-1].size)
+    before = precious.read_bytes()
+    cache.prepare(listing)
+    cache.partial(listing, listing.files[-1]).symlink_to(precious)
+    with pytest.raises(UserError, match="is a link that leads elsewhere"):
+        fetch(local_hub, cache, Pair("owner/target"))
+    cache.partial(listing, listing.files[-1]).unlink()
+    cache.blob(listing, listing.files[-1]).symlink_to(precious)
+    (cache.folder("owner/target") / "refs/main").symlink_to(precious)
+    fetch(local_hub, cache, Pair("owner/target"))
+    assert precious.read_bytes() == before
+    assert cache.is_complete(listing) and not cache.blob(listing, listing.files[-1]).is_symlink()
+
+
+def test_a_removed_repo_that_is_a_link_leaves_what_it_leads_to(tmp_path: Path, cache: Cache) -> None:
+    outside = tmp_path / "outside"
+    (outside / "snapshots").mkdir(parents=True)
+    (outside / "file").write_text("mine")
+    cache.root.mkdir()
+    cache.folder("owner/target").symlink_to(outside)
+    with pytest.raises(UserError, match="left alone"):
+        cache.remove("owner/target")
+    assert (outside / "file").read_text() == "mine"
+
+
+class TestLies:
+    def test_a_config_of_100_mb_is_refused_before_it_is_fetched(self, local_hub: LocalHub, cache: Cache) -> None:
+        files = target_files(100_000)
+        files["config.json"] = b"{" + b" " * 100_000_000 + b"}"
+        local_hub.repo("owner/target", files)
+        with pytest.raises(UserError, match="has 100 MB; a real one has a few thousand bytes"):
+            fetch(local_hub, cache, Pair("owner/target"))
+        assert not cache.root.exists()
+
+    def test_a_config_of_100_mb_on_disk(self, tmp_path: Path) -> None:
+        with (tmp_path / "config.json").open("wb") as stream:
+            stream.truncate(100_000_000)
+        with pytest.raises(UserError, match="has 100 MB, so it is none"):
+            read_config(tmp_path, "target")
+
+    def test_a_config_nested_beyond_all_sense(self, tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
+        (tmp_path / "config.json").write_text('{"a":' + "[" * 100_000)
+        with pytest.raises(UserError, match="cannot be read"):
+            read_config(tmp_path, "target")
+        local_hub.repo("owner/target", {**target_files(100_000), "config.json": b'{"a":' + b"[" * 100_000})
+        with pytest.raises(UserError, match="holds no JSON object"):
+            fetch(local_hub, cache, Pair("owner/target"))
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            {"w": {"dtype": "U8", "shape": [900], "data_offsets": [0, 10**15]}},
+            {"w": {"dtype": "F32", "shape": [900], "data_offsets": [0, 900]}},
+            {"w": {"dtype": "U8", "shape": [100], "data_offsets": [100, 0]}},
+            {"w": {"dtype": "U8", "shape": [100], "data_offsets": [-100, 0]}},
+            {"w": {"dtype": "U8", "shape": [2**40, 2**40], "data_offsets": [0, 100]}},
+            {
+                "w": {"dtype": "U8", "shape": [9], "data_offsets": [0, 9]},
+                "v": {"dtype": "U8", "shape": [9], "data_offsets": [3, 12]},
+            },
+            {"w": {"dtype": "U8", "shape": "x", "data_offsets": [0, 1]}},
+            {"w": [0, 1]},
+            [],
+        ],
+        ids=["beyond", "short", "backwards", "negative", "huge", "overlap", "shape", "list", "no object"],
+    )
+    def test_safetensors_headers(self, tmp_path: Path, header: Any) -> None:
+        text = json.dumps(header).encode()
+        file = tmp_path / "model.safetensors"
+        file.write_bytes(struct.pack("<Q", len(text)) + text + bytes(1000))
+        with pytest.raises(UserError, match=r"is damaged|is cut short"):
+            check_safetensors(file, "It")
+
+    @pytest.mark.parametrize("length", [2**63, 10**9, 5000])
+    def test_safetensors_header_lengths(self, tmp_path: Path, length: int) -> None:
+        file = tmp_path / "model.safetensors"
+        file.write_bytes(struct.pack("<Q", length) + b"{}" + bytes(1000))
+        with pytest.raises(UserError, match=r"is damaged|is cut short"):
+            check_safetensors(file, "It")
+
+    def test_an_honest_header(self, tmp_path: Path) -> None:
+        (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
+        check_safetensors(tmp_path / "model.safetensors", "It")
+
+    def test_a_header_that_lies_is_refused_before_any_program_sees_the_snapshot(self, local_hub: LocalHub, cache: Cache) -> None:
+        text = json.dumps({"w": {"dtype": "F32", "shape": [10**9], "data_offsets": [0, 4 * 10**9]}}).encode()
+        files = {**target_files(100_000), "model-00001-of-00001.safetensors": struct.pack("<Q", len(text)) + text + bytes(5000)}
+        local_hub.repo("owner/target", files)
+        with pytest.raises(UserError, match=r"is cut short: .* pick another repo"):
+            fetch(local_hub, cache, Pair("owner/target"))
+        assert not list((cache.folder("owner/target") / "snapshots").iterdir())
+
+    def test_a_listing_that_is_no_listing(self, local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+        from tests.hub import server
+
+        for answer in (
+            [],
+            "x",
+            {"sha": 3},
+            {"id": "owner/target", "sha": "../" + "0" * 37, "siblings": []},
+            {"siblings": [{"a": 1}]},
+        ):
+            monkeypatch.setattr(server._Hub, "listing", lambda self, *_, answer=answer: self.tell(answer))
+            local_hub.repo("owner/target", target_files(1000))
+            with pytest.raises(UserError):
+                fetch(local_hub, cache, Pair("owner/target"))
+        assert not cache.root.exists()
+
+
+class TestWhatGoesTogether:
+    """Decided before anything large is fetched."""
+
+    @pytest.mark.parametrize(
+        ("target", "drafter", "words"),
+        [
+            ({"hidden_size": 128}, {}, "trained for a target with hidden size 64; the target you chose has 128"),
+            ({"vocab_size": 999}, {}, "a vocabulary of 128; the target you chose has 999"),
+            ({"num_hidden_layers": 9}, {}, "trained for a target with 4 layers; the target you chose has 9"),
+            ({"model_type": "zebra"}, {}, "DFlash is not available for the family “zebra”"),
+            ({"model_file": "x.py"}, {}, "needs Python code of its own"),
+            ({"quantization_config": {"quant_method": "exl2"}}, {}, "quantised for other programs"),
+            ({}, {"architectures": ["LlamaForCausalLM"]}, "LlamaForCausalLM"),
+            ({}, {"dflash_config": {"target_layer_ids": [1, 4], "mask_token_id": 127}}, "names the layers"),
+            ({}, {"dflash_config": {"target_layer_ids": [1, 2], "mask_token_id": 128}}, "mask_token_id"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_misfits(self, local_hub: LocalHub, cache: Cache, target: dict, drafter: dict, words: str) -> None:
+        local_hub.repo("owner/target", {**target_files(100_000), "config.json": config(**{**TARGET, **target})})
+        local_hub.repo("owner/drafter", {**drafter_files(100_000), "config.json": config(**{**DRAFTER, **drafter})})
+        with pytest.raises(UserError, match=f"{words}.*Nothing was fetched"):
+            fetch(local_hub, cache)
+        assert not cache.root.exists()
+        assert not [path for _, path, _ in local_hub.asked if "safetensors" in path]
+
+    @pytest.mark.parametrize(
+        ("lacks", "words"),
+        [
+            ("model-00001-of-00001.safetensors", "no safetensors weights"),
+            ("tokenizer.json", "no tokenizer"),
+            ("config.json", "no config.json"),
+        ],
+    )
+    def test_what_is_no_model(self, local_hub: LocalHub, cache: Cache, lacks: str, words: str) -> None:
+        files = target_files(100_000)
+        files.pop("tokenizer_config.json")
+        files.pop(lacks)
+        local_hub.repo("owner/target", files)
+        with pytest.raises(UserError, match=words):
+            fetch(local_hub, cache, Pair("owner/target"))
+
+    def test_a_tokenizer_of_its_own_code(self, local_hub: LocalHub, cache: Cache) -> None:
+        files = {
+            **target_files(100_000),
+            "tiktoken.model": b"x",
+            "tokenizer_config.json": config(auto_map={"AutoTokenizer": ["t.T", None]}),
+        }
+        files.pop("tokenizer.json")
+        local_hub.repo("owner/target", files)
+        with pytest.raises(UserError, match="tokenizer that needs Python code of its own"):
+            fetch(local_hub, cache, Pair("owner/target"))
+
+    def test_a_pair_that_fits(self, local_hub: LocalHub, cache: Cache) -> None:
+        local_hub.repo("owner/target", target_files(100_000))
+        local_hub.repo("owner/drafter", drafter_files(100_000))
+        assert download(local_hub, cache, PAIR).run(threading.Event()) is not None

@@ -1,0 +1,148 @@
+"""The catalogue: every fact has a source, every id is a repo's name, and the user's own entries are read with care."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import resources
+from mlx_engine.errors import UserError
+from mlx_engine.families import FAMILIES, NOT_RUNNABLE
+from mlx_engine.pairs.catalogue import catalogue, own_file, parse_entry
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.repo import check_repo
+
+RAW = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
+ASKED_FOR = (
+    "qwen3-4b qwen3-8b qwen3-coder-30b-a3b qwen3-coder-next qwen3.5-4b qwen3.5-9b qwen3.5-27b qwen3.5-35b-a3b qwen3.5-122b-a10b"
+)
+ASKED_FOR += (
+    " qwen3.6-27b qwen3.6-35b-a3b qwen3.8-27b gemma-4-12b gemma-4-26b-a4b gemma-4-31b gpt-oss-20b gpt-oss-120b llama-3.1-8b"
+)
+ASKED_FOR += " muse-glimmer-30b minimax-m2.5 kimi-k2.5 glm-5.1 glm-5.3-flash demo"
+
+
+def facts(value: Any) -> list[dict]:
+    if isinstance(value, dict) and set(value) == {"is", "from"}:
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [fact for one in inner for fact in facts(one)]
+
+
+class TestTheOneThatComesWithSlipstream:
+    def test_it_holds_every_pair_asked_for_once(self) -> None:
+        assert sorted(entry.id for entry in catalogue().entries) == sorted(ASKED_FOR.split())
+
+    def test_every_entry_has_every_field_and_no_other(self) -> None:
+        fields, drafter = set(RAW["pairs"][0]), set(RAW["pairs"][0]["drafter"])
+        for raw in RAW["pairs"]:
+            assert set(raw) == fields and set(raw["drafter"]) == drafter
+            assert all(set(target) == {"repo", "bits", "size_gb"} for target in raw["targets"])
+            assert all(set(one) == {"speedup", "machine", "target", "from"} for one in raw["reported"])
+
+    def test_every_fact_names_a_source_and_every_source_is_used(self) -> None:
+        used = {fact["from"] for fact in facts(RAW["pairs"])} | {one["from"] for raw in RAW["pairs"] for one in raw["reported"]}
+        assert used == set(RAW["sources"])
+        assert all(fact["is"] not in (None, "") for fact in facts(RAW["pairs"]))
+
+    def test_what_is_no_name_of_ours_or_plain_text_is_a_fact(self) -> None:
+        plain = {"id", "name", "note", "tags", "targets", "drafter", "reported", "measured", "bits"}
+        for raw in RAW["pairs"]:
+            for part in (raw, raw["drafter"], *raw["targets"]):
+                assert all(name in plain or value is None or set(value) == {"is", "from"} for name, value in part.items())
+
+    def test_nothing_was_measured_yet(self) -> None:
+        assert not any(entry.measured for entry in catalogue().entries)
+
+    def test_families_are_known_so_that_what_cannot_run_says_why(self) -> None:
+        for entry in catalogue().entries:
+            assert entry.family is None or entry.family.value in FAMILIES or entry.family.value in NOT_RUNNABLE
+        reasons = {entry.id: entry.why_not for entry in catalogue().entries if entry.why_not}
+        assert set(reasons) == {"kimi-k2.5", "glm-5.1", "glm-5.3-flash"}
+
+    def test_repos_are_names_and_no_target_stands_in_two_entries(self) -> None:
+        targets = [check_repo(target.repo) for entry in catalogue().entries for target in entry.targets]
+        assert len(targets) == len(set(targets))
+
+    def test_the_demo_pairs_entry_is_true(self) -> None:
+        config = json.loads((Path(resources.__file__).parent / "demo_pair/drafter/config.json").read_text())
+        demo = catalogue().find("demo")
+        assert demo.block_size and demo.block_size.value == config["block_size"]
+
+    def test_a_pair_by_id_and_quantisation(self) -> None:
+        entry = catalogue().find("Qwen3.8-27B")
+        assert entry.pair() == Pair("mlx-community/Qwen3.8-27B-4bit", "z-lab/Qwen3.8-27B-DFlash2")
+        assert entry.pair(8).target == "mlx-community/Qwen3.8-27B-8bit"
+        with pytest.raises(UserError, match=r"not offered with 3 bits. There are: 4, 8"):
+            entry.pair(3)
+        with pytest.raises(UserError, match="comes with Slipstream"):
+            catalogue().find("demo").pair()
+        with pytest.raises(UserError, match=r"not in the catalogue\. Similar: qwen3"):
+            catalogue().find("qwen3-5b")
+
+
+def own(text: str) -> None:
+    own_file().parent.mkdir(parents=True, exist_ok=True)
+    own_file().write_text(text, encoding="utf-8")
+
+
+class TestTheUsersOwn:
+    def test_an_entry_of_plain_values_is_offered_unconfirmed(self) -> None:
+        own(json.dumps([{"id": "mine", "name": "Mine", "targets": [{"repo": "a/b", "bits": 4}], "drafter": {"repo": "c/d"}}]))
+        entry = catalogue().find("mine")
+        assert entry.pair() == Pair("a/b", "c/d") and entry.own and not entry.confirmed
+
+    @pytest.mark.parametrize(
+        "entry",
+        [
+            *(
+                {"id": "mine", "targets": [{"repo": repo}], "drafter": {"repo": "c/d"}}
+                for repo in ("../x", "/etc/passwd", "a\0b/c", 3)
+            ),
+            {"id": "../mine"},
+            {"name": "no id"},
+            {"id": "mine", "drafter": "c/d"},
+            {"id": "mine", "targets": {"repo": "a/b"}},
+            {"id": "mine", "tags": "x"},
+            {"id": "mine", "name": "x\x1b[2J"},
+            {"id": "mine", "context": "many"},
+            {"id": "mine", "reported": [{"speedup": [1]}]},
+            {"id": "mine", "targets": [{"repo": "a/b", "bits": 10**9}]},
+            "x",
+            None,
+        ],
+        ids=repr,
+    )
+    def test_a_malformed_entry_is_left_out_with_a_complaint_and_the_others_stay(self, entry: Any) -> None:
+        own(json.dumps([entry, {"id": "good"}]))
+        known = catalogue()
+        assert [one.id for one in known.entries if one.own] == ["good"]
+        assert len(known.complaints) == 1 and "Entry 1 of" in known.complaints[0]
+
+    @pytest.mark.parametrize(
+        "text", ["{", "[" * 100_000, "3", '{"pairs": 3}', "\ud800".encode("utf-8", "surrogatepass").decode("latin1")]
+    )
+    def test_a_damaged_file_costs_nothing_but_a_complaint(self, text: str) -> None:
+        own(text)
+        known = catalogue()
+        assert len(known.entries) == len(RAW["pairs"]) and known.complaints
+
+    def test_a_file_of_100_mb_is_not_read(self) -> None:
+        own("")
+        with own_file().open("wb") as stream:
+            stream.truncate(100_000_000)
+        assert "100 MB" in catalogue().complaints[0]
+
+    @given(
+        st.recursive(
+            st.one_of(st.none(), st.booleans(), st.integers(), st.text("a/.\0", max_size=4)), lambda inner: st.lists(inner)
+        )
+    )
+    def test_whatever_a_field_holds_it_is_read_or_refused(self, value: Any) -> None:
+        for name in ("id", "name", "targets", "drafter", "family", "context", "tags", "reported", "why_not"):
+            with suppress(UserError):
+                parse_entry({"id": "mine", name: value}, None)

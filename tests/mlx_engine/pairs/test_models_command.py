@@ -1,0 +1,241 @@
+"""`slipstream models` against the local hub: what it prints, its exit codes, and that a pull goes on where it stopped."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from mlx_engine.cli import main
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.catalogue import own_file
+from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.library import base_name, library
+from mlx_engine.pairs.queue_file import QueueFile
+from mlx_engine.pairs.transfer import Patience
+from tests.golden.__main__ import HERE
+from tests.hub.repos import DRAFTER, config, drafter_files, target_files
+from tests.hub.server import Fault, LocalHub
+from tests.mlx_engine.pairs.fetching import PAIR, expect_whole
+
+ROOT = Path(__file__).parents[3]
+BOTH = ["--target", "owner/target", "--drafter", "owner/drafter"]
+
+
+@pytest.fixture
+def pair(local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
+    local_hub.repo("owner/target", target_files(400_000, 200_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", local_hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(Patience, "__init__", lambda self: None)
+    monkeypatch.setattr(Patience, "first_wait", 0.01)
+    monkeypatch.setattr(Patience, "give_up", 1.0)
+    return local_hub
+
+
+def models(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict]:
+    status = main(["models", *argv, "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+class TestPull:
+    def test_both_halves_are_complete_and_what_is_told_is_true(
+        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        status, told = models(capsys, "pull", *BOTH)
+        assert status == 0, told
+        expect_whole(pair, cache)
+        assert {repo: Path(folder).is_dir() for repo, folder in told["folders"].items()} == dict.fromkeys(PAIR.repos, True)
+        assert QueueFile().read() == ()
+
+    def test_a_failure_exits_with_1_and_a_sentence_and_the_same_command_goes_on(
+        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pair.faults.extend([Fault("drop", 50_000), *[Fault("status", code=503)] * 5000])
+        status, told = models(capsys, "pull", *BOTH)
+        assert status == 1 and "has not answered" in told["error"]
+        assert [(one.state, len(one.pins)) for one in QueueFile().read()] == [("failed", 2)]
+        pair.faults.clear()
+        assert models(capsys, "pull", *BOTH)[0] == 0
+        expect_whole(pair, cache)
+
+    def test_as_a_program_it_goes_by_HF_ENDPOINT_and_HF_HOME_and_needs_no_mlx(self, tmp_path: Path, local_hub: LocalHub) -> None:
+        local_hub.repo("owner/target", target_files(100_000))
+        local_hub.repo("owner/drafter", drafter_files(100_000))
+        environment = {**os.environ, "HF_ENDPOINT": local_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
+        environment.pop("HF_HUB_CACHE", None)
+        code = (
+            f"import sys; sys.modules['mlx'] = None; from mlx_engine.cli import main; sys.exit(main({['models', 'pull', *BOTH]!r}))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=100, cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        expect_whole(local_hub, Cache(tmp_path / "home/hub"))
+
+    def test_the_revision_stays_pinned_between_two_pulls(
+        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pair.faults.extend([Fault("status", code=503)] * 5000)
+        assert models(capsys, "pull", *BOTH)[0] == 1
+        pair.faults.clear()
+        begun = pair.repos["owner/target"].branches["main"]
+        pair.repos["owner/target"].commit(target_files(300_000, seed=4))
+        status, told = models(capsys, "pull", *BOTH)
+        assert status == 0 and Path(told["folders"]["owner/target"]).name == begun
+        assert [note for note in told["notes"] if "revised" in note]
+
+    def test_a_catalogue_id_of_the_users_own(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+        own_file().parent.mkdir(parents=True)
+        entry = {"id": "mine", "targets": [{"repo": "owner/target"}], "drafter": {"repo": "owner/drafter"}}
+        own_file().write_text(json.dumps([entry]))
+        assert models(capsys, "pull", "mine")[0] == 0
+        expect_whole(pair, cache)
+        assert [one["on_disk"] for one in models(capsys, "list")[1]["pairs"] if one["id"] == "mine"] == [True]
+
+    def test_the_drafter_is_looked_for_by_name_and_chosen_by_config(
+        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pair.repo("mlx/Zebra-4B-8bit", target_files(100_000))
+        pair.repo("lab/Zebra-4B-DFlash", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
+        pair.repo("lab/Zebra-4B-DFlash-b16", drafter_files(9_000))
+        status, told = models(capsys, "pull", "--target", "mlx/Zebra-4B-8bit")
+        assert (status, told["drafter"]) == (0, "lab/Zebra-4B-DFlash-b16")
+        status, told = models(capsys, "pull", "--target", "owner/target")
+        assert status == 1 and "No drafter for owner/target was found" in told["error"]
+        assert models(capsys, "pull", "--target", "owner/target", "--plain")[0] == 0
+
+    def test_a_misfit_says_what_would_fit(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+        pair.repo("z-lab/Qwen3-4B-DFlash-b16", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
+        status, told = models(capsys, "pull", "--target", "owner/target", "--drafter", "z-lab/Qwen3-4B-DFlash-b16")
+        assert status == 1 and "hidden size 32" in told["error"]
+        assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in told["error"]
+
+    @pytest.mark.parametrize(
+        "argv",
+        [
+            [],
+            ["demo", "--target", "a/b"],
+            ["--drafter", "a/b"],
+            ["x", "--limit", "0"],
+            ["--target", "a/b", "--drafter", "c/d", "--plain"],
+        ],
+    )
+    def test_mistakes_of_usage(self, argv: list[str]) -> None:
+        with pytest.raises(SystemExit) as ended:
+            main(["models", "pull", *argv])
+        assert ended.value.code == 2
+
+    @pytest.mark.parametrize("name", ["../../x", "/etc", "a\tb/c", "a"])
+    def test_names_that_are_none(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+        status, told = models(capsys, "pull", "--target", name)
+        assert status == 1 and "is no repo name" in told["error"]
+
+
+class TestTheRest:
+    def test_list_shows_the_catalogue_and_what_is_on_disk(
+        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        main(["models", "pull", *BOTH])
+        capsys.readouterr()
+        status, told = models(capsys, "list")
+        assert status == 0 and len(told["pairs"]) == 24
+        assert [(one["repo"], one["kind"], one["place"]) for one in told["on_disk"]] == [
+            ("owner/target", "target", "hub cache"),
+            ("owner/drafter", "drafter", "hub cache"),
+        ]
+        assert main(["models", "list"]) == 0
+        shown = capsys.readouterr().out
+        assert "owner/drafter  drafter, 0.00 GB, hub cache" in shown and "✗ kimi-k2.5" in shown
+
+    def test_search(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+        assert {one["id"] for one in models(capsys, "search", "coding")[1]["pairs"]} == {"qwen3-coder-30b-a3b", "qwen3-coder-next"}
+        assert models(capsys, "search", "owner", "--hub")[1]["repos"] == ["owner/drafter", "owner/target"]
+        assert main(["models", "search", "zebra"]) == 0
+        assert "Nothing in the catalogue matches" in capsys.readouterr().err
+
+    def test_fit_adds_up_line_by_line_before_anything_is_fetched(
+        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        golden = HERE / "e2e_qwen3"
+        target = {path.name: path.read_bytes() for path in (golden / "target").iterdir() if path.is_file()}
+        pair.repo("golden/target", {**target_files(1000), **target})
+        pair.repo("golden/drafter", {path.name: path.read_bytes() for path in (golden / "drafter").iterdir()})
+        status, told = models(capsys, "fit", "--target", "golden/target", "--drafter", "golden/drafter", "--context", "1000")
+        lines = {line["what"]: line["bytes"] for line in told["memory"]["lines"]}
+        text = json.loads(target["config.json"])
+        assert status == 0 and not cache.root.exists()
+        assert lines["target K/V"] == 2 * 1000 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * 2
+        assert told["memory"]["needed"] == sum(lines.values())
+
+    def test_check_finds_a_single_changed_byte(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["models", "pull", *BOTH])
+        capsys.readouterr()
+        assert models(capsys, "check") == (
+            0,
+            {"repos": [{"repo": name, "complete": True, "faults": []} for name in sorted(PAIR.repos)]},
+        )
+        blob = next(file for file in (cache.folder("owner/target") / "blobs").iterdir() if file.stat().st_size == 200_000)
+        data = bytearray(blob.read_bytes())
+        data[150_000] ^= 1
+        blob.write_bytes(data)
+        status, told = models(capsys, "check", *BOTH)
+        assert status == 1
+        assert [one["faults"] for one in told["repos"]] == [
+            ["model-00002-of-00002.safetensors is damaged. Remove the pair and pull it again."],
+            [],
+        ]
+
+    def test_check_of_the_catalogue_lists_what_does_not_resolve(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+        pair.repo("z-lab/Qwen3-4B-DFlash-b16", drafter_files(1000))
+        status, told = models(capsys, "check", "--catalogue")
+        missing = {one["repo"] for one in told["missing"]}
+        assert status == 1 and told["asked"] > 40 and len(missing) == told["asked"] - 1
+        assert "z-lab/Qwen3-4B-DFlash-b16" not in missing
+
+    def test_rm_frees_what_it_says(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+        main(["models", "pull", *BOTH])
+        capsys.readouterr()
+        status, told = models(capsys, "rm", *BOTH)
+        assert status == 0 and told["freed_bytes"]["owner/target"] > 600_000
+        assert not [path for path in cache.root.rglob("*") if path.is_file() and path.name != "CACHEDIR.TAG"]
+        assert models(capsys, "rm", *BOTH)[1]["freed_bytes"] == dict.fromkeys(PAIR.repos, 0)
+
+
+class TestLibrary:
+    def test_lm_studio_and_the_users_own_folders(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        target, drafter = demo_pair()
+        shutil.copytree(target, tmp_path / ".lmstudio/models/lab/Zebra-4B-8bit")
+        shutil.copytree(drafter, tmp_path / "mine/Pair/drafter")
+        (tmp_path / "mine/no-model").mkdir()
+        status, told = models(capsys, "list", "--add-folder", str(tmp_path / "mine"))
+        assert status == 0
+        assert [(one["repo"], one["place"], one["complaint"]) for one in told["on_disk"]] == [
+            ("lab/Zebra-4B-8bit", "LM Studio", ""),
+            ("Pair/drafter", "folder", ""),
+        ]
+        assert len(models(capsys, "list", "--forget-folder", str(tmp_path / "mine"))[1]["on_disk"]) == 1
+        assert models(capsys, "list", "--add-folder", str(tmp_path / "nothing"))[0] == 1
+
+    def test_what_is_not_whole_is_shown_with_the_reason(self, tmp_path: Path, cache: Cache) -> None:
+        folder = tmp_path / ".lmstudio/models/lab/half"
+        shutil.copytree(demo_pair()[0], folder)
+        with (folder / "model.safetensors").open("r+b") as stream:
+            stream.truncate(5000)
+        (found,) = library(cache)
+        assert "cut short" in found.complaint
+
+    @pytest.mark.parametrize(
+        ("repo", "base"),
+        [
+            ("mlx-community/Qwen3-8B-MLX-8bit", "Qwen3-8B"),
+            ("mlx-community/gpt-oss-20b-MXFP4-Q4", "gpt-oss-20b"),
+            ("Qwen/Qwen3-Coder-30B-A3B-Instruct", "Qwen3-Coder-30B-A3B"),
+            ("openai/gpt-oss-120b", "gpt-oss-120b"),
+        ],
+    )
+    def test_a_targets_name_without_what_says_how_it_is_stored(self, repo: str, base: str) -> None:
+        assert base_name(repo) == base
