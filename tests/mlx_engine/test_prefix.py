@@ -131,3 +131,24 @@ def test_regenerating_reads_one_token(kept, monkeypatch):
     rows = Rows(kept, monkeypatch)
     assert reply(kept, tokens(PROMPT * 3, max_tokens=1, reuse=True)).stats.reused_tokens == len(PROMPT * 3) - 1
     assert rows.passes == [1]
+
+
+@pytest.mark.parametrize("mode", ["dflash", "plain"])
+def test_a_reply_that_ended_by_itself_is_gone_on_from_its_end(kept, mode):
+    """Also where the round that brought the end had confirmed more after it."""
+    kept.relieve()
+    ends = kept.pair.tokenizer.eos_token_ids
+    replies = [(at, reply(kept, tokens(PROMPT[at:] + PROMPT, mode=mode, max_tokens=200, reuse=True))) for at in range(6)]
+    ended = [(at, got) for at, got in replies if got.reason == "eos"]
+    assert ended
+    for at, got in ended:
+        assert got.tokens[-1] in ends
+        prompt = [*PROMPT[at:], *PROMPT, *got.tokens, 5, 6, 7]
+        assert reply(kept, tokens(prompt, mode=mode, max_tokens=1, reuse=True)).stats.reused_tokens >= len(prompt) - 4
+
+
+def test_what_a_cancelled_prefill_has_read_is_not_read_again(kept):
+    kept.relieve()
+    prompt = PROMPT * 6
+    stopped(kept, tokens(prompt, reuse=True), 4, PrefillProgress, close=False)
+    assert reply(kept, tokens(prompt, max_tokens=1, reuse=True)).stats.reused_tokens == 40
