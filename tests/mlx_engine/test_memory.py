@@ -7,6 +7,7 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import memory
+from mlx_engine.bench.memory import long_prompt
 from mlx_engine.decoding import prefill
 from mlx_engine.engine import Engine
 from mlx_engine.events import Commit
@@ -207,3 +208,48 @@ def test_a_long_prompt_injects_only_what_the_windows_can_still_see(monkeypatch):
     assert sum(injected) > 220
     assert drafted.tokens == everything.tokens
     assert drafted.stats.accepted_per_round == everything.stats.accepted_per_round
+
+
+@pytest.mark.parametrize("turns", [12, pytest.param(50, marks=pytest.mark.long)])
+def test_memory_stays_flat_within_the_budget_over_many_turns(turns):
+    engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+    reply(engine, tokens(PROMPT, max_tokens=8))
+    weights = mx.get_active_memory()
+    engine.snapshots.budget = 1 << 20
+    prompt: list[int] = []
+    after = []
+    for turn in range(turns):
+        if turn % (turns // 6) == 0:
+            prompt = [turn + 3]  # another chat
+        prompt += PROMPT
+        prompt += reply(engine, tokens(prompt, mode="plain" if turn % 4 == 3 else "dflash", max_tokens=40, reuse=True)).tokens
+        after.append(mx.get_active_memory() - weights)
+        assert after[-1] <= engine.snapshots.budget + (64 << 10)
+    assert max(after[turns // 2 :]) <= max(after[: turns // 2]) + (64 << 10)
+    assert max(after) > engine.snapshots.budget / 2  # it was made use of
+
+
+def arithmetic(engine: Engine, rows: int) -> int:
+    """Bytes of the keys and values of so many rows, of the target's layers and of the drafter's, which all grow here."""
+    model, config = engine.pair.target.model.args, engine.pair.drafter.config
+    target = model.num_hidden_layers * model.num_key_value_heads * model.head_dim
+    return 4 * 2 * rows * (target + config.layers * config.kv_heads * config.head_dim)
+
+
+@pytest.mark.parametrize(
+    ("name", "length"), [("tiny", 2048), pytest.param("demo", 8192, marks=pytest.mark.long)], ids=["short", "long"]
+)
+def test_a_long_prompt_takes_what_its_keys_and_values_take(name, length, request):
+    engine: Engine = request.getfixturevalue(name)
+    info, budget = engine.pair.info, engine.snapshots.budget
+    try:
+        half, whole = (long_prompt(engine, size, 40) for size in (length // 2, length))
+    finally:
+        engine.pair.info, engine.snapshots.budget = info, budget
+        engine.relieve()
+    for row in (half, whole):
+        # rows are made room for 256 at a time, in a chunk of 512 and once more while decoding
+        assert arithmetic(engine, row["tokens"]) <= row["held"] <= arithmetic(engine, row["tokens"] + 40 + 512)
+        assert row["held"] - row["prefilled"] <= arithmetic(engine, 512)
+    # scores of a chunk and arrays that move when they grow: in proportion to the length, not to its square
+    assert whole["peak"] - whole["held"] <= 2.2 * (half["peak"] - half["held"])

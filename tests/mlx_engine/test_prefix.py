@@ -2,8 +2,11 @@
 round, for every kind of cache; prefill touches only what is new; what is kept stays within its budget."""
 
 import dataclasses
+import json
+import shutil
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import mlx.core as mx
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.decoding import prefill
+from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
 from mlx_engine.events import Commit, GenerationRequest, PrefillProgress, Reply
 from tests.mlx_engine.asking import events, reply, tokens
@@ -35,18 +39,36 @@ class Rows:
         patch.setattr(target, "forward", counted)
 
 
-# The drafter of the recurrent target has sliding layers alone, the others' are full.
-PAIRS = {"growing": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
+# The recurrent target's drafter has windows alone, the others' layers are full but for "windows", where they are made to slide.
+PAIRS = {"growing": "e2e_qwen3", "windows": "e2e_qwen3", "rotating": "e2e_gpt_oss", "recurrent": "e2e_qwen3_5"}
+WINDOW = 20
+
+
+def sliding(drafter: Path, folder: Path) -> Path:
+    """The same drafter with windows."""
+    shutil.copytree(drafter, folder)
+    config = json.loads((folder / "config.json").read_text())
+    layers = ["sliding_attention"] * config["num_hidden_layers"]
+    config |= {"layer_types": layers, "sliding_window": WINDOW, "use_sliding_window": True}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
 
 
 @pytest.fixture(scope="module", params=list(PAIRS))
-def kept(request) -> Iterator[Engine]:
-    """One engine for all examples, so that they find what earlier ones left; at most a handful of chats fit. Chunks are short."""
+def kept(request, tmp_path_factory) -> Iterator[Engine]:
+    """One engine for all examples, so that they find what earlier ones left; at most a handful of chats fit.
+
+    Chunks are short and contexts tight, so that short chats see what long ones do.
+    """
     folder = GOLDEN / PAIRS[request.param]
-    engine = loaded(folder / "target", folder / "drafter")
+    drafter = folder / "drafter"
+    if request.param == "windows":
+        drafter = sliding(drafter, tmp_path_factory.mktemp("windows") / "drafter")
+    engine = loaded(folder / "target", drafter)
     engine.snapshots.budget = 6 << 20
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefill, "CHUNK", 8)
+        patch.setattr(context, "_STEP", 8)
         yield engine
     engine.unload()
 
