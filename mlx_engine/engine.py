@@ -15,17 +15,22 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat, limits, memory
+from mlx_engine import calibrating, chat, limits, memory
 from mlx_engine.boundaries import boundaries
 from mlx_engine.comparing import compare
+from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.decoding.plain import plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
+from mlx_engine.decoding.width import Automatic, Experience, Fixed
 from mlx_engine.drafters.backlog import Backlog
+from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
+    Calibrated,
+    CalibrationProgress,
     CompareRequest,
     CountTokens,
     Event,
@@ -55,6 +60,7 @@ class Engine:
     def __init__(self, snapshot_bytes: int | None = None) -> None:
         self._snapshot_bytes = snapshot_bytes
         self._pair: LoadedPair | None = None
+        self._experience = Experience(1)
         self._snapshots: Snapshots | None = None
         self._running: Generator[Event, None, None] | None = None
 
@@ -108,6 +114,8 @@ class Engine:
     def _take(self, pair: LoadedPair) -> None:
         weights = pair.info.target_bytes + pair.info.drafter_bytes
         budget = memory.snapshot_budget(weights) if self._snapshot_bytes is None else self._snapshot_bytes
+        table = calibrating.known(pair) if pair.drafter else None
+        self._experience = Experience(pair.info.block_size, table or ASSUMED)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
 
     def unload(self) -> None:
@@ -182,6 +190,28 @@ class Engine:
                 )
                 return
 
+    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Calibrated]:
+        """Measure what passes cost for the loaded pair, in a few seconds, so that widths are chosen well from the first round on.
+
+        The result is kept for later starts. Without it costs are learnt from the rounds themselves.
+
+        Yields:
+            Progress, and last what was measured; nothing more once `cancel` is set.
+
+        Raises:
+            UserError: no pair is loaded, it has no drafter, or a reply is being written.
+        """
+        pair = self.pair
+        if self._running is not None:
+            raise UserError("A reply is still being written. Stop it or wait for its end, then calibrate.")
+        for event in calibrating.measure(pair, cancel or threading.Event()):
+            if isinstance(event, CalibrationProgress):
+                yield event
+                continue
+            self._experience = Experience(pair.info.block_size, event)
+            kept = calibrating.keep(pair, event)
+            yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
+
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         """Answer a request plainly and with DFlash, with one seed, in turn.
 
@@ -204,7 +234,7 @@ class Engine:
         marks = boundaries(pair.tokenizer, request, prompt) if request.reuse and snapshots.marked else ()
         tally = Tally(began, plan.mode, len(prompt), branch.reused, plan.chooser.seed, plan.why_plain)
         reply = chat.ReplyText(pair.tokenizer, plan.prompt, request.stop)
-        steps = _steps(pair, plan, branch, marks, cancel)
+        steps = _steps(pair, plan, branch, marks, self._experience, cancel)
         reason: StopReason = "length"
         whole = False  # between two passes, where caches and context say the same
         try:
@@ -218,7 +248,7 @@ class Engine:
                 commits = list(reply.add(tokens, step.sources[: len(tokens)]))
                 tally.step(step, sum(len(commit.tokens) for commit in commits), now)
                 if step.drafted:
-                    yield Round(step.width, "drafter", step.tested, step.accepted, now)
+                    yield Round(step.width, step.proposer, step.tested, step.accepted, now)
                 yield from commits
                 if reply.stopped:
                     reason = "stop_string"
@@ -251,7 +281,7 @@ class _Plan:
     why_plain: str
     prompt: chat.Prompt
     budget: int
-    width: int
+    width: int | None
     chooser: Chooser
     penalties: Penalties
     ends: frozenset[int]
@@ -266,7 +296,7 @@ def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
         why_plain="" if drafting else (pair.info.why_plain if request.mode == "dflash" else "DFlash is off"),
         prompt=prompt,
         budget=_budget(request, len(prompt.tokens), pair),
-        width=request.width or pair.info.block_size,
+        width=request.width,
         chooser=Chooser(request.sampling, secrets.randbits(32) if request.seed is None else request.seed),
         penalties=Penalties(request.sampling, prompt.tokens),
         ends=frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids),
@@ -274,7 +304,7 @@ def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
 
 
 def _steps(
-    pair: LoadedPair, plan: _Plan, branch: Branch, marks: Collection[int], cancel: threading.Event
+    pair: LoadedPair, plan: _Plan, branch: Branch, marks: Collection[int], experience: Experience, cancel: threading.Event
 ) -> Generator[Step | PrefillProgress, None, None]:
     """Prefill, the token it yields, and the decoding loop."""
     target, drafter = pair.target, pair.drafter
@@ -305,8 +335,13 @@ def _steps(
         finally:
             backlog.flush()
     else:
-        rounds = Rounds(target, drafter, caches, context, plan.chooser, plan.penalties)
-        yield from rounds.run(first, plan.budget - 1, plan.width, plan.ends)
+        shared = (target, drafter, caches, context, plan.chooser, plan.penalties)
+        if plan.width is None:
+            copies = Lookup((*plan.prompt.tokens, first), experience.block - 1)
+            rounds = Rounds(*shared, Automatic(experience), copies)
+        else:
+            rounds = Rounds(*shared, Fixed(plan.width))
+        yield from rounds.run(first, plan.budget - 1, plan.ends)
 
 
 def _through_end(tokens: tuple[int, ...], ends: frozenset[int]) -> tuple[int, ...]:

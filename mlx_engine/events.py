@@ -129,6 +129,18 @@ class CalibrationProgress:
 
 
 @dataclass(frozen=True)
+class Calibrated:
+    """What was measured, in seconds: a plain step [depths], a verify and a draft [depths][widths]. `kept` says if it will last."""
+
+    depths: tuple[int, ...]
+    widths: tuple[int, ...]
+    plain_s: tuple[float, ...]
+    verify_s: tuple[tuple[float, ...], ...]
+    draft_s: tuple[tuple[float, ...], ...]
+    kept: bool
+
+
+@dataclass(frozen=True)
 class PrefillProgress:
     """`done` of `total` prompt tokens are in the target's cache; `reused` of them were there before."""
 
@@ -179,9 +191,12 @@ class Stats:
     accepted_per_round: tuple[int, ...]
     widths: tuple[int, ...]
     plain_steps: int
-    why_plain: str
+    why_plain: str  # why the whole reply was decoded plainly, empty when it was not
     peak_memory_bytes: int
     seed: int
+    lookup_rounds: int = 0  # rounds whose drafts were copied from prompt and reply
+    trials: int = 0  # passes made to learn what they cost or yield
+    plain_because: tuple[tuple[str, int], ...] = ()  # why steps of a reply with DFlash were plain, and how many
 
     @property
     def tokens_per_round(self) -> float | None:
@@ -253,6 +268,7 @@ Event = (
     LoadProgress
     | PairInfo
     | CalibrationProgress
+    | Calibrated
     | PrefillProgress
     | Commit
     | Round

@@ -1,6 +1,7 @@
 """Counts and times of one reply, on a monotonic clock."""
 
 import time
+from collections import Counter
 
 import mlx.core as mx
 
@@ -18,7 +19,7 @@ class Tally:
         self._first: float | None = None
         self._last: float | None = None
         self._rounds: list[Step] = []
-        self._plain_steps = 0
+        self._plain: list[Step] = []
         self.tokens = 0
         mx.reset_peak_memory()
 
@@ -35,7 +36,7 @@ class Tally:
         elif step.drafted:
             self._rounds.append(step)
         else:
-            self._plain_steps += 1
+            self._plain.append(step)
 
     def stats(self) -> Stats:
         """What the reply cost so far."""
@@ -56,8 +57,11 @@ class Tally:
             accepted=sum(step.accepted for step in self._rounds),
             accepted_per_round=tuple(step.accepted for step in self._rounds),
             widths=tuple(step.width for step in self._rounds),
-            plain_steps=self._plain_steps,
+            plain_steps=len(self._plain),
             why_plain=self._why_plain,
             peak_memory_bytes=mx.get_peak_memory(),
             seed=self._seed,
+            lookup_rounds=sum(step.proposer == "lookup" for step in self._rounds),
+            trials=sum(step.trial for step in (*self._rounds, *self._plain)),
+            plain_because=tuple(Counter(step.why for step in self._plain if step.why).most_common()),
         )

@@ -20,7 +20,7 @@ FLOORS = (
     ("bench",),
     ("terminal",),
     ("engine",),
-    ("comparing", "measuring", "boundaries"),
+    ("calibrating", "comparing", "measuring", "boundaries"),
     ("loading",),
     ("chat",),
     ("channels",),

@@ -7,7 +7,11 @@ from mlx_engine.events import Source
 
 @dataclass(frozen=True)
 class Step:
-    """Tokens that became final together. A round has a `width` (rows verified); a plain step has width 1 and tests nothing."""
+    """Tokens that became final together.
+
+    A round has a `width` (rows verified) and a `proposer`. A plain step has width 1 and tests nothing; `why` says why it was one. A
+    `trial` was made to learn from it.
+    """
 
     tokens: tuple[int, ...]
     sources: tuple[Source, ...]
@@ -15,3 +19,6 @@ class Step:
     drafted: int = 0
     tested: int = 0
     accepted: int = 0
+    proposer: Source = "target"
+    why: str = ""
+    trial: bool = False

@@ -1,9 +1,9 @@
 """How wide the next pass is: the controller that keeps DFlash from ever being slower than plain decoding.
 
 Before each pass the loop asks for a `Choice`, and afterwards says what came of it. `Fixed` always answers the same. `Automatic`
-picks the kind of pass that yields the most tokens a second, from what passes cost here (`Costs`) and how many drafts were kept lately
-(`Acceptance`); a plain step is one of the kinds. Where plain decoding wins it stays there and tries a round now and then; what such
-trials may lose is a small share of the time, kept account of in `_credit`. Nothing here knows tensors or clocks, and equal
+picks the kind of pass that yields the most tokens a second, from what passes cost here (`Costs`) and how many drafts were kept
+lately (`Acceptance`); a plain step is one of the kinds. Where plain decoding wins it stays there and tries a round now and then;
+what trials may lose is a small share of the time, of which account is kept. Nothing here knows tensors or clocks, and equal
 observations give equal choices.
 """
 
@@ -14,6 +14,7 @@ from typing import Protocol
 
 from mlx_engine.decoding.acceptance import Acceptance, Blend, tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
+from mlx_engine.drafters.lookup import Offer
 
 _TRIAL_SHARE = 0.015  # of the time: what trials may lose
 _FIRST_CREDIT = 2.0  # plain steps' worth that trials may lose at once, at the beginning of a reply
@@ -36,14 +37,6 @@ FEW_ACCEPTED = "few drafts are accepted"
 TOO_DEAR = "checking several tokens at once costs too much here"
 ASKED = "width 1 was asked for"
 TRIAL = "trying whether plain decoding is faster"
-
-
-@dataclass(frozen=True)
-class Offer:
-    """What lookup could propose now: so many tokens, continuing a match that is so many tokens long."""
-
-    tokens: int
-    match: int
 
 
 @dataclass(frozen=True)
@@ -226,7 +219,7 @@ class Automatic:
         return _View(Choice(best), pace, trial, price)
 
     def _plain_view(self, plain: float, seconds: dict[Pass, float], tokens: list[float]) -> _View:
-        """Plain decoding is fastest. The trial is the round that, if drafts were kept again, would win most for what it may lose."""
+        """Plain decoding is fastest. The trial is the round that would win most for what it may lose, were drafts kept again."""
         hoped = tokens_by_width([_AGAIN] * (len(self._kinds) and self._kinds[-1].width - 1))
         trial, most = None, 0.0
         for kind in self._kinds:

@@ -29,8 +29,10 @@ class Backlog:
             self.flush()
             mx.async_eval(self._context.state)
 
-    def flush(self) -> None:
-        """Inject what waits."""
+    def flush(self) -> int:
+        """Inject what waits, and say how many rows that were."""
+        rows = self._rows
         if self._waiting:
             self._drafter.inject(self._context, mx.concatenate(self._waiting))
             self._waiting, self._rows = [], 0
+        return rows

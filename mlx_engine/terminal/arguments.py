@@ -44,7 +44,10 @@ def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
     )
     group.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="S", help="of the random choices at a temperature above 0")
     group.add_argument(
-        "--width", type=_width, metavar="N", help="tokens that one pass checks, or auto (default): the drafter's block size"
+        "--width",
+        type=_width,
+        metavar="N",
+        help="tokens that one pass checks, or auto (default): whatever is fastest on this machine for the text at hand",
     )
     if mode:
         group.add_argument("--mode", choices=("dflash", "plain"), help="default: dflash, where there is a drafter")

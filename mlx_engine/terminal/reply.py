@@ -130,6 +130,10 @@ def as_json(reply: Reply) -> dict[str, Any]:
             "tokens_per_round": stats.tokens_per_round,
             "accepted_per_round": list(stats.accepted_per_round),
             "plain_steps": stats.plain_steps,
+            "plain_because": dict(stats.plain_because),
+            "widths": list(stats.widths),
+            "lookup_rounds": stats.lookup_rounds,
+            "trials": stats.trials,
             "peak_memory_bytes": stats.peak_memory_bytes,
         },
     }

@@ -20,6 +20,7 @@ PAIR = HERE / "e2e_qwen3"
 STATS = {
     *("mode", "prompt_tokens", "ttft_s", "decode_tok_s", "tokens", "rounds", "tested", "accepted"),
     *("tokens_per_round", "accepted_per_round", "plain_steps", "peak_memory_bytes"),
+    *("plain_because", "widths", "lookup_rounds", "trials"),
 }
 
 
@@ -308,7 +309,7 @@ class TestTheProgram:
 
     def test_raw_tokens_give_the_reference_reply(self, case: tuple[dict[str, Any], Path]) -> None:
         expected, path = case
-        pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 64)
+        pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 64, "--width", 8)
         done = installed("generate", "--tokens", path, *pair, "--json")
         assert done.returncode == 0, done.stderr
         told = json.loads(done.stdout)

@@ -30,7 +30,7 @@ PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
 
 
 def test_events_come_in_order_and_add_up(tiny):
-    seen = events(tiny, tokens(PROMPT, max_tokens=40))
+    seen = events(tiny, tokens(PROMPT, max_tokens=40, width=8))
     kinds = [type(event) for event in seen]
     assert kinds[-1] is Finished and kinds.count(Finished) == 1
     last_prefill = max(i for i, kind in enumerate(kinds) if kind is PrefillProgress)
@@ -59,7 +59,7 @@ def test_every_token_names_its_source(tiny):
 
 
 def test_a_round_near_the_end_of_the_budget_is_narrower(tiny):
-    stats = reply(tiny, tokens(PROMPT, max_tokens=6)).stats
+    stats = reply(tiny, tokens(PROMPT, max_tokens=6, width=8)).stats
     left = 5
     for width, accepted in zip(stats.widths, stats.accepted_per_round, strict=True):
         assert width == min(8, left + 1)
@@ -69,6 +69,7 @@ def test_a_round_near_the_end_of_the_budget_is_narrower(tiny):
 def test_width_one_decodes_plainly_step_by_step(tiny):
     stats = reply(tiny, tokens(PROMPT, max_tokens=12, width=1)).stats
     assert (stats.rounds, stats.plain_steps, stats.tokens_per_round, stats.acceptance) == (0, 11, None, None)
+    assert stats.plain_because == (("width 1 was asked for", 11),)
 
 
 def test_a_reply_of_one_token_needs_no_round(tiny):

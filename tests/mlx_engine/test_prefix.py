@@ -102,7 +102,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
             data.draw(st.sampled_from([0.0, 0.0, 0.8]), "temperature"),
             seed=data.draw(st.integers(0, 99), "seed"),
             mode=data.draw(st.sampled_from(["dflash", "dflash", "plain"]), "mode"),
-            width=data.draw(st.sampled_from([None, 3]), "width"),
+            width=data.draw(st.sampled_from([None, kept.pair.info.block_size, 3]), "width"),
             max_tokens=data.draw(st.integers(1, 40), "limit"),
             ignore_eos=data.draw(st.booleans(), "past the end"),
         )
@@ -114,8 +114,9 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
         expected, got = reply(kept, request), reply(kept, reusing(request))
         assert got.tokens == expected.tokens
         assert got.reason == expected.reason
-        assert got.stats.accepted_per_round == expected.stats.accepted_per_round
-        assert got.stats.widths == expected.stats.widths
+        if request.width:  # an automatic one depends on the clock
+            assert got.stats.accepted_per_round == expected.stats.accepted_per_round
+            assert got.stats.widths == expected.stats.widths
         assert expected.stats.reused_tokens == 0
         assert kept.snapshots.nbytes <= kept.snapshots.budget
         match data.draw(st.sampled_from(["next turn", "next turn", "edit", "regenerate", "another chat"]), "then"):

@@ -1,0 +1,215 @@
+"""What a plain step, a verify and a draft cost for a loaded pair: measured in a few seconds, kept in the user's cache folder."""
+
+import contextlib
+import hashlib
+import json
+import os
+import platform
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import mlx.core as mx
+import platformdirs
+from mlx_lm.models.cache import KVCache
+
+from mlx_engine import blas
+from mlx_engine.decoding.costs import Table
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.errors import UserError
+from mlx_engine.events import CalibrationProgress, Sampling
+from mlx_engine.loading import LoadedPair
+from mlx_engine.targets.target import Caches, Target
+
+_DEPTHS = (128, 2048, 8192)  # tokens in the caches
+_WIDTHS = (2, 4, 8, 16)
+_TIMES = 5  # of every pass, after one that warms up; the median counts
+_ENOUGH_S = 6.0  # after which no further depth is begun
+_SEED_ROWS = 64  # tokens that are really read; deeper caches repeat their keys and values
+_FORMAT = 1  # of the file
+
+
+def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationProgress | Table]:
+    """Measure one pair; the last thing yielded is the table, unless `cancel` was set.
+
+    Raises:
+        UserError: the pair has no drafter.
+    """
+    drafter, target = pair.drafter, pair.target
+    if drafter is None:
+        raise UserError("There is nothing to calibrate: this pair has no drafter, so it decodes plainly.")
+    block = drafter.config.block_size
+    widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block} - {1}))
+    depths = tuple(depth for depth in _DEPTHS if depth + 2 * block < pair.info.context_limit) or (_SEED_ROWS,)
+    plain, verify, draft = [], [], []
+    began, parts, done = time.perf_counter(), len(depths) * (2 * len(widths) + 1), 0
+    for depth in depths:
+        if plain and time.perf_counter() - began > _ENOUGH_S:
+            break
+        yield CalibrationProgress(done / parts, f"Measuring at {depth:,} tokens")
+        bench = _Bench(target, drafter, depth)
+        row: dict[tuple[str, int], float] = {}
+        for name, width in (("plain", 1), *((name, width) for width in widths for name in ("draft", "verify"))):
+            row[name, width] = getattr(bench, name)(width)
+            done += 1
+            if cancel.is_set():
+                return
+            yield CalibrationProgress(done / parts, f"Measuring at {depth:,} tokens")
+        plain.append(row["plain", 1])
+        verify.append(tuple(row["verify", width] for width in widths))
+        draft.append(tuple(row["draft", width] for width in widths))
+        del bench
+        mx.clear_cache()
+    yield CalibrationProgress(1.0, "Measured")
+    yield Table(depths[: len(plain)], widths, tuple(plain), tuple(verify), tuple(draft))
+
+
+class _Bench:
+    """One target and drafter with caches and context of one depth, whose content does not matter."""
+
+    def __init__(self, target: Target, drafter: Drafter, depth: int) -> None:
+        self._target, self._drafter = target, drafter
+        self._caches, self._context = target.caches(), drafter.context()
+        self._chooser = Chooser(Sampling(), 0)
+        tokens = mx.arange(_SEED_ROWS) * 7919 % target.vocabulary
+        _, features = target.forward_tapped(tokens, self._caches)
+        self._caches.rewind(0)
+        mx.eval(features, self._caches.state)
+        _deepen(self._caches, depth)
+        while self._context.position < depth:
+            drafter.inject(self._context, features[: depth - self._context.position])
+            mx.eval(self._context.state)
+        mx.eval(self._caches.state)
+        self._anchor = tokens[:1].astype(mx.uint32)
+
+    def plain(self, width: int) -> float:
+        """Seconds of a plain step, each queued before the one before it is read, as in decoding."""
+        times, token = [], self._step(self._anchor)
+        for _ in range(2 * _TIMES):
+            began = time.perf_counter()
+            following = self._step(token)
+            mx.eval(token)
+            times.append(time.perf_counter() - began)
+            token = following
+        mx.eval(token)
+        features = [mx.zeros((1, self._features), self._dtype)] * (self._caches.length - self._context.position)
+        self._drafter.inject(self._context, mx.concatenate(features))
+        mx.eval(self._context.state)
+        return median(times[1:])
+
+    def _step(self, token: mx.array) -> mx.array:
+        logits, features = self._target.forward_tapped(token, self._caches)
+        self._features, self._dtype = features.shape[1], features.dtype
+        chosen = self._chooser.pick(logits, None)
+        mx.async_eval(chosen)
+        return chosen
+
+    def draft(self, width: int) -> float:
+        """Seconds of a draft."""
+        return _timed(lambda: mx.eval(self._drafter.propose(self._context, self._anchor, width, self._chooser, None)))
+
+    def verify(self, width: int) -> float:
+        """Seconds of a verify, with all that a round does after it."""
+        block = mx.broadcast_to(self._anchor, (width,))
+
+        def work() -> None:
+            logits, features = self._target.forward_tapped(block, self._caches)
+            self._drafter.inject(self._context, features)
+            mx.eval(self._chooser.pick(logits, None), self._context.state)
+            self._caches.rewind(width - 1)
+            self._context.drop(width - 1)
+
+        return _timed(work)
+
+
+def _timed(work: Callable[[], None]) -> float:
+    times = []
+    for _ in range(_TIMES + 1):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return median(times[1:])
+
+
+def _deepen(caches: Caches, depth: int) -> None:
+    """Make growing caches as deep as this by repeating what they hold; windows and recurrent states cost the same at any depth."""
+
+    def deepen(cache: Any) -> None:
+        for part in getattr(cache, "caches", ()):
+            deepen(part)
+        if type(cache) is KVCache:
+            keys, values = cache.state
+            times = -(-depth // keys.shape[2])
+            cache.state = tuple(mx.contiguous(mx.tile(each, (1, 1, times, 1))[:, :, :depth]) for each in (keys, values))
+
+    for cache in caches.layers:
+        deepen(cache)
+    caches.length = depth
+
+
+def folder() -> Path:
+    """Where tables are kept."""
+    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "calibration"
+
+
+def known(pair: LoadedPair) -> Table | None:
+    """The table measured earlier for this pair, machine, backend and version of MLX; None if there is none that can be read."""
+    try:
+        kept = json.loads(_file(pair).read_text(encoding="utf-8"))
+        if kept["of"] != _of(pair):
+            return None
+        table = kept["table"]
+        return Table(
+            tuple(map(int, table["depths"])),
+            tuple(map(int, table["widths"])),
+            _positive(table["plain"]),
+            tuple(_positive(row) for row in table["verify"]),
+            tuple(_positive(row) for row in table["draft"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def keep(pair: LoadedPair, table: Table) -> bool:
+    """Keep a table for the next start; False where the folder cannot be written to, which is no error."""
+    kept = json.dumps({"of": _of(pair), "table": asdict(table)})
+    with contextlib.suppress(OSError):
+        folder().mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=folder())
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(kept)
+        os.replace(name, _file(pair))
+        return True
+    return False
+
+
+def _positive(values: list[float]) -> tuple[float, ...]:
+    if not all(0 < value < 3600 for value in values):
+        raise ValueError("not seconds")
+    return tuple(map(float, values))
+
+
+def _of(pair: LoadedPair) -> dict[str, Any]:
+    """What a table is of: what differs makes another table."""
+    info, in_use = pair.info, blas.prepare()
+    device = mx.device_info().get("device_name", "") if mx.metal.is_available() else platform.processor()
+    return {
+        "format": _FORMAT,
+        "pair": [info.target, info.target_bytes, info.drafter, info.drafter_bytes, info.drafter_weights, info.family],
+        "dtype": str(pair.dtype),
+        "block": info.block_size,
+        "machine": [platform.machine(), platform.node(), str(device), os.cpu_count()],
+        "backend": [in_use.name, in_use.threads],
+        "mlx": version("mlx"),
+    }
+
+
+def _file(pair: LoadedPair) -> Path:
+    return folder() / (hashlib.sha256(json.dumps(_of(pair), sort_keys=True).encode()).hexdigest()[:32] + ".json")

@@ -1,0 +1,177 @@
+"""The promise at every schedule: whatever widths, proposers and plain steps follow each other, the text is plain decoding's."""
+
+import dataclasses
+from collections.abc import Sequence
+from itertools import cycle
+
+import mlx.core as mx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine import chat
+from mlx_engine.decoding.costs import PLAIN, Pass
+from mlx_engine.decoding.prefill import prefill
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.width import Choice, Outcome
+from mlx_engine.drafters.lookup import Offer
+from mlx_engine.events import Message, Sampling
+from resources.demo_pair.corpus.questions import fresh_questions
+from tests.mlx_engine.asking import reply, tokens
+
+QUESTIONS = fresh_questions(count=120, seed=20261121)
+PASSES = st.one_of(
+    st.just(PLAIN), st.builds(Pass, st.just("drafter"), st.integers(2, 8)), st.builds(Pass, st.just("lookup"), st.integers(2, 8))
+)
+
+
+class Scripted:
+    """A controller that reads its choices off a list, again and again, and keeps what it is told."""
+
+    def __init__(self, passes: Sequence[Pass]) -> None:
+        self._passes = cycle(passes)
+        self.outcomes: list[Outcome] = []
+
+    def choose(self, depth: int, offer: Offer | None = None) -> Choice:
+        kind = next(self._passes)
+        return Choice(kind, "as scripted" if kind == PLAIN else "")
+
+    def saw(self, outcome: Outcome) -> None:
+        self.outcomes.append(outcome)
+
+
+class Bogus:
+    """A proposer of any tokens at all, right ones among them: those of the plain reply, some of them spoilt."""
+
+    def __init__(self, plain: Sequence[int], spoilt: Sequence[int]) -> None:
+        self._plain, self._spoilt = plain, cycle(spoilt)
+        self._at = 1
+
+    def add(self, tokens: tuple[int, ...]) -> None:
+        self._at += len(tokens)
+
+    def offer(self) -> Offer | None:
+        return Offer(15, 3)
+
+    def propose(self, count: int) -> list[int]:
+        drafts = [*self._plain[self._at : self._at + count], *[5] * count][:count]
+        spoilt = next(self._spoilt)
+        return [5 if i == spoilt else token for i, token in enumerate(drafts)]
+
+
+def decoded(engine, prompt, sampling, seed, limit, passes, spoilt, plain):
+    """The tokens that the loop yields under a script, and the loop."""
+    pair = engine.pair
+    caches, context = pair.target.caches(), pair.drafter.context()
+    chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
+    *_, logits = prefill(pair.target, caches, prompt, pair.drafter, context)
+    first = int(chooser.pick(penalties.apply(logits), chooser.noise(len(prompt), 1, logits.shape[-1])).item())
+    penalties.add((first,))
+    rounds = Rounds(pair.target, pair.drafter, caches, context, chooser, penalties, Scripted(passes), Bogus(plain, spoilt))
+    ends = frozenset(pair.tokenizer.eos_token_ids)
+    got, steps = [first], []
+    if limit > 1 and first not in ends:
+        for step in rounds.run(first, limit - 1, ends):
+            steps.append(step)
+            got += step.tokens
+    if set(got) & ends:
+        got = got[: next(i for i, token in enumerate(got) if token in ends) + 1]
+    return tuple(got), steps, rounds
+
+
+def check(engine, prompt, sampling, seed, limit, passes, spoilt):
+    request = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=limit, mode="plain"), sampling=sampling)
+    plain = reply(engine, request).tokens
+    got, steps, rounds = decoded(engine, prompt, sampling, seed, limit, passes, spoilt, plain)
+    assert got == plain
+    assert (
+        sum(len(step.tokens) for step in steps) == max(sum(map(len, (step.tokens for step in steps))), 0) <= limit - 1 or limit == 1
+    )
+    left = limit - 1
+    for step in steps:
+        assert step.width <= left + 1
+        assert step.sources == (step.proposer,) * min(step.accepted, len(step.tokens)) + ("target",) * (
+            len(step.tokens) - min(step.accepted, len(step.tokens))
+        )
+        left -= len(step.tokens)
+    # caches and context end alike: whoever goes on from here finds both whole
+    assert rounds.context.position == rounds.caches.length
+    return steps, rounds
+
+
+@given(
+    prompt=st.lists(st.integers(3, 123), min_size=1, max_size=40),
+    sampling=st.sampled_from([Sampling(), Sampling(0.6), Sampling(1.0, top_p=0.9), Sampling(0.8, repetition_penalty=1.2)]),
+    seed=st.integers(0, 2**64 - 1),
+    limit=st.integers(1, 70),
+    passes=st.lists(PASSES, min_size=1, max_size=8),
+    spoilt=st.lists(st.integers(0, 8), min_size=1, max_size=5),
+)
+def test_any_schedule_gives_the_plain_text(tiny, prompt, sampling, seed, limit, passes, spoilt):
+    check(tiny, prompt, sampling, seed, limit, passes, spoilt)
+
+
+@given(
+    asked=st.sampled_from(QUESTIONS),
+    sampling=st.sampled_from([Sampling(), Sampling(0.7)]),
+    seed=st.integers(0, 2**32 - 1),
+    limit=st.integers(2, 50),
+    passes=st.lists(PASSES, min_size=1, max_size=6),
+    spoilt=st.lists(st.integers(0, 8), min_size=1, max_size=3),
+)
+def test_any_schedule_gives_the_demo_pairs_text(demo, asked, sampling, seed, limit, passes, spoilt):
+    prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
+    check(demo, prompt, sampling, seed, limit, passes, spoilt)
+
+
+def test_a_good_copy_is_kept_whole_and_named(tiny):
+    steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [Pass("lookup", 8)], [8])
+    assert [step.accepted for step in steps] == [7] * 5
+    assert steps[0].sources == ("lookup",) * 7 + ("target",)
+
+
+def test_a_spoilt_copy_is_cut_where_it_is_wrong(tiny):
+    steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [Pass("lookup", 8)], [3])
+    assert [(step.accepted, step.tested) for step in steps[:3]] == [(3, 4)] * 3
+
+
+@pytest.mark.parametrize("passes", [[PLAIN], [PLAIN, PLAIN, Pass("drafter", 5)]])
+def test_rounds_after_plain_steps_accept_as_if_the_drafter_had_seen_them(tiny, passes):
+    """A context with a gap, or in the wrong order, would still give the text, in more rounds."""
+    prompt = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
+    pair = tiny.pair
+    for plain_steps in (1, 5, 70):
+        whole = (*prompt, *reply(tiny, tokens(prompt, mode="plain", max_tokens=plain_steps + 1, ignore_eos=True)).tokens)
+        caches, context = pair.target.caches(), pair.drafter.context()
+        for _ in prefill(pair.target, caches, whole[:-1], pair.drafter, context):
+            pass
+        expected = pair.drafter.propose(context, mx.array([whole[-1]], mx.uint32), 8, Chooser(Sampling(), 0), None).tolist()
+        caches, context = pair.target.caches(), pair.drafter.context()
+        for _ in prefill(pair.target, caches, prompt, pair.drafter, context):
+            pass
+        rounds = Rounds(
+            pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN])
+        )
+        for _ in rounds.run(whole[len(prompt)], plain_steps, frozenset()):
+            pass
+        assert rounds.caches.length == rounds.context.position == len(whole) - 1
+        got = pair.drafter.propose(context, mx.array([whole[-1]], mx.uint32), 8, Chooser(Sampling(), 0), None).tolist()
+        assert got == expected
+
+
+def test_stopping_in_a_plain_spell_leaves_caches_and_context_alike(tiny):
+    pair = tiny.pair
+    prompt = (73, 122, 51, 37)
+    caches, context = pair.target.caches(), pair.drafter.context()
+    for _ in prefill(pair.target, caches, prompt, pair.drafter, context):
+        pass
+    rounds = Rounds(
+        pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN])
+    )
+    running = rounds.run(5, 40, frozenset())
+    for _ in range(10):
+        next(running)
+    running.close()
+    # the pass over the tenth token may have been queued
+    assert len(prompt) + 10 <= rounds.caches.length == rounds.context.position <= len(prompt) + 11
