@@ -53,6 +53,10 @@ def parser() -> argparse.ArgumentParser:
     bench.add_argument("--max-tokens", type=arguments.whole(2), default=256, metavar="N", help="a reply (default 256)")
     arguments.add_json(bench)
 
+    calibrate = command("calibrate", "measure what passes cost for a pair on this machine, so that widths are chosen well at once")
+    arguments.add_pair(calibrate)
+    arguments.add_json(calibrate)
+
     models = command("models", "list, search, fetch, check and remove pairs")
     model_arguments.add_commands(models)
 
@@ -66,7 +70,7 @@ def main(argv: Sequence[str] | None = None, make_engine: MakeEngine = local_engi
     """Run one command and return its exit code."""
     given = parser().parse_args(argv)
     if given.command != "models":  # its pairs are repos, not folders
-        arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench"))
+        arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
     if given.command in ("generate", "compare"):
         arguments.check_prompt(given.parser, given)
     for stream in (sys.stdout, sys.stderr):
@@ -108,6 +112,10 @@ def _dispatch(given: argparse.Namespace, make_engine: MakeEngine) -> int:
             from mlx_engine.bench import speed
 
             return speed.run(given, make_engine)
+        case "calibrate":
+            from mlx_engine.terminal import calibrate
+
+            return calibrate.run(given, make_engine)
         case "models":
             from mlx_engine.terminal import models
 

@@ -55,9 +55,11 @@ class Engine:
 
     Args:
         snapshot_bytes: for what later turns may reuse; None: half of what the weights leave of this machine's working set.
+        lookup: whether automatic rounds may also test copies of prompt and reply.
     """
 
-    def __init__(self, snapshot_bytes: int | None = None) -> None:
+    def __init__(self, snapshot_bytes: int | None = None, lookup: bool = True) -> None:
+        self._lookup = lookup
         self._snapshot_bytes = snapshot_bytes
         self._pair: LoadedPair | None = None
         self._experience = Experience(1)
@@ -115,7 +117,7 @@ class Engine:
         weights = pair.info.target_bytes + pair.info.drafter_bytes
         budget = memory.snapshot_budget(weights) if self._snapshot_bytes is None else self._snapshot_bytes
         table = calibrating.known(pair) if pair.drafter else None
-        self._experience = Experience(pair.info.block_size, table or ASSUMED)
+        self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
 
     def unload(self) -> None:
@@ -190,10 +192,10 @@ class Engine:
                 )
                 return
 
-    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Calibrated]:
+    def calibrate(self, cancel: threading.Event | None = None, keep: bool = True) -> Iterator[CalibrationProgress | Calibrated]:
         """Measure what passes cost for the loaded pair, in a few seconds, so that widths are chosen well from the first round on.
 
-        The result is kept for later starts. Without it costs are learnt from the rounds themselves.
+        The result is kept for later starts if `keep`. Without any costs are learnt from the rounds themselves.
 
         Yields:
             Progress, and last what was measured; nothing more once `cancel` is set.
@@ -208,8 +210,8 @@ class Engine:
             if isinstance(event, CalibrationProgress):
                 yield event
                 continue
-            self._experience = Experience(pair.info.block_size, event)
-            kept = calibrating.keep(pair, event)
+            self._experience = Experience(pair.info.block_size, event, self._lookup)
+            kept = keep and calibrating.keep(pair, event)
             yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
 
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
@@ -304,7 +306,13 @@ def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
 
 
 def _steps(
-    pair: LoadedPair, plan: _Plan, branch: Branch, marks: Collection[int], experience: Experience, cancel: threading.Event
+    pair: LoadedPair,
+    plan: _Plan,
+    branch: Branch,
+    marks: Collection[int],
+    experience: Experience,
+    lookup: bool,
+    cancel: threading.Event,
 ) -> Generator[Step | PrefillProgress, None, None]:
     """Prefill, the token it yields, and the decoding loop."""
     target, drafter = pair.target, pair.drafter
@@ -337,7 +345,7 @@ def _steps(
     else:
         shared = (target, drafter, caches, context, plan.chooser, plan.penalties)
         if plan.width is None:
-            copies = Lookup((*plan.prompt.tokens, first), experience.block - 1)
+            copies = Lookup((*plan.prompt.tokens, first), experience.block - 1) if experience.lookup else None
             rounds = Rounds(*shared, Automatic(experience), copies)
         else:
             rounds = Rounds(*shared, Fixed(plan.width))

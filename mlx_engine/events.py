@@ -204,6 +204,12 @@ class Stats:
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property
+    def mostly_plain(self) -> str:
+        """Why most of a reply with DFlash was decoded plainly; empty when it was not."""
+        why, steps = self.plain_because[0] if self.plain_because else ("", 0)
+        return why if self.mode == "dflash" and 2 * steps > self.tokens else ""
+
+    @property
     def acceptance(self) -> float | None:
         """Accepted / tested, 0 to 1; None when nothing was tested."""
         return self.accepted / self.tested if self.tested else None

@@ -56,6 +56,8 @@ def facts(reply: Reply) -> str:
         parts.append(f"{number(stats.tokens)} token{'' if stats.tokens == 1 else 's'}")
         if reply.mode != stats.mode and stats.why_plain:
             parts.append(stats.why_plain)  # DFlash was asked for
+        elif stats.mostly_plain:
+            parts.append(f"mostly plain, since {stats.mostly_plain}")
     elif reply.reason == "interrupted" and reply.tokens:
         parts.append(f"{number(reply.tokens)} token{'' if reply.tokens == 1 else 's'}")
     elif reply.running:
@@ -94,8 +96,10 @@ def details(stats: Stats) -> str:
     if stats.rounds:
         lines.append(f"Rounds: {number(stats.rounds)}")
         lines.append(f"Drafted {number(stats.drafted)}, tested {number(stats.tested)}, accepted {number(stats.accepted)} tokens")
-    if stats.plain_steps:
-        lines.append(f"Plain steps: {number(stats.plain_steps)}")
+    for why, steps in stats.plain_because or ((("", stats.plain_steps),) if stats.plain_steps else ()):
+        lines.append(f"Plain steps: {number(steps)}" + (f", since {why}" if why else ""))
+    if stats.lookup_rounds:
+        lines.append(f"Rounds that tested copies of earlier text: {number(stats.lookup_rounds)}")
     if stats.widths:
         lines.append("Widths used: " + ", ".join(str(width) for width in sorted(set(stats.widths))))
     if stats.peak_memory_bytes:

@@ -33,10 +33,10 @@ _COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # chance of a copied token at first, by th
 _BUNCH = 8  # plain steps whose times are told together
 _LOOK_AGAIN = 32  # plain steps after which costs are weighed afresh
 
-FEW_ACCEPTED = "few drafts are accepted"
-TOO_DEAR = "checking several tokens at once costs too much here"
+FEW_ACCEPTED = "few drafts were accepted"
+TOO_DEAR = "checking several tokens at once is too slow here"
 ASKED = "width 1 was asked for"
-TRIAL = "trying whether plain decoding is faster"
+TRIAL = "plain decoding was to be timed"
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,11 @@ class Experience:
     Args:
         block: the drafter's block size.
         table: measured costs, or what is assumed until the clock says better.
+        lookup: whether copies of prompt and reply may be proposed too.
     """
 
-    def __init__(self, block: int, table: Table = ASSUMED) -> None:
-        self.block = block
+    def __init__(self, block: int, table: Table = ASSUMED, lookup: bool = True) -> None:
+        self.block, self.lookup = block, lookup
         self.costs = Costs(table, block)
         self.drafts = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
         self.copies = {least: Acceptance(block - 1, memory=50, weight=1.0, start=chance) for least, chance in _COPIES.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event as CancelEvent
 from typing import Protocol
 
-from mlx_engine.events import CompareRequest, Event, GenerationRequest, LoadProgress, PairInfo
+from mlx_engine.events import Calibrated, CalibrationProgress, CompareRequest, Event, GenerationRequest, LoadProgress, PairInfo
 from mlx_engine.pairs.demo import demo_pair
 
 
@@ -17,6 +17,7 @@ class Engine(Protocol):
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]: ...
     def generate(self, request: GenerationRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
     def compare(self, request: CompareRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
+    def calibrate(self, cancel: CancelEvent | None = None) -> Iterator[CalibrationProgress | Calibrated]: ...
 
 
 MakeEngine = Callable[[], Engine]

@@ -99,6 +99,8 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
         parts.append(f"{stats.tokens_per_round:.1f} tokens a round")
     if stats.acceptance is not None:
         parts.append(f"{stats.acceptance:.0%} accepted".replace("%", " %"))
+    if stats.mostly_plain:
+        parts.append(f"mostly plain, since {stats.mostly_plain}")
     if stats.ttft_s is not None:
         parts.append(f"first token after {stats.ttft_s:.2f} s")
     parts.append(f"{stats.tokens} token{'' if stats.tokens == 1 else 's'}")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
+    Calibrated,
+    CalibrationProgress,
     Commit,
     CompareRequest,
     CompareResult,
@@ -99,6 +101,16 @@ class ScriptedEngine:
         if request.mode == "dflash":
             yield Round(8, "drafter", 4, 3, 0.3)
         yield Finished(reason, stats(request.mode))
+
+    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Calibrated]:
+        yield CalibrationProgress(0.5, "Measuring at 128 tokens")
+        if self._fails:
+            raise UserError(self._fails)
+        if self._pieces and self._pieces[0][1] == "Ctrl-C":
+            os.kill(os.getpid(), signal.SIGINT)
+        if cancel is not None and cancel.is_set():
+            return
+        yield Calibrated((128,), (2, 8), (0.01,), ((0.011, 0.012),), ((0.004, 0.005),), True)
 
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         replies: list[Reply] = []

@@ -366,3 +366,21 @@ class TestTheProgram:
         shown = capsys.readouterr()
         assert words in shown.err
         assert not shown.out
+
+
+class TestCalibrate:
+    def test_it_tells_what_passes_cost(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["calibrate"], ScriptedEngine) == 0
+        told = capsys.readouterr().out
+        assert "width 8" in told and "4.0 + 11.0" in told and "Kept for later." in told
+
+    def test_as_json(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["calibrate", "--json"], ScriptedEngine) == 0
+        assert json.loads(capsys.readouterr().out)["verify_s"] == [[0.011, 0.012]]
+
+    def test_an_interrupt_keeps_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["calibrate"], lambda: ScriptedEngine(pieces=(("answer", "Ctrl-C"),))) == 130
+        assert "nothing was kept" in capsys.readouterr().err
+
+    def test_a_pair_without_a_drafter_is_a_mistake_of_usage(self, tmp_path: Path) -> None:
+        usage_error("calibrate", "--target", str(tmp_path))

@@ -1,0 +1,95 @@
+"""Calibration: what it measures, that it can be stopped, and that what is kept fits the pair or is not used."""
+
+import json
+import threading
+
+import pytest
+
+from mlx_engine import calibrating
+from mlx_engine.decoding.costs import ASSUMED, Table
+from mlx_engine.engine import Engine
+from mlx_engine.errors import UserError
+from mlx_engine.events import Calibrated, CalibrationProgress
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+
+PAIR = (GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+PROMPT = (73, 122, 51, 37, 73, 117, 82, 108)
+
+
+@pytest.fixture
+def kept_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibrating.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    return tmp_path / "cache"
+
+
+def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
+    engine = loaded(*PAIR)
+    events = list(engine.calibrate())
+    assert isinstance(events[-1], Calibrated) and events[-1].kept
+    progress = [event.fraction for event in events[:-1] if isinstance(event, CalibrationProgress)]
+    assert progress == sorted(progress) and progress[0] == 0 and progress[-1] == 1
+    found = events[-1]
+    assert found.widths[-1] == 8
+    assert all(seconds > 0 for row in (found.plain_s, *found.verify_s, *found.draft_s) for seconds in row)
+    table = calibrating.known(loaded(*PAIR).pair)
+    assert table == Table(found.depths, found.widths, found.plain_s, found.verify_s, found.draft_s)
+    # a reply is none the worse for it
+    plain = reply(engine, tokens(PROMPT, mode="plain", max_tokens=40)).tokens
+    assert reply(engine, tokens(PROMPT, max_tokens=40)).tokens == plain
+
+
+@pytest.mark.parametrize(("target", "drafter"), [("e2e_gpt_oss", "e2e_gpt_oss"), ("e2e_qwen3_5", "e2e_qwen3_5")])
+def test_rotating_and_recurrent_targets_are_measured_too(kept_in, target, drafter):
+    engine = loaded(GOLDEN / target / "target", GOLDEN / drafter / "drafter")
+    assert isinstance(list(engine.calibrate())[-1], Calibrated)
+
+
+def test_cancelled_it_keeps_nothing(kept_in):
+    engine, cancel, events = loaded(*PAIR), threading.Event(), []
+    for event in engine.calibrate(cancel):
+        events.append(event)
+        cancel.set()
+    assert all(isinstance(event, CalibrationProgress) for event in events)
+    assert not kept_in.exists()
+    assert reply(engine, tokens(PROMPT, max_tokens=5)).reason == "length"
+
+
+@pytest.mark.parametrize("broken", ["", "{", "[]", '{"of": 1}', '{"table": {}}'])
+def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, broken):
+    engine = loaded(*PAIR)
+    assert calibrating.keep(engine.pair, ASSUMED)
+    assert calibrating.known(engine.pair) == Table((0,), (1, 16), (1.0,), ((1.05, 2.4),), ((0.25, 0.45),))
+    [file] = kept_in.rglob("*.json")
+    file.write_text(broken)
+    assert calibrating.known(engine.pair) is None
+
+
+def test_figures_of_another_pair_or_without_sense_are_not_used(kept_in):
+    engine = loaded(*PAIR)
+    calibrating.keep(engine.pair, ASSUMED)
+    [file] = kept_in.rglob("*.json")
+    kept = json.loads(file.read_text())
+    file.write_text(json.dumps({**kept, "of": {**kept["of"], "mlx": "0.1"}}))
+    assert calibrating.known(engine.pair) is None
+    file.write_text(json.dumps({**kept, "table": {**kept["table"], "plain": [-1.0]}}))
+    assert calibrating.known(engine.pair) is None
+
+
+def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setattr(calibrating.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "file")
+    found = list(loaded(*PAIR).calibrate())[-1]
+    assert isinstance(found, Calibrated) and not found.kept
+
+
+def test_what_cannot_be_calibrated_says_so(tiny):
+    with pytest.raises(UserError, match="No pair is loaded"):
+        list(Engine().calibrate())
+    with pytest.raises(UserError, match="no drafter"):
+        list(loaded(PAIR[0], None).calibrate())
+    running = tiny.generate(tokens(PROMPT, max_tokens=30))
+    next(running)
+    with pytest.raises(UserError, match="still being written"):
+        list(tiny.calibrate())
+    running.close()

@@ -1,0 +1,205 @@
+"""The width controller, without a model: what it learns, what it chooses, and that it never loses much."""
+
+import math
+import random
+from statistics import mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.bench.simulation import MACHINES, TEXTS, Machine, Text, decode, run
+from mlx_engine.decoding.acceptance import Acceptance, Blend, tokens_by_width
+from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
+from mlx_engine.decoding.width import (
+    ASKED,
+    FEW_ACCEPTED,
+    TOO_DEAR,
+    Automatic,
+    Choice,
+    Experience,
+    Fixed,
+    Outcome,
+)
+from mlx_engine.drafters.lookup import Offer
+
+TABLE = Table((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)
+DEAR = Machine("no width pays", "", 8, Table((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))
+HOPELESS = next(text for text in TEXTS if text.name == "hopeless")
+LISTS = next(text for text in TEXTS if text.name.startswith("lists"))
+
+
+def machine(name: str) -> Machine:
+    return next(each for each in MACHINES if each.name == name)
+
+
+class TestCosts:
+    def test_a_table_is_interpolated_and_goes_on_in_a_straight_line(self):
+        assert TABLE.seconds(PLAIN, 600) == pytest.approx(1.5)
+        assert TABLE.seconds(PLAIN, 2100) == pytest.approx(3.0)
+        assert TABLE.seconds(Pass("lookup", 6), 100) == pytest.approx(1.3)
+        assert TABLE.seconds(Pass("drafter", 12), 600) == pytest.approx((1.8 + 3.6) / 2 + 0.45)
+
+    @given(factor=st.floats(0.2, 5.0), seed=st.integers(0, 99))
+    def test_a_machine_that_is_slower_than_measured_is_noticed_for_every_width(self, factor, seed):
+        costs, draw = Costs(TABLE, 16), random.Random(seed)
+        for _ in range(40):
+            kind = Pass("drafter", draw.choice((4, 6, 8)))
+            costs.saw(kind, 100, factor * TABLE.seconds(kind, 100) * draw.lognormvariate(0, 0.05))
+        for kind in (PLAIN, Pass("drafter", 16), Pass("drafter", 8)):
+            assert costs.seconds(kind, 100) == pytest.approx(factor * TABLE.seconds(kind, 100), rel=0.15)
+
+    @given(seed=st.integers(0, 99))
+    def test_what_was_assumed_is_replaced_by_what_is_seen(self, seed):
+        costs, draw = Costs(ASSUMED, 8), random.Random(seed)
+        real = {PLAIN: 0.02, Pass("drafter", 4): 0.07, Pass("drafter", 8): 0.05}
+        for _ in range(30):
+            for kind, seconds in real.items():
+                costs.saw(kind, 500, seconds * draw.lognormvariate(0, 0.05))
+        for kind, seconds in real.items():
+            assert costs.seconds(kind, 500) == pytest.approx(seconds, rel=0.06)
+        assert 0.05 < costs.seconds(Pass("drafter", 6), 500) < 0.07  # between its neighbours
+
+    def test_one_stray_time_changes_little(self):
+        costs = Costs(TABLE, 16)
+        for _ in range(20):
+            costs.saw(PLAIN, 100, 1.0)
+        costs.saw(PLAIN, 100, 50.0)
+        assert costs.seconds(PLAIN, 100) < 1.15
+
+
+class TestAcceptance:
+    @given(
+        chance=st.floats(0.1, 0.95),
+        width=st.sampled_from([4, 8, 16]),
+        seed=st.integers(0, 99),
+    )
+    def test_chances_are_found_whatever_width_they_are_seen_through(self, chance, width, seed):
+        """Censored: a narrow round that keeps everything says nothing against the positions behind it."""
+        draw, seen = random.Random(seed), Acceptance(15, memory=1000, weight=1.0, start=0.5)
+        for _ in range(600):
+            accepted = 0
+            while accepted < width - 1 and draw.random() < chance:
+                accepted += 1
+            seen.saw(min(accepted + 1, width - 1), accepted)
+        for i, p in enumerate(seen.chances()[: width - 1]):
+            trials = 400 * chance**i  # roughly, that count
+            assert p == pytest.approx(chance, abs=4 * math.sqrt(0.25 / max(trials, 4)) + 0.02)
+        assert seen.chances()[14] == pytest.approx(chance, abs=0.35)
+
+    def test_a_change_of_text_is_seen_soon_and_even_text_is_judged_by_a_long_memory(self):
+        blend = Blend(15, (40.0, 10.0), 3.0, Acceptance(15, 200, 1.0, 0.7))
+        for _ in range(100):
+            blend.saw(8, 8, 1.0)
+        assert blend.chances()[0][0] > 0.95
+        for _ in range(8):
+            blend.saw(1, 0, 1.0)
+        assert blend.chances()[0][0] < 0.4
+
+    def test_tokens_by_width(self):
+        assert tokens_by_width([0.5, 0.5]) == [1.0, 1.5, 1.75]
+
+
+def outcomes_are_those_of(text: Text, controller, where: Machine, seed: int = 0, passes: int = 400):
+    ease = text.ease(passes * 8, random.Random(seed))
+    return decode(where, ease, text.later, controller, 2048, seed)[1]
+
+
+class TestAutomatic:
+    def test_widths_come_from_the_ladder_up_to_the_block(self):
+        for where in MACHINES:
+            for outcome in outcomes_are_those_of(LISTS, Automatic(Experience(where.block)), where, passes=40):
+                assert outcome.choice.kind.width in LADDER and outcome.choice.kind.width <= where.block
+
+    def test_equal_observations_give_equal_choices(self):
+        where = machine("M5 Max, 9B bf16")
+        first, second = (outcomes_are_those_of(TEXTS[4], Automatic(Experience(16)), where, passes=60) for _ in range(2))
+        assert first == second
+
+    def test_hopeless_text_is_decoded_plainly_and_the_reason_is_given(self):
+        where = machine("M4 Pro, 27B 8-bit")
+        got = outcomes_are_those_of(HOPELESS, Automatic(Experience(8, where.table)), where)
+        plain = [each.choice for each in got if each.choice.kind == PLAIN]
+        assert len(plain) > 0.95 * len(got)
+        assert {each.why for each in plain} == {FEW_ACCEPTED}
+        assert any(each.choice.trial for each in got[-200:])  # it never gives up trying
+
+    def test_where_no_width_pays_nothing_is_tried(self):
+        got = outcomes_are_those_of(LISTS, Automatic(Experience(8, DEAR.table)), DEAR, passes=30)
+        assert {each.choice.kind for each in got} == {PLAIN}
+        assert {each.choice.why for each in got} == {TOO_DEAR}
+
+    @pytest.mark.parametrize("where", ["M4 Pro, 27B 8-bit", "M5 Max, 9B bf16"])
+    def test_it_comes_back_when_drafts_are_kept_again(self, where):
+        chosen, text = machine(where), Text("late", ((0.02, 300), (0.95, 600)))
+        ease = text.ease(800, random.Random(1))
+        turn = next(i for i, (_, chance) in enumerate(ease) if chance > 0.5)
+        got = decode(chosen, ease, 0.99, Automatic(Experience(chosen.block, chosen.table)), 2048, 1)[1]
+        back = next(each for each in got if each.depth - 2048 > turn and each.choice.kind != PLAIN and not each.choice.trial)
+        assert back.depth - 2048 - turn < 150
+
+    def test_it_may_hear_of_a_pass_one_pass_late(self):
+        class Late(Automatic):
+            waiting: Outcome | None = None
+
+            def saw(self, outcome: Outcome) -> None:
+                if self.waiting is not None:
+                    super().saw(self.waiting)
+                self.waiting = outcome
+
+        where = machine("M4 Pro, 27B 8-bit")
+        for text in TEXTS:
+            ease = text.ease(900, random.Random(3))
+            best = min(decode(where, ease, text.later, Fixed(w), 2048, 3)[0] for w in (1, 2, 3, 4, 5, 6, 8))
+            assert best / decode(where, ease, text.later, Late(Experience(8, where.table)), 2048, 3)[0] > 0.94
+
+    def test_what_one_reply_taught_serves_the_next(self):
+        where, experience = machine("M4 Pro, 27B 8-bit"), Experience(8)
+        outcomes_are_those_of(HOPELESS, Automatic(experience), where)
+        assert Automatic(experience).choose(2048).kind == PLAIN
+
+    def test_a_copy_is_taken_where_it_beats_the_drafter_and_left_where_it_fails(self):
+        experience = Experience(16, TABLE)
+        controller = Automatic(experience)
+        long_match = Offer(15, 20)
+        assert controller.choose(100, long_match).kind.proposer == "lookup"
+        for _ in range(12):
+            choice = controller.choose(100, long_match)
+            if choice.kind.proposer != "lookup":
+                break
+            controller.saw(Outcome(choice, 100, TABLE.seconds(choice.kind, 100), 1, 0, match=20))
+        assert controller.choose(100, long_match).kind.proposer != "lookup"
+
+    def test_a_short_match_is_no_offer(self):
+        controller = Automatic(Experience(16, TABLE))
+        assert controller.choose(100, Offer(15, 2)).kind.proposer != "lookup"
+
+
+def test_a_fixed_width_stays():
+    assert Fixed(7).choose(0) == Choice(Pass("drafter", 7))
+    assert Fixed(1).choose(0, Offer(15, 30)) == Choice(PLAIN, ASKED)
+
+
+@pytest.mark.parametrize("text", [TEXTS[1], HOPELESS], ids=lambda text: text.name)
+def test_within_three_percent_of_the_best_fixed_width(text):
+    """A sample; the long test has all machines, texts and depths."""
+    got = run(machine("M4 Pro, 27B 8-bit"), text, 2048, seeds=2, rounds=300)
+    assert mean(got.cold) >= 0.97 and mean(got.warm) >= 0.97
+
+
+@given(chance=st.floats(0.0, 1.0), where=st.sampled_from(MACHINES), seed=st.integers(0, 10_000))
+def test_on_no_text_is_it_much_slower_than_plain(chance, where, seed):
+    """Even on text that hovers where no choice is clearly right."""
+    ease = Text("any", ((chance, 1000),)).ease(500, random.Random(seed))
+    plain = decode(where, ease, 0.99, Fixed(1), 2048, seed)[0]
+    assert plain / decode(where, ease, 0.99, Automatic(Experience(where.block, where.table)), 2048, seed)[0] > 0.95
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
+def test_within_three_percent_of_the_best_fixed_width_everywhere(where):
+    for text in TEXTS:
+        for depth in (2048, 8192, 32768):
+            if depth <= where.table.depths[-1]:
+                got = run(where, text, depth, seeds=5, rounds=300)
+                assert mean(got.warm) >= 0.97, (text.name, depth)
