@@ -145,9 +145,9 @@ def _deepen(caches: Caches, depth: int) -> None:
         for part in getattr(cache, "caches", ()):
             deepen(part)
         if type(cache) is KVCache:
-            keys, values = cache.state
-            times = -(-depth // keys.shape[2])
-            cache.state = tuple(mx.contiguous(mx.tile(each, (1, 1, times, 1))[:, :, :depth]) for each in (keys, values))
+            room = -(-(depth + 1) // KVCache.step) * KVCache.step
+            keys, values = (mx.tile(each, (1, 1, -(-room // _SEED_ROWS), 1)) for each in cache.keys_and_values())
+            cache.state = (mx.contiguous(keys[:, :, :room]), mx.contiguous(values[:, :, :room]), depth)
 
     for cache in caches.layers:
         deepen(cache)

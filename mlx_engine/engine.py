@@ -311,7 +311,6 @@ def _steps(
     branch: Branch,
     marks: Collection[int],
     experience: Experience,
-    lookup: bool,
     cancel: threading.Event,
 ) -> Generator[Step | PrefillProgress, None, None]:
     """Prefill, the token it yields, and the decoding loop."""

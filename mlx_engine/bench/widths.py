@@ -180,10 +180,10 @@ def table(report: dict[str, Any]) -> str:
     for name, found in report.items():
         if name == "machine":
             continue
-        paired = found["paired"]
+        paired, low, high = found["paired"], min(found["ratios"]), max(found["ratios"])
         lines += [
             "",
-            f"{name}: automatic / {found['best']} {found['ratio']:.3f}, runs {min(found['ratios']):.3f} to {max(found['ratios']):.3f}",
+            f"{name}: automatic / {found['best']} {found['ratio']:.3f}, runs {low:.3f} to {high:.3f}",
             f"  prompt by prompt {paired['value']:.3f} (95 %: {paired['low']:.3f} to {paired['high']:.3f})",
             "  tok/s: " + ", ".join(f"{mode} {rate:.0f}" for mode, rate in found["tok_s"].items()),
             f"  widths {found['widths']}, lookup rounds {found['lookup_rounds']}, trials {found['trials']},"
