@@ -48,7 +48,9 @@ def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationPr
     block = drafter.config.block_size
     widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block} - {1}))
     depths = tuple(depth for depth in _DEPTHS if depth + 2 * block < pair.info.context_limit) or (_SEED_ROWS,)
-    plain, verify, draft = [], [], []
+    plain: list[float] = []
+    verify: list[tuple[float, ...]] = []
+    draft: list[tuple[float, ...]] = []
     began, parts, done = time.perf_counter(), len(depths) * (2 * len(widths) + 1), 0
     for depth in depths:
         if plain and time.perf_counter() - began > _ENOUGH_S:

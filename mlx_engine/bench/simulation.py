@@ -156,7 +156,10 @@ class Result:
 def run(machine: Machine, text: Text, depth: int, seeds: int, rounds: int) -> Result:
     """Every width and the controller, over as many tokens as the best width needs `rounds` passes for."""
     widths = [width for width in LADDER if width <= machine.block]
-    cold, warm, bests, gains = [], [], [], []
+    cold: list[float] = []
+    warm: list[float] = []
+    bests: list[int] = []
+    gains: list[float] = []
     for seed in range(seeds):
         whole = text.ease(rounds * machine.block + 16, random.Random(seed))
         times = {}

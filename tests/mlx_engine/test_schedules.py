@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from itertools import cycle
 
 import mlx.core as mx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -116,7 +115,7 @@ def test_any_schedule_gives_the_plain_text(tiny, prompt, sampling, seed, limit, 
     asked=st.sampled_from(QUESTIONS),
     sampling=st.sampled_from([Sampling(), Sampling(0.7)]),
     seed=st.integers(0, 2**32 - 1),
-    limit=st.integers(2, 50),
+    limit=st.integers(2, 24),
     passes=st.lists(PASSES, min_size=1, max_size=6),
     spoilt=st.lists(st.integers(0, 8), min_size=1, max_size=3),
 )
@@ -136,8 +135,7 @@ def test_a_spoilt_copy_is_cut_where_it_is_wrong(tiny):
     assert [(step.accepted, step.tested) for step in steps[:3]] == [(3, 4)] * 3
 
 
-@pytest.mark.parametrize("passes", [[PLAIN], [PLAIN, PLAIN, Pass("drafter", 5)]])
-def test_rounds_after_plain_steps_accept_as_if_the_drafter_had_seen_them(tiny, passes):
+def test_rounds_after_plain_steps_accept_as_if_the_drafter_had_seen_them(tiny):
     """A context with a gap, or in the wrong order, would still give the text, in more rounds."""
     prompt = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
     pair = tiny.pair
