@@ -8,7 +8,7 @@ Alignment = Literal["left", "center", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text in one look. A line break inside a paragraph is U+2028."""
+    """A stretch of text in one look. A line break inside a paragraph is U+2028. Where `math` is set the text is LaTeX."""
 
     text: str
     bold: bool = False
@@ -16,13 +16,15 @@ class Span:
     strike: bool = False
     code: bool = False
     link: str = ""
+    math: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Text:
     """A paragraph, a heading (`heading` 1 to 6) or one paragraph of a list item.
 
-    `indent` counts the lists around it, `quote` the block quotes; `marker` is the bullet or number before it.
+    `indent` counts the lists around it, `quote` the block quotes; `marker` is the bullet or number before it, and `done` says of an
+    item of a task list whether it is ticked.
     """
 
     spans: tuple[Span, ...]
@@ -30,12 +32,22 @@ class Text:
     indent: int = 0
     quote: int = 0
     marker: str = ""
+    done: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A horizontal line."""
 
+    indent: int = 0
+    quote: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Maths:
+    """A formula on a line of its own."""
+
+    latex: str
     indent: int = 0
     quote: int = 0
 
@@ -60,4 +72,4 @@ class Table:
     quote: int = 0
 
 
-Block = Text | Rule | Code | Table
+Block = Text | Rule | Maths | Code | Table

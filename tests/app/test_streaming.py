@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.recorded import TEXT
-from app.rendering.blocks import Block, Code, Rule, Span, Table, Text
+from app.rendering import streaming
+from app.rendering.blocks import Block, Code, Maths, Rule, Span, Table, Text
 from app.rendering.markdown import blocks
 from app.rendering.streaming import StreamingMarkdown
 
@@ -17,6 +18,7 @@ _marks = st.sampled_from(
         "---\n", "===\n",
         "| a | b |\n", "|---|:-:|\n", "a | b\n", "**b**", "*i*", "`c`", "[l](http://a.b)", "![p](http://a.b/p.png)", "[r]: http://x\n",
         "[r]", "<b>", "\\\n", "  \n", "&amp;", "\r\n", "~~s~~",
+        "$x$", "$", "$$", "$$\n", "$$y$$\n", "\\(z\\)", "\\[", "\\]\n", "- [ ] ", "- [x] t\n", "| 1 | 2 |\n", "> q\n", "\0",
     ]
 )  # fmt: skip
 markdown = st.lists(st.one_of(_marks, _words), max_size=30).map("".join)
@@ -51,6 +53,22 @@ def test_random_chunks_give_the_same_blocks_as_the_whole_text(text: str, cuts: l
 def test_single_characters_give_the_same_blocks_as_the_whole_text(text: str) -> None:
     shown, _ = stream(list(text))
     assert shown == blocks(text)
+
+
+@given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
+def test_lists_tables_and_code_that_are_frozen_in_part_look_as_if_read_at_once(text: str, cuts: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "SHORT", 0)
+        shown, _ = stream(pieces(text, cuts))
+    assert shown == blocks(text)
+
+
+@given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
+def test_where_a_long_tail_is_cut_does_not_depend_on_how_it_arrived(text: str, cuts: list[int]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streaming, "LONGEST_TAIL", 25)
+        patch.setattr(streaming, "SHORT", 10)
+        assert stream(pieces(text, cuts))[0] == stream([text])[0]
 
 
 @pytest.mark.parametrize(
@@ -111,3 +129,96 @@ def test_a_picture_is_named_and_linked_but_never_shown() -> None:
 def test_html_is_shown_as_it_was_written() -> None:
     (block,) = blocks("<script>alert(1)</script>")
     assert isinstance(block, Text) and "".join(span.text for span in block.spans) == "<script>alert(1)</script>"
+
+
+# Costs
+
+LONG = {
+    "prose": "A sentence with *some* marks in it, and another one.\n\n",
+    "a list": "- an item with `code` and a [link](https://a.b)\n",
+    "a numbered list": "1. an item\n   in two lines\n",
+    "a quote": "> A quoted line.\n>\n",
+    "code": "    x = compute(y)\n",
+    "a table": "| one | two |\n",
+    "maths": "$$\n\\frac{a}{b}\n$$\n\nwhere $a = 1$.\n\n",
+    "one line": "word ",
+}
+BEFORE = {"code": "```python\n", "a table": "| a | b |\n|---|---|\n"}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_what_an_update_costs_does_not_grow_with_the_reply(kind: str) -> None:
+    text = BEFORE.get(kind, "") + LONG[kind] * (32_000 // len(LONG[kind]))
+    streaming_, costs = StreamingMarkdown(), []
+    for at in range(0, len(text), 40):
+        before = streaming_.read
+        streaming_.append(text[at : at + 40])
+        costs.append(streaming_.read - before)
+    quarter = len(costs) // 4
+    assert sum(costs[-quarter:]) <= 1.2 * sum(costs[quarter : 2 * quarter])
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_a_long_text_at_once_is_read_a_few_times_at_most(kind: str) -> None:
+    text = BEFORE.get(kind, "") + LONG[kind] * (60_000 // len(LONG[kind]))
+    streaming_ = StreamingMarkdown()
+    streaming_.append(text)
+    assert streaming_.read <= 3 * len(text)
+
+
+# Maths and tasks
+
+
+@pytest.mark.parametrize(
+    ("source", "latex"), [("$x^2$", "x^2"), ("\\(a_1\\)", "a_1"), ("$$y$$ too", "y"), ("is $\\$5$ ok", "\\$5"), ("$a$-b", "a")]
+)
+def test_maths_in_a_line(source: str, latex: str) -> None:
+    (block,) = blocks(source)
+    assert isinstance(block, Text)
+    assert [span.text for span in block.spans if span.math] == [latex]
+
+
+@pytest.mark.parametrize("source", ["It costs $5 and $10.", "$ x $", "US$ 3$", "\\$x\\$", "`$x$`", "$x", "\\(x", "$$", "$$$$"])
+def test_prices_and_lone_dollars_are_no_maths(source: str) -> None:
+    assert not [span for block in blocks(source) if isinstance(block, Text) for span in block.spans if span.math]
+
+
+@pytest.mark.parametrize("source", ["$$x$$", "$$\nx\n$$", "\\[x\\]", "\\[\nx\n\\]", "$$ x\n$$"])
+def test_maths_on_lines_of_its_own(source: str) -> None:
+    assert blocks(source) == (Maths("x"),)
+
+
+def test_maths_that_never_closes_is_shown_as_written() -> None:
+    first, second = blocks("$$\nx = \\frac\n\nMore.")
+    assert first == Text((Span("$$\u2028x = \\frac", code=True),))
+    assert second == Text((Span("More."),))
+
+
+def test_tasks_are_ticked_or_not() -> None:
+    found = blocks("- [ ] open\n- [x] **done**\n- [y] neither\n\n[x] no item")
+    assert [block.done for block in found if isinstance(block, Text)] == [False, True, None, None]
+    assert isinstance(found[1], Text) and found[1].spans == (Span("done", bold=True),)
+
+
+# What nobody should send
+
+
+@pytest.mark.parametrize(
+    "text", ["> " * 5000 + "deep", "- " * 3000 + "deep", "[" * 5000, "*" * 5000 + "deep", "`" * 5000, "$" * 5000, "|" * 5000]
+)
+def test_deep_nesting_neither_fails_nor_loses_the_text(text: str) -> None:
+    found = blocks(text)
+    words = "".join(span.text for block in found if isinstance(block, Text) for span in block.spans)
+    assert "deep" in words or "deep" not in text
+    assert found
+
+
+def test_a_list_may_be_a_dozen_levels_deep() -> None:
+    text = "".join("  " * level + f"- level {level}\n" for level in range(15))
+    assert [block.indent for block in blocks(text) if isinstance(block, Text)] == list(range(1, 16))
+
+
+def test_nul_and_halves_of_surrogate_pairs_become_the_replacement_sign() -> None:
+    (block,) = blocks("a\0b\ud800c\udfffd")
+    assert block == Text((Span("a\ufffdb\ufffdc\ufffdd"),))
+    assert StreamingMarkdown().append("\ud83d").blocks == (Text((Span("\ufffd"),)),)
