@@ -67,6 +67,8 @@ class Reply:
     tested: int = 0
     accepted: int = 0
     rate: LiveRate = field(default_factory=LiveRate)
+    thinking_s: float | None = None  # how long it thought, from the first word to the last
+    _thinking_since: float | None = None
 
     @classmethod
     def to(cls, request: GenerationRequest) -> "Reply":
@@ -79,6 +81,8 @@ class Reply:
             case Commit():
                 if event.channel == "thinking":
                     self.thinking += event.text
+                    self._thinking_since = at_s if self._thinking_since is None else self._thinking_since
+                    self.thinking_s = at_s - self._thinking_since
                 else:
                     self.answer += event.text
                 if event.tokens:

@@ -3,6 +3,7 @@
 from app.conversations.reply import Reply
 from mlx_engine.events import CompareResult, Stats
 
+COUNT_UP_TO = 20_000  # characters; of longer thoughts the words are estimated
 MODE_NAMES = {"dflash": "DFlash", "plain": "Plain"}
 
 
@@ -69,6 +70,17 @@ def facts(reply: Reply) -> str:
             parts.append(f"reading the prompt, {number(reply.prefill.done)} of {number(reply.prefill.total)} tokens")
     if ending := stop_words(reply):
         parts.append(ending)
+    return " · ".join(parts)
+
+
+def thoughts(reply: Reply, over: bool) -> str:
+    """The line above what was thought: "Thought for 4.1 s · 812 words"."""
+    seconds = reply.thinking_s
+    parts = ["Thinking…" if not over else "Thoughts" if seconds is None else f"Thought for {duration(seconds)}"]
+    if not over and seconds is not None and seconds >= 1:
+        parts.append(f"{seconds:.0f} s")
+    count = len(reply.thinking.split()) if len(reply.thinking) < COUNT_UP_TO else len(reply.thinking) // 6
+    parts.append(f"{number(count)} word{'' if count == 1 else 's'}")
     return " · ".join(parts)
 
 

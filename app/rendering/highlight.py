@@ -9,6 +9,9 @@ from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
+from app.rendering.markdown import blocks
+from app.rendering.typesetting import typeset
+
 Colour = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 
 # Whole texts up to this size are read again on every flush; longer ones from the last place where a statement surely begins.
@@ -51,8 +54,11 @@ def colour_of(kind: _TokenType) -> Colour | None:
 
 
 def warm_up(pause_s: float = 0.1) -> None:
-    """Load the lexers that replies mostly need, on any thread. A lexer's first use compiles hundreds of patterns, which would be
-    felt in mid-reply."""
+    """Load what replies mostly need, on any thread: the Markdown parser, LaTeX, lexers. The first use of each compiles hundreds of
+    patterns, which would be felt in mid-reply."""
+    blocks("**a** [b](http://c) | `d`\n\n- $e$\n\n|f|\n|-|\n")
+    time.sleep(pause_s)
+    typeset("x^2", False, 16.0)
     for language in COMMON:
         lexer_for(language)
         time.sleep(pause_s)
@@ -77,14 +83,14 @@ class Highlighter:
         self._restart = 0  # where reading may begin again
         self.lines: list[Line] = [()]
 
-    def update(self, text: str) -> None:
-        """Bring `lines` up to date with the whole text of the block."""
+    def update(self, text: str) -> int:
+        """Bring `lines` up to date with the whole text of the block; how many of the first lines were left as they were."""
         if not text.startswith(self._text) or len(text) <= REREAD_UP_TO:
             self._restart = 0
         self._text = text
         if self._lexer is None:
             self.lines = [()] * (text.count("\n") + 1)
-            return
+            return len(self.lines)
         first = text.count("\n", 0, self._restart)
         fresh: list[list[Run]] = [[]]
         column, position, restart = 0, self._restart, self._restart
@@ -103,6 +109,7 @@ class Highlighter:
             position += len(value)
         self.lines = self.lines[:first] + [tuple(line) for line in fresh]
         self._restart = restart
+        return first
 
     def _begins_statement(self, position: int, colour: Colour | None) -> bool:
         """After an empty line, at the margin, outside strings and comments: there lexers are in their first state."""

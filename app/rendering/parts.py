@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.rendering.blocks import Block, Code, Maths, Rule, Table, Text
+from app.rendering.blocks import Block, Code, Maths, Rule, Span, Table, Text
 
 # A part is drawn as a whole. Small ones keep what is out of sight cheap.
 MOST_BLOCKS = 12
@@ -48,6 +48,15 @@ def parts(blocks: Sequence[Block]) -> list[Part]:
             found.append(Part(kind_of(block), number, 0))
         found[-1].add(block)
     return found
+
+
+def as_typed(text: str) -> tuple[Text, ...]:
+    """Text that is no Markdown, a block a line; very long lines are cut."""
+    return tuple(
+        Text((Span(line[at : at + MOST_CHARS]),) if line else ())
+        for line in text.split("\n")
+        for at in range(0, max(1, len(line)), MOST_CHARS)
+    )
 
 
 def plain(block: Block) -> str:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from app.rendering.blocks import Block, Code, Maths, Rule, Span, Table, Text
 from app.rendering.markdown import LINE_BREAK
-from app.rendering.parts import index, kind_of, parts, plain, units
+from app.rendering.parts import as_typed, index, kind_of, parts, plain, units
 from app.rendering.streaming import StreamingMarkdown
 
 Place = tuple[int, int]  # number of a part, and the offset in it
@@ -48,6 +48,19 @@ def between(text: str, source: StreamingMarkdown, start: Place, end: Place) -> s
         else:
             pieces.append(markdown(mine) + "\n\n")
     return "".join(pieces).strip("\n")
+
+
+def plain_between(text: str, start: Place, end: Place) -> str:
+    """The same for text that is shown as it was typed."""
+    blocks = as_typed(text)
+    lines = []
+    for number, part in enumerate(parts(blocks)):
+        if start[0] <= number <= end[0]:
+            first = start[1] if number == start[0] else 0
+            last = end[1] if number == end[0] else None
+            chosen = _cut_part(blocks, part.first, part.count, first, last)
+            lines += [plain(block) for _, block in sorted(chosen.items())]
+    return "\n".join(lines)
 
 
 def _cut_part(blocks: Sequence[Block], first: int, count: int, start: int, end: int | None) -> dict[int, Block]:

@@ -7,7 +7,7 @@ table row or line of code costs, however long the reply, the list, the table or 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from app.rendering.blocks import Block, Code, Table
+from app.rendering.blocks import Block, Code, Span, Table
 from app.rendering.markdown import Section, clean, sections
 
 # What is a single paragraph for longer than this is cut in two: no tail may grow without end.
@@ -33,12 +33,15 @@ class Origin:
     block: int
 
 
+Row = tuple[tuple[Span, ...], ...]
+
+
 @dataclass(slots=True)
 class _Open:
     """A table or code block whose first lines are finished: `head` is read again with the tail, to say what the tail is."""
 
     head: str
-    rows: tuple[object, ...] = ()
+    rows: tuple[Row, ...] = ()
     code: str = ""
 
     def whole(self, section: Section) -> Block:

@@ -1,114 +1,260 @@
 """A reply's blocks as widgets: neighbouring text in one document, each code block and table in a frame of its own."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.rendering.blocks import Block, Code, Table
+from app.rendering.blocks import Block, Code, Maths, Rule, Table, Text
+from app.rendering.parts import Part, as_typed, kind_of, length, plain
 from app.rendering.streaming import Change, StreamingMarkdown
 from app.views.code_view import CodeView
-from app.views.text_run import INDENT, TextRun
-from app.views.theme import Theme
+from app.views.marks import NONE, Marks
+from app.views.stack import Stack
+from app.views.table_view import TableView
+from app.views.text_run import TextRun
+from app.views.theme import DEEPEST_INDENT, INDENT, Theme
+
+GAP = 12
+PartView = TextRun | CodeView | TableView
+Sources = Callable[[int, Block], Sequence[tuple[int, str]]]
 
 
-@dataclass
-class _Part:
-    start: int  # number of its first block
-    count: int
-    view: TextRun | CodeView
-    holder: QWidget
-    depth: int = 0
-    is_table: bool = False
+class BlocksView(Stack):
+    """Draws blocks and, on a change, only those that changed; parts out of sight are not drawn at all. `drawn` counts every block
+    ever drawn."""
 
+    resized = Signal()  # one of its parts changed its height by itself
 
-class BlocksView(QWidget):
-    """Draws blocks and, on a change, only those that changed. `drawn` counts every block ever drawn."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False, parent: QWidget | None = None) -> None:
+        """`quiet` text is in the secondary colour; a `lazy` view builds nothing before it is told what is in sight."""
         super().__init__(parent)
+        if lazy:
+            self._band = (-1, -1)
         self._theme = theme
-        self._parts: list[_Part] = []
-        self._markdown = StreamingMarkdown()
+        self._quiet = quiet
+        self.parts: list[Part] = []
+        self.markdown = StreamingMarkdown()
+        self._blocks: list[Block] = []
+        self._typed = False
+        self._marks: dict[int, Marks] = {}
+        self._marked: set[int] = set()  # parts that wear some
+        self._wrapped: set[int] = set()
+        self.sources: Sources | None = None  # who supplied the text of a block, for the tint
         self.drawn = 0
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, 0)
-        self._layout.setSpacing(12)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        theme.typesetter.ready.connect(self._set_formulas)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        return self._markdown.blocks
+        return tuple(self._blocks)
 
     def append(self, text: str) -> None:
         """More Markdown arrived."""
-        self.apply(self._markdown.append(text))
+        self.apply(self.markdown.append(text))
+
+    def show_plain(self, text: str) -> None:
+        """Show text as it was typed, line by line."""
+        self._typed = True
+        self.apply(Change(0, as_typed(text)))
 
     def redraw(self) -> None:
         """Draw all anew, in the colours now in force."""
-        blocks = self._markdown.blocks
-        for part in self._parts:
-            self._drop(part)
-        self._parts = []
-        self.apply(Change(0, blocks))
+        for index in range(len(self.entries)):
+            self._forget(index)
+            self.changed(index)
+        if self._band is None:
+            self._build(0, len(self.entries))
+        self._settle()
 
     def apply(self, change: Change) -> None:
         """From block `first` on, show `blocks`."""
-        self.drawn += len(change.blocks)
-        spare = {part.start: part for part in self._parts if part.start >= change.first}
-        self._parts = [part for part in self._parts if part.start < change.first]
-        last = self._parts[-1] if self._parts else None
-        if last is not None and isinstance(last.view, TextRun):
-            last.count = min(last.count, change.first - last.start)
-            last.view.truncate(last.count)
-        for number, block in enumerate(change.blocks, change.first):
-            match block:
-                case Code():
-                    self._show_code(number, block, spare)
-                case _:
-                    self._show_text(number, block, spare)
-        for part in spare.values():
-            self._drop(part)
+        del self._blocks[change.first :]
+        self._blocks += change.blocks
+        kept = 0
+        while self.parts and self.parts[-1].first >= change.first:
+            self.parts.pop()
+        if self.parts:
+            kept = self._shorten(self.parts[-1], change.first)
+        touched = max(0, len(self.parts) - 1)
+        for number in range(change.first, len(self._blocks)):
+            block = self._blocks[number]
+            if not self.parts or not self.parts[-1].takes(block):
+                self.parts.append(Part(kind_of(block), number, 0))
+            self.parts[-1].add(block)
+        self.set_count(len(self.parts))
+        for index in range(touched, len(self.parts)):
+            self._bring_up_to_date(index, kept if index == touched else 0)
+        self._settle()
 
-    def _show_code(self, number: int, block: Code, spare: dict[int, _Part]) -> None:
-        old = spare.get(number)
-        depth = block.indent + block.quote
-        if old is not None and isinstance(old.view, CodeView) and (old.view.language, old.depth) == (block.language, depth):
-            self._parts.append(spare.pop(number))
-            old.view.show_block(block)
-        else:
-            self._add(_Part(number, 1, *self._hold(CodeView(self._theme, block), depth), depth))
+    def _shorten(self, part: Part, end: int) -> int:
+        """Let a part end before this block; how many of its blocks stay."""
+        if part.first + part.count > end:
+            part.count, part.chars = 0, 0
+            for block in self._blocks[part.first : end]:
+                part.add(block)
+        return part.count
 
-    def _show_text(self, number: int, block: Block, spare: dict[int, _Part]) -> None:
-        assert not isinstance(block, Code)
-        table = isinstance(block, Table)
-        last = self._parts[-1] if self._parts else None
-        if table or last is None or last.is_table or not isinstance(last.view, TextRun):
-            depth = block.indent + block.quote if isinstance(block, Table) else 0
-            view = TextRun(self._theme)
-            last = _Part(number, 0, *self._hold(view, depth), depth, table)
-            self._add(last)
-        assert isinstance(last.view, TextRun)
-        last.view.append_block(block)
-        last.count += 1
+    def _bring_up_to_date(self, index: int, kept: int) -> None:
+        """Show what a part is now; its first `kept` blocks are as they were."""
+        part, entry = self.parts[index], self.entries[index]
+        blocks = self._blocks[part.first : part.first + part.count]
+        after_text = index > 0 and self.parts[index - 1].kind == "text"
+        entry.gap = 0 if part.kind == "text" and after_text else GAP
+        first = blocks[0]
+        entry.indent = 0 if part.kind == "text" else min(first.indent + first.quote, DEEPEST_INDENT) * INDENT
+        self.changed(index)
+        view = entry.view
+        match view, first:
+            case TextRun(), Text() | Rule() | Maths():
+                if kept == part.count == len(view):
+                    return
+                view.first = not after_text
+                view.truncate(kept)
+                self._draw(view, part, kept)
+            case CodeView(language=language), Code() if language == first.language:
+                self.drawn += 1
+                view.show_block(first, self._sources_of(part.first))
+            case TableView(), Table():
+                self.drawn += 1
+                view.show_block(first)
+            case None, _:
+                return
+            case _:
+                self._forget(index)
+                return
+        self._mark(index)
 
-    def _hold(self, view: TextRun | CodeView, depth: int) -> tuple[TextRun | CodeView, QWidget]:
-        if not depth:
-            return view, view
-        holder = QWidget()
-        layout = QHBoxLayout(holder)
-        layout.setContentsMargins(depth * INDENT, 0, 0, 0)
-        layout.addWidget(view)
-        return view, holder
+    def build(self, index: int) -> QWidget:
+        part = self.parts[index]
+        first = self._blocks[part.first]
+        view: PartView
+        match first:
+            case Code():
+                view = CodeView(self._theme, first, index in self._wrapped)
+                view.show_block(first, self._sources_of(part.first))
+                view.resized.connect(self._part_resized)
+                self.drawn += 1
+            case Table():
+                view = TableView(self._theme, first)
+                self.drawn += 1
+            case _:
+                view = TextRun(self._theme, self._quiet, index == 0 or self.parts[index - 1].kind != "text")
+                self._draw(view, part, 0)
+        self.entries[index].view = view
+        self._mark(index)
+        return view
 
-    def _add(self, part: _Part) -> None:
-        self._layout.insertWidget(len(self._parts), part.holder)
-        self._parts.append(part)
+    def drop(self, index: int) -> None:
+        view = self.entries[index].view
+        self._wrapped.discard(index)
+        if isinstance(view, CodeView) and view.wrap.isChecked():
+            self._wrapped.add(index)
 
-    def _drop(self, part: _Part) -> None:
-        self._layout.removeWidget(part.holder)
-        part.holder.hide()
-        part.holder.deleteLater()
+    def guess(self, index: int, width: int) -> int:
+        part = self.parts[index]
+        blocks = self._blocks[part.first : part.first + part.count]
+        line = self._theme.text_pixels
+        first = blocks[0]
+        if isinstance(first, Code):
+            return round((first.text.count("\n") + 1) * line * 1.1) + 44
+        if isinstance(first, Table):
+            return round(len(first.rows) * line * 2.4)
+        lines = sum(1 + len(plain(block)) * line * 0.5 // max(1, width) for block in blocks)
+        return round(lines * line * 1.75) + 8 * len(blocks)
+
+    def _draw(self, view: TextRun, part: Part, kept: int) -> None:
+        for number in range(part.first + kept, part.first + part.count):
+            block = self._blocks[number]
+            assert isinstance(block, Text | Rule | Maths)
+            view.append_block(block, self._sources_of(number), typed=self._typed)
+            self.drawn += 1
+
+    def _sources_of(self, number: int) -> Sequence[tuple[int, str]]:
+        return self.sources(number, self._blocks[number]) if self.sources is not None else ()
+
+    # Size
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self.fit(width)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.total)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        before = self.total
+        if self.fit(self.width()) != before:
+            self.updateGeometry()
+
+    def _settle(self) -> None:
+        before = self.total
+        if self._width > 0:
+            if self._band is None:
+                self._build(0, len(self.entries))
+            else:
+                self.show_band(*self._band)
+            self._place()
+        elif self._band is None:
+            self._build(0, len(self.entries))
+        if self.total != before or self._width <= 0:
+            self.updateGeometry()
+            self.resized.emit()
+
+    @Slot()
+    def _part_resized(self) -> None:
+        for index, entry in enumerate(self.entries):
+            if entry.view is self.sender():
+                self.changed(index)
+        self._settle()
+
+    @Slot()
+    def _set_formulas(self) -> None:
+        waited = False
+        for index, entry in enumerate(self.entries):
+            view = entry.view
+            if isinstance(view, TextRun | TableView) and view.waits:
+                view.set_formulas()
+                self.changed(index)
+                waited = True
+        if waited:
+            self._settle()
+
+    # Marks
+
+    def set_marks(self, marks: dict[int, Marks]) -> None:
+        """Selection and hits, by part."""
+        before, self._marks = self._marks, marks
+        for index in before.keys() | marks.keys():
+            if index < len(self.entries) and before.get(index) != marks.get(index):
+                self._mark(index)
+
+    def _mark(self, index: int) -> None:
+        view = self.entries[index].view
+        marks = self._marks.get(index, NONE)
+        if isinstance(view, TextRun | CodeView | TableView) and (marks is not NONE or index in self._marked or self.sources):
+            view.mark(marks)
+            (self._marked.discard if marks is NONE else self._marked.add)(index)
+
+    def part_view(self, index: int) -> PartView | None:
+        """The view of a part, None while there is none."""
+        view = self.entries[index].view if index < len(self.entries) else None
+        return view if isinstance(view, TextRun | CodeView | TableView) else None
+
+    def part_length(self, index: int) -> int:
+        """The greatest offset in a part."""
+        part = self.parts[index]
+        return length(self._blocks[part.first : part.first + part.count])
 
     def code_views(self) -> Sequence[CodeView]:
         """The code blocks shown."""
-        return [part.view for part in self._parts if isinstance(part.view, CodeView)]
+        return [entry.view for entry in self.entries if isinstance(entry.view, CodeView)]

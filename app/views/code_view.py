@@ -1,23 +1,40 @@
-"""A code block: its language, a Copy button, coloured lines that scroll sideways."""
+"""A code block: its language, buttons to wrap and copy, coloured lines that scroll sideways."""
 
+from collections.abc import Sequence
 from math import ceil
 
-from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextDocument, QWheelEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QGuiApplication,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
 from app.rendering.blocks import Code
 from app.rendering.highlight import Highlighter
+from app.rendering.parts import units
+from app.views.marks import Marks, selections
 from app.views.theme import Theme, look
+from app.views.tint import tint_format
 
 COPIED_MS = 1500
 BELOW = 12  # pixels under the last line
+BORDER = 2
 
 
 class CodeView(QFrame):
     """Shows one `Code` block and follows it as it grows: only new lines are laid out."""
 
-    def __init__(self, theme: Theme, block: Code, parent: QWidget | None = None) -> None:
+    resized = Signal()  # its height is no longer what it was
+
+    def __init__(self, theme: Theme, block: Code, wrapped: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self.language = block.language
@@ -26,36 +43,79 @@ class CodeView(QFrame):
         self._title = QLabel(block.language or "text")
         self._title.setFont(theme.small())
         look(self._title, "faint")
-        self._copy = QPushButton("Copy")
-        self._copy.setAccessibleName("Copy code")
-        self._copy.setCursor(Qt.CursorShape.PointingHandCursor)
-        look(self._copy, "quiet")
+        self.wrap = _button("Wrap", "Wrap long lines")
+        self.wrap.setCheckable(True)
+        self.wrap.setChecked(wrapped)
+        self.wrap.toggled.connect(self._set_wrapped)
+        self._copy = _button("Copy", "Copy code")
         self._copy.clicked.connect(self.copy)
         self._lines = _Lines(theme, block.language)
-        bar = QHBoxLayout()
+        self._bar = QWidget()
+        bar = QHBoxLayout(self._bar)
         bar.setContentsMargins(14, 4, 6, 0)
+        bar.setSpacing(2)
         bar.addWidget(self._title)
         bar.addStretch()
+        bar.addWidget(self.wrap)
         bar.addWidget(self._copy)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(bar)
+        layout.addWidget(self._bar)
         layout.addWidget(self._lines)
         self._restore = QTimer(self)
         self._restore.setSingleShot(True)
         self._restore.timeout.connect(self._reset_button)
+        self._lines.set_wrapped(wrapped)
         self.show_block(block)
 
     @property
     def text(self) -> str:
         return self._text
 
-    def show_block(self, block: Code) -> None:
-        """Show this version of the block."""
+    def show_block(self, block: Code, sources: Sequence[tuple[int, str]] = ()) -> None:
+        """Show this version of the block. `sources` say from which character on which source supplied the text, for the tint."""
         if block.text != self._text:
             self._lines.set_code(block.text)
             self._text = block.text
+        self._lines.sources = sources
+
+    def fit(self, width: int) -> int:
+        """The height at this width."""
+        return self._bar.sizeHint().height() + self._lines.fit(width - BORDER) + BORDER
+
+    # What the transcript asks of every part
+
+    def position_at(self, point: QPoint) -> int:
+        """The offset under a point, or the nearest."""
+        return self._lines.cursorForPosition(self._lines.viewport().mapFrom(self, point)).position()
+
+    def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
+        """Where the word or line around an offset begins and ends."""
+        cursor = QTextCursor(self._lines.document())
+        cursor.setPosition(min(offset, self._lines.document().characterCount() - 1))
+        cursor.select(QTextCursor.SelectionType.LineUnderCursor if paragraph else QTextCursor.SelectionType.WordUnderCursor)
+        return cursor.selectionStart(), cursor.selectionEnd()
+
+    def link_at(self, point: QPoint) -> str:
+        """Code has no links."""
+        return ""
+
+    def rect_of(self, offset: int) -> QRect:
+        """Where the character at an offset stands; scrolls it into view sideways."""
+        cursor = QTextCursor(self._lines.document())
+        cursor.setPosition(min(offset, self._lines.document().characterCount() - 1))
+        bar = self._lines.horizontalScrollBar()
+        left = self._lines.cursorRect(cursor).left() + bar.value()
+        if not bar.value() <= left < bar.value() + self._lines.viewport().width() - 40:
+            bar.setValue(max(0, left - 60))
+        rect = self._lines.cursorRect(cursor)
+        return QRect(self._lines.viewport().mapTo(self, rect.topLeft()), rect.size())
+
+    def mark(self, marks: Marks) -> None:
+        """Lay selection and hits over the text."""
+        tint = [] if not self._lines.sources else self._lines.tint()
+        self._lines.setExtraSelections([*tint, *selections(self._lines.document(), marks, self._theme)])
 
     @Slot()
     def copy(self) -> None:
@@ -67,6 +127,19 @@ class CodeView(QFrame):
     @Slot()
     def _reset_button(self) -> None:
         self._copy.setText("Copy")
+
+    @Slot(bool)
+    def _set_wrapped(self, wrapped: bool) -> None:
+        self._lines.set_wrapped(wrapped)
+        self.resized.emit()
+
+
+def _button(text: str, name: str) -> QPushButton:
+    made = QPushButton(text)
+    made.setAccessibleName(name)
+    made.setCursor(Qt.CursorShape.PointingHandCursor)
+    look(made, "quiet")
+    return made
 
 
 class _Colouring(QSyntaxHighlighter):
@@ -91,7 +164,9 @@ class _Colouring(QSyntaxHighlighter):
 class _Lines(QPlainTextEdit):
     def __init__(self, theme: Theme, language: str) -> None:
         super().__init__()
+        self._theme = theme
         self._shown = ""
+        self.sources: Sequence[tuple[int, str]] = ()
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -101,15 +176,16 @@ class _Lines(QPlainTextEdit):
         self.setAccessibleName("Code")
         self.document().setDocumentMargin(0)
         self.setViewportMargins(14, 2, 14, BELOW)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
         self._highlighter = Highlighter(language)
         self._colouring = _Colouring(self.document(), theme)
         self._colouring.source = self._highlighter
-        self.horizontalScrollBar().rangeChanged.connect(self._fit)
 
     def set_code(self, text: str) -> None:
         before = self._highlighter.lines
-        self._highlighter.update(text)
+        unchanged = self._highlighter.update(text)
         old, self._shown = self._shown, text
         if old and text.startswith(old):
             cursor = QTextCursor(self.document())
@@ -120,23 +196,51 @@ class _Lines(QPlainTextEdit):
             touched = 0
             self.setPlainText(text)
         after = self._highlighter.lines
-        for number in range(min(touched, len(before), len(after))):
+        for number in range(unchanged, min(touched, len(before), len(after))):
             if before[number] != after[number]:
                 self._colouring.rehighlightBlock(self.document().findBlockByNumber(number))
-        self._fit()
 
-    @Slot()
-    def _fit(self) -> None:
-        lines = self.document().blockCount()
+    def set_wrapped(self, wrapped: bool) -> None:
+        modes = QPlainTextEdit.LineWrapMode
+        self.setLineWrapMode(modes.WidgetWidth if wrapped else modes.NoWrap)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+
+    def fit(self, width: int) -> int:
+        """The height at this width: of all lines, and of the scroll bar where they are too long."""
         line = self.document().documentLayout().blockBoundingRect(self.document().begin()).height()
-        height = ceil(lines * max(line, self.fontMetrics().lineSpacing())) + 4 + BELOW
-        if self.horizontalScrollBar().maximum() > 0:
-            height += self.horizontalScrollBar().sizeHint().height()
-        if height != self.maximumHeight():
-            self.setFixedHeight(height)
+        line = max(line / max(1, self.document().begin().lineCount()), self.fontMetrics().lineSpacing())
+        below = 4 + BELOW
+        if self.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth:
+            self.resize(width, self.height())
+            block = self.document().begin()
+            while block.isValid():  # a line that was never drawn has not been wrapped yet
+                self.document().documentLayout().blockBoundingRect(block)
+                block = block.next()
+            lines = self.document().lineCount()
+        else:
+            lines = self.document().blockCount()
+            if self.document().size().width() > width - 28:
+                below += self.horizontalScrollBar().sizeHint().height()
+        return ceil(lines * line) + below
+
+    def tint(self) -> list[QTextEdit.ExtraSelection]:
+        """Who supplied which stretch, as grounds and underlines."""
+        found = []
+        ends = [start for start, _ in self.sources[1:]] + [len(self._shown)]
+        for (start, source), end in zip(self.sources, ends, strict=True):
+            made = QTextEdit.ExtraSelection()
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(units(self._shown[:start]))
+            cursor.setPosition(units(self._shown[:end]), QTextCursor.MoveMode.KeepAnchor)
+            made.cursor, made.format = cursor, tint_format(source, self._theme)
+            found.append(made)
+        return found
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if abs(event.angleDelta().x()) > abs(event.angleDelta().y()):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        event.ignore()

@@ -8,10 +8,12 @@ from app.conductor import Comparison
 from app.conversations import words
 from app.conversations.reply import Reply
 from app.views.blocks_view import BlocksView
+from app.views.button import button
 from app.views.following import Following
-from app.views.message import NoticeView, ThinkingView, button
+from app.views.message import NoticeView
 from app.views.stats_line import StatsLine
 from app.views.theme import Theme, look
+from app.views.thinking_view import ThinkingView
 from mlx_engine.events import Mode
 
 
@@ -166,7 +168,7 @@ class _Side(QWidget):
             self._drawn = len(reply.answer)
         if reply.thinking:
             self.thinking.show()
-            self.thinking.show_thinking(reply.thinking, over=bool(reply.answer))
+            self.thinking.show_reply(reply)
         self.stats.show_reply(reply)
 
     @Slot()

@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit, QTextEdit
 
 from app.views.theme import Appearance
+from app.views.transcript import Transcript
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -48,6 +49,11 @@ class Menus(QObject):
             self._add(edit, text, self._edit, keys).setData(name)
         edit.addSeparator()
         self.copy_reply = self._add(edit, "Copy Last &Reply", window.copy_last_reply, QKeySequence("Ctrl+Shift+C"))
+
+        edit.addSeparator()
+        self._add(edit, "&Find in Chat…", window.transcript.finding.open, Keys.Find)
+        self._add(edit, "Find Ne&xt", window.transcript.finding.forward, Keys.FindNext)
+        self._add(edit, "Find Pre&vious", window.transcript.finding.back, Keys.FindPrevious)
 
         view = bar.addMenu("&View")
         appearance = view.addMenu("&Appearance")
@@ -117,7 +123,8 @@ class Menus(QObject):
     def _edit(self) -> None:
         """Edit commands go to whatever has the focus."""
         action, target = self.sender(), QApplication.focusWidget()
-        if isinstance(action, QAction) and isinstance(target, QPlainTextEdit | QTextEdit | QLineEdit):
+        kinds = QPlainTextEdit | QTextEdit | QLineEdit | Transcript
+        if isinstance(action, QAction) and isinstance(target, kinds) and hasattr(target, action.data()):
             getattr(target, action.data())()
 
     @Slot()

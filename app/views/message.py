@@ -1,51 +1,50 @@
 """What was asked, what was answered, and the sentences the app itself says in between."""
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QTextCursor
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from math import ceil
+
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QFontMetricsF, QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations.chat import Turn
-from app.rendering.blocks import Span, Text
+from app.rendering.markdown import clean
 from app.views.blocks_view import BlocksView
+from app.views.button import button
 from app.views.stats_line import StatsLine
-from app.views.text_run import TextRun
 from app.views.theme import Theme, look
+from app.views.thinking_view import ThinkingView
 from app.views.versions import Versions
 
 COPIED_MS = 1500
 FOLD_ABOVE = 4000  # characters of a prompt; a pasted book must not bury the reply
-
-
-def button(text: str, name: str, kind: str = "quiet") -> QPushButton:
-    """A push button in one of the looks of the style sheet."""
-    made = QPushButton(text)
-    made.setAccessibleName(name)
-    made.setCursor(Qt.CursorShape.PointingHandCursor)
-    look(made, kind)
-    return made
+WIDEST_BUBBLE = 560
+READ_AT_ONCE = 6000  # characters of an answer
+READ_PAUSE_MS = 5
 
 
 class PromptView(QWidget):
-    """The user's words in a bubble at the right; under it, what may be done with them."""
+    """The user's words in a bubble at the right, as they were typed; under it, what may be done with them."""
 
     edit = Signal(object)  # Turn
 
-    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, turn: Turn, lazy: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.turn = turn
-        text = turn.prompt
+        self.text = clean(turn.prompt)
         bubble = QFrame()
         look(bubble, "bubble")
-        self._text = text
-        folded = len(text) > FOLD_ABOVE
-        self.label = _PromptLabel(text[: FOLD_ABOVE // 2].rstrip() + " …" if folded else text)
+        self.blocks = BlocksView(theme, lazy=lazy)
+        self.blocks.setAccessibleName("Your message")
+        self.bubble = _Bubble(theme, bubble, self.blocks)
         inner = QVBoxLayout(bubble)
         inner.setContentsMargins(16, 10, 16, 10)
-        inner.addWidget(self.label)
-        if folded:
-            self.unfold = button("Show all", "Show all of your message", "bordered")
-            self.unfold.clicked.connect(self._unfold)
-            inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
+        inner.addWidget(self.bubble)
+        self.unfold = button("Show all", "Show all of your message", "bordered")
+        self.unfold.clicked.connect(self.show_all)
+        inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
+        folded = len(self.text) > FOLD_ABOVE
+        self.unfold.setVisible(folded)
+        self._show(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if folded else self.text)
         row = QHBoxLayout()
         row.setContentsMargins(48, 0, 0, 0)
         row.addStretch(1)
@@ -65,101 +64,66 @@ class PromptView(QWidget):
         layout.setSpacing(2)
         layout.addLayout(row)
         layout.addLayout(foot)
-        self.setVisible(turn.asked is not None)  # an imported chat may begin with a reply
 
     @Slot()
     def _ask_edit(self) -> None:
         self.edit.emit(self.turn)
 
-    @Slot()
-    def _unfold(self) -> None:
-        self.label.setText(self._text)
-        self.unfold.hide()
+    @property
+    def folded(self) -> bool:
+        return not self.unfold.isHidden()
 
+    def areas(self) -> list[BlocksView]:
+        """Where its text is, for selecting and finding."""
+        return [self.blocks]
 
-class _PromptLabel(QLabel):
-    """Not Markdown: what the user typed is shown as it was typed, with its line breaks. As wide as its longest line, within
-    reason, where a wrapping QLabel would rather be narrow and tall."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setWordWrap(True)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard)
-        self.setAccessibleName("Your message")
-
-    def sizeHint(self) -> QSize:
-        widest = max(self.fontMetrics().horizontalAdvance(line) for line in self.text().split("\n"))
-        width = min(widest + 4, 560)
-        return QSize(width, self.heightForWidth(width))
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(min(80, self.sizeHint().width()), 0)
-
-
-class ThinkingView(QWidget):
-    """What the model thought, behind a line that opens it."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._text = ""
-        self._shown = 0
-        self.header = button("", "Show thinking")
-        self.header.setCheckable(True)
-        self.header.toggled.connect(self._toggle)
-        self.body = TextRun(theme, quiet=True)
-        self.body.hide()
-        frame = QWidget()
-        inner = QHBoxLayout(frame)
-        inner.setContentsMargins(10, 0, 0, 0)
-        bar = QFrame()
-        look(bar, "upright")
-        inner.addWidget(bar)
-        inner.addSpacing(12)
-        inner.addWidget(self.body)
-        self._frame = frame
-        frame.hide()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        layout.addWidget(self.header, 0, Qt.AlignmentFlag.AlignLeft)
-        layout.addWidget(frame)
-
-    def show_thinking(self, text: str, over: bool) -> None:
-        """`over` once the answer has begun."""
-        self._text = text
-        arrow = "▾" if self.header.isChecked() else "▸"
-        title = f"{arrow}  {'Thoughts' if over else 'Thinking…'}"
-        if title != self.header.text():
-            self.header.setText(title)
-        if self.header.isChecked():
-            self._fill()
+    def show_band(self, top: int, bottom: int) -> bool:
+        """Build what lies between."""
+        above = self.blocks.mapTo(self, QPoint()).y()
+        return self.blocks.show_band(top - above, bottom - above)
 
     def redraw(self) -> None:
         """The colours changed."""
-        self.body.truncate(0)
-        self._shown = 0
-        if self.header.isChecked():
-            self._fill()
+        self.blocks.redraw()
 
-    @Slot(bool)
-    def _toggle(self, opened: bool) -> None:
-        self.header.setText(("▾" if opened else "▸") + self.header.text()[1:])
-        self._frame.setVisible(opened)
-        self.body.setVisible(opened)
-        if opened:
-            self._fill()
+    @Slot()
+    def show_all(self) -> None:
+        """Unfold a long message."""
+        if self.folded:
+            self.unfold.hide()
+            self._show(self.text)
 
-    def _fill(self) -> None:
-        fresh = self._text[self._shown :]
-        self._shown = len(self._text)
-        if not len(self.body):
-            self.body.append_block(Text((Span(fresh.lstrip()),)))
-        elif fresh:
-            cursor = QTextCursor(self.body.document())
-            cursor.movePosition(QTextCursor.MoveOperation.End)
-            cursor.insertText(fresh)  # in the look of the text before it
+    def _show(self, text: str) -> None:
+        self.bubble.measure(text)
+        self.blocks.show_plain(text)
+
+
+class _Bubble(QWidget):
+    """As wide as the longest line in it, within reason."""
+
+    def __init__(self, theme: Theme, parent: QWidget, blocks: BlocksView) -> None:
+        super().__init__(parent)
+        self._metrics = QFontMetricsF(theme.text_font)
+        self._wanted = 0
+        self._blocks = blocks
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(blocks)
+
+    def measure(self, text: str) -> None:
+        longest = sorted(text[:20_000].split("\n"), key=len)[-8:]
+        widest = max(self._metrics.horizontalAdvance(line[:400]) for line in longest)
+        self._wanted = min(ceil(widest) + 4, WIDEST_BUBBLE)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        return QSize(self._wanted, self._blocks.fit(self._wanted))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(min(80, self._wanted), 0)
 
 
 class NoticeView(QFrame):
@@ -196,14 +160,15 @@ class ReplyView(QWidget):
     edit = Signal(object)  # Turn
     resume = Signal(object)  # Turn
 
-    def __init__(self, theme: Theme, turn: Turn, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, turn: Turn, lazy: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._lazy = lazy
         self.turn = turn
         self._drawn_chars = 0
         self.thinking: ThinkingView | None = None
         self.error: NoticeView | None = None
-        self.blocks = BlocksView(theme)
+        self.blocks = BlocksView(theme, lazy=lazy)
         self.stats = StatsLine(theme)
         self._copy = button("Copy", "Copy reply")
         self._copy.clicked.connect(self._copy_reply)
@@ -231,6 +196,9 @@ class ReplyView(QWidget):
         self._restore = QTimer(self)
         self._restore.setSingleShot(True)
         self._restore.timeout.connect(self._reset_button)
+        self._rest = QTimer(self)  # a long text is read in pieces
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self._read_on)
         self.refresh()
 
     def refresh(self) -> None:
@@ -239,12 +207,10 @@ class ReplyView(QWidget):
         self._waiting.setVisible(reply.running and reply.empty)
         if reply.thinking:
             if self.thinking is None:
-                self.thinking = ThinkingView(self._theme)
+                self.thinking = ThinkingView(self._theme, self._lazy)
                 self._layout.insertWidget(0, self.thinking)
-            self.thinking.show_thinking(reply.thinking, over=bool(reply.answer) or not reply.running)
-        if len(reply.answer) > self._drawn_chars:
-            self.blocks.append(reply.answer[self._drawn_chars :])
-            self._drawn_chars = len(reply.answer)
+            self.thinking.show_reply(reply)
+        self._read_on()
         self.blocks.setVisible(self._drawn_chars > 0)
         if reply.error and self.error is None:
             self._show_error(reply.error)
@@ -258,11 +224,38 @@ class ReplyView(QWidget):
             self.error.deleteLater()
             self.error = None
 
+    def areas(self) -> list[BlocksView]:
+        """Where its text is, for selecting and finding: the thoughts if they are open, and the answer."""
+        return [*([self.thinking.body] if self.thinking is not None else []), self.blocks]
+
+    def show_band(self, top: int, bottom: int) -> bool:
+        """Build what lies between."""
+        moved = False
+        for area in self.areas():
+            above = area.mapTo(self, QPoint()).y()
+            moved = area.show_band(top - above, bottom - above) or moved
+        return moved
+
+    @property
+    def read(self) -> bool:
+        """All of the answer is shown."""
+        return self._drawn_chars >= len(self.turn.reply.answer)
+
     def redraw(self) -> None:
         """The colours changed."""
         self.blocks.redraw()
         if self.thinking is not None:
             self.thinking.redraw()
+
+    @Slot()
+    def _read_on(self) -> None:
+        answer = self.turn.reply.answer
+        if len(answer) > self._drawn_chars:
+            piece = answer[self._drawn_chars : self._drawn_chars + READ_AT_ONCE]
+            self._drawn_chars += len(piece)
+            self.blocks.append(piece)
+        if not self.read:
+            self._rest.start(READ_PAUSE_MS)
 
     def _show_error(self, sentence: str) -> None:
         self.error = NoticeView(self._theme, sentence, "error")

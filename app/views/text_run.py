@@ -1,66 +1,75 @@
-"""Paragraphs, headings, lists, quotes and tables in one document, so that the mouse can select across them."""
+"""Paragraphs, headings, lists, quotes and formulas in one document."""
 
-from PySide6.QtCore import QMimeData, QPointF, QRectF, Qt, QUrl
+from collections.abc import Sequence
+from math import ceil
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, QUrl
 from PySide6.QtGui import (
     QColor,
-    QDesktopServices,
+    QContextMenuEvent,
     QFont,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
     QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextFormat,
-    QTextFrameFormat,
     QTextLength,
-    QTextTableFormat,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
 
-from app.rendering.blocks import Rule, Span, Table, Text
-from app.rendering.markdown import is_safe_link
-from app.views.theme import Theme
+from app.rendering.blocks import Maths, Rule, Span, Text
+from app.rendering.parts import OBJECT, units
+from app.views.marks import Marks, selections
+from app.views.maths import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
+from app.views.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
+from app.views.tint import tint_format
 
-INDENT = 26
-QUOTE = 18
 MARKER_GAP = 8
 LINE_HEIGHT = 142  # per cent
 HEADINGS = {1: 1.45, 2: 1.25, 3: 1.1}
 
 _quote_property = QTextFormat.Property.UserProperty + 1
 _marker_property = QTextFormat.Property.UserProperty + 2
+_task_property = QTextFormat.Property.UserProperty + 3
 
 
 class TextRun(QTextEdit):
-    """As tall as its text. Blocks are appended and cut off at the end; what stands above is never laid out again."""
+    """As tall as its text. Blocks are appended and cut off at the end; what stands above is never laid out again.
 
-    def __init__(self, theme: Theme, quiet: bool = False, parent: QWidget | None = None) -> None:
-        """`quiet` text is in the secondary colour."""
+    The mouse belongs to the transcript, which selects across all of its documents.
+    """
+
+    def __init__(self, theme: Theme, quiet: bool = False, first: bool = True, parent: QWidget | None = None) -> None:
+        """`quiet` text is in the secondary colour; a run that is not the `first` keeps its distance from the one above."""
         super().__init__(parent)
         self._theme = theme
         self._quiet = quiet
+        self.first = first
         self._starts: list[int] = []
+        self._waiting = False  # for formulas
+        self._fitted = -1, -1  # width and height
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse
-            | Qt.TextInteractionFlag.TextSelectableByKeyboard
-            | Qt.TextInteractionFlag.LinksAccessibleByMouse
-        )
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.LinksAccessibleByKeyboard)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Text")
         document = self.document()
         document.setDocumentMargin(0)
         document.setUndoRedoEnabled(False)
         document.setDefaultFont(theme.text_font)
+        self._objects = MathsObjects(theme.typesetter, self)
+        document.documentLayout().registerHandler(OBJECT_TYPE, self._objects)
         self.viewport().setAutoFillBackground(False)
-        document.documentLayout().documentSizeChanged.connect(self._fit)
-        self._fit()
+        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -69,6 +78,7 @@ class TextRun(QTextEdit):
         """Keep the first `count` blocks."""
         if count >= len(self._starts):
             return
+        self._fitted = -1, -1
         start = self._starts[count]
         del self._starts[count:]
         cursor = QTextCursor(self.document())
@@ -79,48 +89,145 @@ class TextRun(QTextEdit):
             cursor.setBlockFormat(QTextBlockFormat())
             cursor.setBlockCharFormat(QTextCharFormat())
 
-    def append_block(self, block: Text | Rule | Table) -> None:
-        """Add a block at the end."""
-        selected = self.textCursor()
-        anchor, position = selected.anchor(), selected.position()
+    def append_block(self, block: Text | Rule | Maths, sources: Sequence[tuple[int, str]] = (), typed: bool = False) -> None:
+        """Add a block at the end. `sources` say from which character on which source supplied the text, for the tint. What was
+        `typed` has no paragraphs, only lines."""
+        self._fitted = -1, -1
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
         first = not self._starts
         match block:
             case Text():
-                self._append_text(cursor, block, first)
+                self._append_text(cursor, block, typed, sources)
             case Rule():
                 self._append_rule(cursor, block, first)
-            case Table():
-                self._starts.append(0)
-                self._insert_table(cursor, block)
+            case Maths():
+                form = QTextBlockFormat()
+                form.setAlignment(Qt.AlignmentFlag.AlignHCenter if not block.indent + block.quote else Qt.AlignmentFlag.AlignLeft)
+                form.setTopMargin(self._above(10, first))
+                form.setBottomMargin(4)
+                form.setLeftMargin(_left(block))
+                base = QTextCharFormat()
+                base.setForeground(QColor(self._colour(quiet=False)))
+                self._new_block(cursor, form, base, first)
+                self._insert_maths(cursor, block.latex, True, base)
         cursor.endEditBlock()
-        if anchor != position:  # a selection that reaches to the end is not to grow with the text
-            selected.setPosition(anchor)
-            selected.setPosition(position, QTextCursor.MoveMode.KeepAnchor)
-            self.setTextCursor(selected)
 
-    def _append_text(self, cursor: QTextCursor, block: Text, first: bool) -> None:
+    def fit(self, width: int) -> int:
+        """The height at this width."""
+        if self._fitted[0] != width:
+            self.document().setTextWidth(width)
+            self._fitted = width, ceil(self.document().size().height())
+        return self._fitted[1]
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        return self.fit(width)
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, self.fit(max(self.width(), 100)))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, 0)
+
+    @property
+    def waits(self) -> bool:
+        """Some of its formulas are not set yet."""
+        return self._waiting
+
+    def set_formulas(self) -> None:
+        """Formulas have been set: give them their place."""
+        document = self.document()
+        self._waiting = False
+        block = document.begin()
+        while block.isValid():
+            at = block.text().find(OBJECT)
+            while at >= 0:
+                cursor = QTextCursor(document)
+                cursor.setPosition(block.position() + at)
+                cursor.setPosition(block.position() + at + 1, QTextCursor.MoveMode.KeepAnchor)
+                form = cursor.charFormat()
+                if form.objectType() == OBJECT_TYPE:
+                    form.setVerticalAlignment(self._objects.alignment(form))
+                    cursor.setCharFormat(form)
+                    self._waiting = self._waiting or not self._theme.typesetter.known(self._objects.key(form))
+                at = block.text().find(OBJECT, at + 1)
+            block = block.next()
+        document.markContentsDirty(0, document.characterCount())
+        self._fitted = -1, -1
+
+    # What the transcript asks of every part
+
+    def position_at(self, point: QPoint) -> int:
+        """The offset under a point, or the nearest."""
+        return self.cursorForPosition(point).position()
+
+    def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
+        """Where the word or paragraph around an offset begins and ends."""
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(min(offset, self.document().characterCount() - 1))
+        cursor.select(QTextCursor.SelectionType.BlockUnderCursor if paragraph else QTextCursor.SelectionType.WordUnderCursor)
+        start = cursor.selectionStart()
+        if paragraph and start > 0:
+            start += 1
+        return start, max(start, cursor.selectionEnd())
+
+    def link_at(self, point: QPoint) -> str:
+        """The address under a point, empty where there is none."""
+        return self.anchorAt(point)
+
+    def rect_of(self, offset: int) -> QRect:
+        """Where the character at an offset stands."""
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(min(offset, self.document().characterCount() - 1))
+        return self.cursorRect(cursor)
+
+    def mark(self, marks: Marks) -> None:
+        """Lay selection and hits over the text."""
+        self.setExtraSelections(selections(self.document(), marks, self._theme))
+
+    # Drawing
+
+    def _colour(self, quiet: bool) -> str:
+        return self._theme.colours.secondary if quiet or self._quiet else self._theme.colours.text
+
+    def _above(self, wanted: int, first: bool) -> int:
+        return 0 if first and self.first else wanted
+
+    def _append_text(self, cursor: QTextCursor, block: Text, typed: bool, sources: Sequence[tuple[int, str]]) -> None:
         form = QTextBlockFormat()
         form.setLineHeight(LINE_HEIGHT if not block.heading else 125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        above = 0 if first else 20 if block.heading else 5 if block.marker else 10
-        form.setTopMargin(above)
-        form.setLeftMargin(block.quote * QUOTE + block.indent * INDENT)
+        first = not self._starts
+        form.setTopMargin(0 if typed else self._above(20 if block.heading else 5 if block.marker else 10, first))
+        form.setLeftMargin(_left(block))
         if block.quote:
             form.setProperty(_quote_property, block.quote)
         if block.marker:
             form.setProperty(_marker_property, block.marker)
-        base = self._base(block)
+        if block.done is not None:
+            form.setProperty(_task_property, 2 if block.done else 1)
+        base = QTextCharFormat()
+        if block.heading:
+            base.setFont(self._theme.large(HEADINGS.get(block.heading, 1.0)))
+        base.setForeground(QColor(self._colour(quiet=bool(block.quote))))
         self._new_block(cursor, form, base, first)
+        begin = cursor.position()
         for span in block.spans:
-            cursor.insertText(span.text, self._span(span, base))
+            if span.math:
+                self._insert_maths(cursor, span.text, False, self._span(span, base))
+            else:
+                cursor.insertText(span.text, self._span(span, base))
+        if sources:
+            self._tint(begin, block, sources)
 
     def _append_rule(self, cursor: QTextCursor, block: Rule, first: bool) -> None:
         form = QTextBlockFormat()
-        form.setTopMargin(0 if first else 4)
+        form.setTopMargin(self._above(4, first))
         form.setBottomMargin(10)
-        form.setLeftMargin(block.quote * QUOTE)
+        form.setLeftMargin(_left(block))
         whole = QTextLength(QTextLength.Type.PercentageLength, 100)
         form.setProperty(QTextFormat.Property.BlockTrailingHorizontalRulerWidth, whole)
         self._new_block(cursor, form, QTextCharFormat(), first)
@@ -133,106 +240,38 @@ class TextRun(QTextEdit):
             cursor.insertBlock(form, base)
         self._starts.append(cursor.position())
 
-    def _base(self, block: Text) -> QTextCharFormat:
-        base = QTextCharFormat()
-        if block.heading:
-            base.setFont(self._theme.large(HEADINGS.get(block.heading, 1.0)))
-        base.setForeground(QColor(self._theme.colours.secondary if block.quote or self._quiet else self._theme.colours.text))
-        return base
+    def _insert_maths(self, cursor: QTextCursor, latex: str, display: bool, base: QTextCharFormat) -> None:
+        form = QTextCharFormat(base)
+        form.setObjectType(OBJECT_TYPE)
+        form.setProperty(LATEX, latex)
+        form.setProperty(DISPLAY, display)
+        form.setProperty(QTextFormat.Property.FontPixelSize, round(self._theme.text_pixels * (1.12 if display else 1.06)))
+        form.setToolTip(latex)
+        form.setVerticalAlignment(self._objects.alignment(form))
+        self._waiting = self._waiting or not self._theme.typesetter.known(self._objects.key(form))
+        cursor.insertText(OBJECT, form)
 
     def _span(self, span: Span, base: QTextCharFormat) -> QTextCharFormat:
-        form = QTextCharFormat(base)
-        colours = self._theme.colours
-        if span.bold:
-            form.setFontWeight(QFont.Weight.DemiBold)
-        form.setFontItalic(span.italic)
-        form.setFontStrikeOut(span.strike)
-        if span.code:
-            form.setFontFamilies(self._theme.code_font.families())
-            form.setProperty(QTextFormat.Property.FontPixelSize, round(self._theme.text_pixels * 0.9))
-            form.setBackground(QColor(colours.bubble))
-        if span.link:
-            form.setAnchor(True)
-            form.setAnchorHref(span.link)
-            form.setToolTip(span.link)
-            form.setForeground(QColor(colours.accent))
-            form.setFontUnderline(True)
-        return form
+        return span_format(span, base, self._theme)
 
-    def _insert_table(self, cursor: QTextCursor, block: Table) -> None:
-        colours = self._theme.colours
-        form = QTextTableFormat()
-        form.setCellPadding(7)
-        form.setCellSpacing(0)
-        form.setBorder(1)
-        form.setBorderCollapse(True)
-        form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        form.setBorderBrush(QColor(colours.line))
-        form.setHeaderRowCount(1)
-        table = cursor.insertTable(len(block.rows), len(block.alignments), form)
-        sides = {"left": Qt.AlignmentFlag.AlignLeft, "center": Qt.AlignmentFlag.AlignHCenter, "right": Qt.AlignmentFlag.AlignRight}
-        for row, cells in enumerate(block.rows):
-            for column, spans in enumerate(cells[: len(block.alignments)]):
-                cell = table.cellAt(row, column)
-                inner = cell.firstCursorPosition()
-                paragraph = QTextBlockFormat()
-                paragraph.setAlignment(sides[block.alignments[column]])
-                inner.setBlockFormat(paragraph)
-                base = QTextCharFormat()
-                base.setForeground(QColor(colours.text))
-                if row == 0:
-                    base.setFontWeight(QFont.Weight.DemiBold)
-                    ground = QTextCharFormat()
-                    ground.setBackground(QColor(colours.code))
-                    cell.setFormat(ground.toTableCellFormat())
-                for span in spans:
-                    inner.insertText(span.text, self._span(span, base))
-        # A document must end in a paragraph; this one is made too thin to see.
-        cursor.movePosition(QTextCursor.MoveOperation.End)
-        thin = QTextBlockFormat()
-        thin.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-        cursor.setBlockFormat(thin)
-
-    def _fit(self) -> None:
-        height = int(self.document().size().height() + 0.999)
-        if height != self.maximumHeight():  # self.height() may be older than what was last asked for
-            self.setFixedHeight(height)
+    def _tint(self, begin: int, block: Text, sources: Sequence[tuple[int, str]]) -> None:
+        """Colour and underline by who supplied the text."""
+        text = "".join(OBJECT if span.math else span.text for span in block.spans)
+        ends = [start for start, _ in sources[1:]] + [len(text)]
+        for (start, source), end in zip(sources, ends, strict=True):
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(begin + units(text[:start]))
+            cursor.setPosition(begin + units(text[:end]), QTextCursor.MoveMode.KeepAnchor)
+            cursor.mergeCharFormat(tint_format(source, self._theme))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # the transcript scrolls, not the paragraph
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        super().mouseMoveEvent(event)
-        link = self.anchorAt(event.position().toPoint())
-        self.viewport().setCursor(Qt.CursorShape.PointingHandCursor if link else Qt.CursorShape.IBeamCursor)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        super().mouseReleaseEvent(event)
-        link = self.anchorAt(event.position().toPoint())
-        if link and event.button() == Qt.MouseButton.LeftButton and not self.textCursor().hasSelection() and is_safe_link(link):
-            QDesktopServices.openUrl(QUrl(link))
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        event.ignore()
 
     def loadResource(self, kind: int, name: QUrl | str) -> object:
         return None  # nothing a reply names is ever fetched
-
-    def createMimeDataFromSelection(self) -> QMimeData:
-        data = QMimeData()
-        data.setText(self.selected_text())
-        return data
-
-    def selected_text(self) -> str:
-        """The selection as plain text, with the bullets and numbers that stand before its lines."""
-        cursor = self.textCursor()
-        start, end = cursor.selectionStart(), cursor.selectionEnd()
-        lines = []
-        block = self.document().findBlock(start)
-        while block.isValid() and block.position() <= end and cursor.hasSelection():
-            text = block.text()[max(0, start - block.position()) : end - block.position()]
-            marker = block.blockFormat().property(_marker_property)
-            whole = start <= block.position()
-            lines.append(f"{marker} {text}" if marker and whole else text)
-            block = block.next()
-        return "\n".join(lines).replace("\u2028", "\n").replace("\ufdd0", "").replace("\ufdd1", "")
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -243,18 +282,18 @@ class TextRun(QTextEdit):
             if quote := form.intProperty(_quote_property):
                 self._paint_quote(painter, block, quote)
             if marker := form.property(_marker_property):
-                self._paint_marker(painter, block, marker)
+                self._paint_marker(painter, block, marker, form.intProperty(_task_property))
             block = block.next()
         painter.end()
 
     def _paint_quote(self, painter: QPainter, block: QTextBlock, depth: int) -> None:
         area = self.document().documentLayout().blockBoundingRect(block)
         gap = 10 if block.previous().blockFormat().intProperty(_quote_property) else 0
-        for level in range(depth):
+        for level in range(min(depth, DEEPEST_INDENT)):
             bar = QRectF(level * QUOTE, area.top() - gap, 3, area.height() + gap)
             painter.fillRect(bar, QColor(self._theme.colours.line))
 
-    def _paint_marker(self, painter: QPainter, block: QTextBlock, marker: str) -> None:
+    def _paint_marker(self, painter: QPainter, block: QTextBlock, marker: str, task: int) -> None:
         """Bullets and numbers hang in the margin, on the baseline of the first line. (Qt's own lists put them lower where lines
         are spaced out, and would make an item impossible to cut off alone.)"""
         layout = block.layout()
@@ -262,7 +301,50 @@ class TextRun(QTextEdit):
             return
         line = layout.lineAt(0)
         right = layout.position().x() + line.x() - MARKER_GAP
+        if line.width() and block.textDirection() == Qt.LayoutDirection.RightToLeft and not layout.text().isascii():
+            right = layout.position().x() - MARKER_GAP
         baseline = layout.position().y() + line.y() + line.ascent()
         painter.setFont(self._theme.text_font)
-        painter.setPen(QColor(self._theme.colours.secondary))
+        colours = self._theme.colours
+        if task:
+            self._paint_box(painter, QRectF(right - 13, baseline - 11.5, 13, 13), ticked=task == 2)
+            return
+        painter.setPen(QColor(colours.secondary))
         painter.drawText(QPointF(right - painter.fontMetrics().horizontalAdvance(marker), baseline), marker)
+
+    def _paint_box(self, painter: QPainter, box: QRectF, ticked: bool) -> None:
+        colours = self._theme.colours
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(colours.accent if ticked else colours.faint), 1.2))
+        painter.setBrush(QColor(colours.accent) if ticked else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(box, 3, 3)
+        if ticked:
+            painter.setPen(QPen(QColor(colours.on_accent), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+            painter.drawPolyline([box.topLeft() + QPointF(x, y) for x, y in ((3.2, 6.8), (5.6, 9.2), (9.8, 4.2))])
+        painter.restore()
+
+
+def span_format(span: Span, base: QTextCharFormat, theme: Theme) -> QTextCharFormat:
+    """The look of a span on top of its paragraph's."""
+    form = QTextCharFormat(base)
+    colours = theme.colours
+    if span.bold:
+        form.setFontWeight(QFont.Weight.DemiBold)
+    form.setFontItalic(span.italic)
+    form.setFontStrikeOut(span.strike)
+    if span.code:
+        form.setFontFamilies(theme.code_font.families())
+        form.setProperty(QTextFormat.Property.FontPixelSize, round(theme.text_pixels * 0.9))
+        form.setBackground(QColor(colours.bubble))
+    if span.link:
+        form.setAnchor(True)
+        form.setAnchorHref(span.link)
+        form.setToolTip(span.link)
+        form.setForeground(QColor(colours.accent))
+        form.setFontUnderline(True)
+    return form
+
+
+def _left(block: Text | Rule | Maths) -> int:
+    return min(block.quote, DEEPEST_INDENT) * QUOTE + min(block.indent, DEEPEST_INDENT) * INDENT

@@ -7,12 +7,17 @@ from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.views.maths import Typesetter
+
 Appearance = Literal["system", "light", "dark"]
 
 COLUMN = 760  # widest line of reading
 MARGIN = 20
 SCROLL_BAR = 11
 RADIUS = 10
+INDENT = 26  # of a list
+QUOTE = 18
+DEEPEST_INDENT = 8  # what is nested deeper stands no further in
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,14 @@ class Colours:
     name: str
     builtin: str
     operator: str
+    # search
+    hit: str
+    current_hit: str
+    on_hit: str
+    # who supplied a token
+    drafted: str
+    looked_up: str
+    own: str
 
 
 LIGHT = Colours(
@@ -71,6 +84,12 @@ LIGHT = Colours(
     name="#0550ae",
     builtin="#0b7285",
     operator="#505862",
+    hit="#ffe9a8",
+    current_hit="#ffc533",
+    on_hit="#1b1f24",
+    drafted="#1a7f37",
+    looked_up="#8a2da5",
+    own="#9a5b00",
 )
 
 DARK = Colours(
@@ -98,6 +117,12 @@ DARK = Colours(
     name="#85bdf7",
     builtin="#7fd1de",
     operator="#b4bac2",
+    hit="#6b5a1e",
+    current_hit="#946800",
+    on_hit="#ffffff",
+    drafted="#8ccf9a",
+    looked_up="#d2a0ec",
+    own="#e6b673",
 )
 
 
@@ -113,6 +138,7 @@ class Theme(QObject):
         self.colours = LIGHT
         self.text_font = _text_font(app)
         self.code_font = _code_font(self.text_font)
+        self.typesetter = Typesetter(self)
         app.setFont(self.text_font)
         app.styleHints().colorSchemeChanged.connect(self._apply)
         self.set_appearance(appearance)
@@ -219,6 +245,9 @@ def _style_sheet(c: Colours, small: int) -> str:
     QLabel[look="chip-accent"] {{ color: {c.accent}; background: {c.accent_ground}; border-radius: 9px; padding: 2px 9px; }}
     QFrame[look="bubble"] {{ background: {c.bubble}; border-radius: 14px; }}
     QFrame[look="code"] {{ background: {c.code}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
+    QFrame[look="find"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
+    QFrame[look="find"] QLineEdit {{ background: transparent; border: none; color: {c.text};
+        selection-background-color: {c.selection}; selection-color: {c.text}; }}
     QFrame[look="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
     QFrame[look="composer"][active="true"] {{ border-color: {c.faint}; }}
     QFrame[look="notice"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}

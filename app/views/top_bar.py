@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
 from app.conversations.words import MODE_NAMES, size
-from app.views.message import button
+from app.views.button import button
 from app.views.switch import Switch
 from app.views.theme import Theme, look
 

@@ -1,19 +1,45 @@
 """The chat, top to bottom, in one column that follows the end while the reader is there."""
 
-from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QWidget
 
 from app.conductor import Notice
 from app.conversations.chat import Node, Turn
+from app.views.button import button
+from app.views.column import GAP, Column, Item, Place, areas
+from app.views.finding import Finding
 from app.views.following import Following
-from app.views.message import NoticeView, PromptView, ReplyView, button
+from app.views.marks import Marks
+from app.views.message import NoticeView, PromptView, ReplyView
+from app.views.selecting import Selecting
+from app.views.stack import Entry, Stack
 from app.views.theme import COLUMN, MARGIN, Theme
 from app.views.welcome import Welcome
 
+ABOVE = BELOW = 28  # around the column
+AHEAD = 500  # pixels above and below the window that are built already
+
+
+class _Messages(Column):
+    """The column with its views connected to the transcript."""
+
+    relaid = Signal()
+
+    def __init__(self, theme: Theme, make: Callable[[Item], QWidget], parent: QWidget) -> None:
+        super().__init__(theme, parent)
+        self.make = make  # type: ignore[method-assign]
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.relaid.emit()
+        return super().event(event)
+
 
 class Transcript(Following):
-    """Turns and notices in order of appearance; a friendly page while there are none."""
+    """Turns and notices in order of appearance; a friendly page while there are none. Only what is near the reader is built."""
 
     retry = Signal(object)  # Turn
     edit = Signal(object)  # Turn
@@ -25,140 +51,313 @@ class Transcript(Following):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._turns: dict[int, tuple[Turn, PromptView, ReplyView]] = {}
-        self._notices: list[NoticeView] = []
+        self._settling = False
         self.setAccessibleName("Chat")
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setWidgetResizable(False)
 
-        self.welcome = Welcome(theme)
-        self.welcome.chosen.connect(self.sample_chosen)
-        column = QWidget()
-        column.setMaximumWidth(COLUMN)
-        column.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self._column = QVBoxLayout(column)
-        self._column.setContentsMargins(0, 28, 0, 28)
-        self._column.setSpacing(22)
-        self._column.addWidget(self.welcome, 1000)
-        self._column.addStretch(1)
         page = QWidget()
-        row = QHBoxLayout(page)
-        row.setContentsMargins(MARGIN, 0, MARGIN, 0)
-        row.addStretch(1)
-        row.addWidget(column, 1000)
-        row.addStretch(1)
+        self.welcome = Welcome(theme, page)
+        self.welcome.chosen.connect(self.sample_chosen)
+        self.column = _Messages(theme, self._make, page)
+        self.column.relaid.connect(self._laid_out_anew)
+        self._page = page
         self.setWidget(page)
+        self.selecting = Selecting(self, self.column)
+        self.finding = Finding(self, theme, self.column)
 
         self.to_end = button("New text  ↓", "Go to the end", "float")
         self.to_end.setParent(self)
         self.to_end.hide()
         self.to_end.clicked.connect(self.follow)
         self.follow_changed.connect(self._follow_changed)
+        self.verticalScrollBar().valueChanged.connect(self._scrolled)
         theme.changed.connect(self._redraw)
 
     def reply_views(self) -> list[ReplyView]:
-        """All replies shown, in order."""
-        return [reply for _, _, reply in self._turns.values()]
+        """The replies that are built, in order."""
+        return [entry.view for entry in self.column.entries if isinstance(entry.view, ReplyView)]
 
     def notices(self) -> list[str]:
         """The sentences shown outside replies."""
-        return [notice.label.text() for notice in self._notices]
+        return [item.notice.label.text() for item in self.column.items if item.notice is not None]
+
+    # What is shown
 
     @Slot(object)
     def add_turn(self, turn: Turn) -> None:
         """A new turn at the end."""
         self.clear_notices()
-        self._add(turn)
+        self._append(*_items(turn))
         self.follow()
 
     @Slot(list)
     def show_turns(self, turns: list[Turn]) -> None:
         """Show these turns and no others; those at the beginning that are shown already stay as they are."""
-        shown = [turn for turn, _, _ in self._turns.values()]
+        shown = list(dict.fromkeys(item.turn for item in self.column.items if item.turn is not None))
         same = 0
         while same < min(len(shown), len(turns)) and shown[same] is turns[same]:
             same += 1
         for turn in shown[same:]:
             self.remove_turn(turn)
-        for turn in turns[same:]:
-            self._add(turn)
-        self.welcome.setVisible(not turns)
+        self._append(*(item for turn in turns[same:] for item in _items(turn)))
 
     @Slot(object, object)
     def point(self, turn: Turn, node: Node) -> None:
         """Go to a message."""
-        if shown := self._turns.get(id(turn)):
-            view = shown[1] if node is turn.asked else shown[2]
-            self._set_following(False)
-            for wait_ms in (0, 60):  # once its place is known, and again when those above it have their heights
-                QTimer.singleShot(wait_ms, view, lambda: self._go_to(view))
-
-    def _go_to(self, view: QWidget) -> None:
-        bar, page = self.verticalScrollBar(), self.widget()
-        assert page is not None
-        bar.setValue(min(bar.maximum(), max(0, view.mapTo(page, view.rect().topLeft()).y() - MARGIN)))
-
-    def _add(self, turn: Turn) -> None:
-        self.welcome.hide()
-        prompt, reply = PromptView(self._theme, turn), ReplyView(self._theme, turn)
-        reply.retry.connect(self.retry)
-        reply.resume.connect(self.resume)
-        for view in (prompt, reply):
-            view.edit.connect(self.edit)
-            if view.versions is not None:
-                view.versions.stepped.connect(self.stepped)
-            self._insert(view)
-        self._turns[id(turn)] = (turn, prompt, reply)
+        wanted = "prompt" if node is turn.asked else "reply"
+        for index, item in enumerate(self.column.items):
+            if item.turn is turn and item.kind == wanted:
+                self._set_following(False)
+                self._go_to(index)
 
     @Slot(object)
     def remove_turn(self, turn: Turn) -> None:
-        if shown := self._turns.pop(id(turn), None):
-            self._take(shown[1])
-            self._take(shown[2])
-        self.welcome.setVisible(not self._turns)
+        self.selecting.clear()
+        for index in reversed(range(len(self.column.items))):
+            if self.column.items[index].turn is turn:
+                self._take(index)
+        self._settle()
 
     @Slot(object)
     def refresh(self, turn: Turn) -> None:
         """Draw what is new in a reply."""
-        if shown := self._turns.get(id(turn)):
-            shown[2].refresh()
-            if not self.following:
-                self._show_to_end(True)
+        for index in reversed(range(len(self.column.items))):
+            item = self.column.items[index]
+            if item.turn is turn and item.kind == "reply":
+                self.column.entries[index].pinned = turn.reply.running
+                view = self.column.view(index)
+                if isinstance(view, ReplyView):
+                    view.refresh()
+                self.column.changed(index)
+                self.lay_marks(index)
+                self._settle()
+                if not self.following:
+                    self._show_to_end(True)
+                self.finding.refresh()
+                return
 
     @Slot(object)
     def add_notice(self, notice: Notice) -> None:
         """Say a sentence; the same sentence is not said twice in a row."""
-        if self._notices and self._notices[-1].label.text() == notice.text:
+        if self.notices()[-1:] == [notice.text]:
             return
         view = NoticeView(self._theme, notice.text, "error" if notice.kind == "error" else "notice")
         if notice.offer == "load":
             view.add_button(button("Try Again", "Load again", "bordered")).clicked.connect(self._ask_load)
-        self._notices.append(view)
-        self._insert(view)
+        self._append(Item("notice", notice=view))
         self.follow()
 
     @Slot()
     def clear(self) -> None:
         """Back to the empty page: another chat follows, or none."""
-        for turn, _, _ in list(self._turns.values()):
-            self.remove_turn(turn)
-        self.clear_notices()
-        self.welcome.show()
+        self.selecting.clear()
+        self.finding.close()
+        for index in reversed(range(len(self.column.items))):
+            self._take(index)
+        self._settle()
         self.follow()
 
     def clear_notices(self) -> None:
-        while self._notices:
-            self._take(self._notices.pop())
+        for index in reversed(range(len(self.column.items))):
+            if self.column.items[index].kind == "notice":
+                self._take(index)
+        self._settle()
+
+    # Going places
+
+    @Slot()
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._set_following(True)
+        self._settle()
+
+    def reveal(self, place: Place) -> None:
+        """Bring a place of the text into sight."""
+        self._set_following(False)
+        self._go_to(place.item)
+        view = self.column.view(place.item)
+        if isinstance(view, PromptView) and view.folded:
+            view.show_all()
+            self.column.changed(place.item)
+            self.lay_marks(place.item)
+        if isinstance(view, ReplyView) and place.area == 0 and view.thinking is not None:
+            view.thinking.open()
+        self._settle()
+        for _ in range(4):  # what lies between is built on the way, and may be higher or lower than thought
+            rect = self.column.rect_of(place)
+            if rect is None:
+                top = self._part_top(place)
+                if top is None:
+                    return
+            else:
+                top = rect.top()
+            bar = self.verticalScrollBar()
+            inside = ABOVE + top - bar.value()
+            if rect is not None and self._top_margin() <= inside <= self.viewport().height() - 80:
+                return
+            bar.setValue(max(0, ABOVE + top - self.viewport().height() // 3))
+            self._settle()
+
+    def shown_band(self) -> tuple[int, int]:
+        """What is in sight, in the column's heights."""
+        top = self.verticalScrollBar().value() - ABOVE
+        return top, top + self.viewport().height()
+
+    # Selection and hits
+
+    def lay_marks(self, only: int | None = None) -> None:
+        """Lay selection and hits over the messages that are built."""
+        for index in range(len(self.column.items)) if only is None else (only,):
+            view = self.column.view(index)
+            marks: dict[int, dict[int, Marks]] = {}
+            for number, area in areas(view):
+                hits = self.finding.hits_of(index, number)
+                for part in range(len(area.parts)):
+                    selected = self.selecting.stretch(index, number, part)
+                    if selected is not None or part in hits:
+                        found, current = hits.get(part, ((), None))
+                        marks.setdefault(number, {})[part] = Marks(selected, found, current)
+            self.column.set_marks(index, marks)
+
+    @Slot()
+    def copy(self) -> None:
+        """Put the selection on the clipboard, as Markdown."""
+        self.selecting.copy()
+
+    @Slot()
+    def selectAll(self) -> None:
+        """Select the whole chat."""
+        self.selecting.select_all()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.selectAll()
+        else:
+            super().keyPressEvent(event)
+
+    # Inside
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._settle()
         self._place_button()
+        self.finding.place()
 
-    def _insert(self, view: QWidget) -> None:
-        self._column.insertWidget(self._column.count() - 1, view)
+    @Slot()
+    def _laid_out_anew(self) -> None:
+        """Something in a message has changed its size by itself."""
+        if self._settling:
+            return
+        for index, entry in enumerate(self.column.entries):
+            if entry.view is not None:
+                self.column.changed(index)
+        self._settle()
 
-    def _take(self, view: QWidget) -> None:
-        self._column.removeWidget(view)
-        view.hide()
-        view.deleteLater()
+    def _make(self, item: Item) -> QWidget:
+        if item.notice is not None:
+            return item.notice
+        assert item.turn is not None
+        view: PromptView | ReplyView
+        if item.kind == "prompt":
+            view = PromptView(self._theme, item.turn, lazy=True)
+        else:
+            view = ReplyView(self._theme, item.turn, lazy=True)
+            view.retry.connect(self.retry)
+            view.resume.connect(self.resume)
+        view.edit.connect(self.edit)
+        if view.versions is not None:
+            view.versions.stepped.connect(self.stepped)
+        return view
+
+    def _append(self, *items: Item) -> None:
+        for item in items:
+            self.column.items.append(item)
+            pinned = item.kind == "notice" or (item.kind == "reply" and item.turn is not None and item.turn.reply.running)
+            self.column.insert(len(self.column.entries), Entry(gap=GAP, pinned=pinned, view=item.notice))
+            if item.notice is not None:
+                item.notice.setParent(self.column)
+                item.notice.show()
+        self._settle()
+
+    def _take(self, index: int) -> None:
+        self.column.remove(index)
+        del self.column.items[index]
+
+    def _settle(self) -> None:
+        """Give everything its place, with what the reader looks at where it was."""
+        if self._settling:
+            return
+        self._settling = True
+        bar = self.verticalScrollBar()
+        size = self.viewport().size()
+        width = max(80, min(COLUMN, size.width() - 2 * MARGIN))
+        empty = not any(item.turn is not None for item in self.column.items)
+        anchor = None if self.following else self._anchor()
+        for _ in range(6):
+            total = self.column.fit(width)
+            height = total + ABOVE + BELOW
+            self._page.resize(size.width(), max(height, size.height()))
+            at = QPoint((size.width() - width) // 2, self._page.height() - total - BELOW if empty else ABOVE)
+            self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
+            bar.setValue(bar.maximum() if self.following else ABOVE + self._height_of(anchor) if anchor else bar.value())
+            top, bottom = self.shown_band()
+            if not self.column.show_band(top - AHEAD, bottom + AHEAD):
+                break
+        self.welcome.setVisible(empty)
+        if empty:
+            self.welcome.setGeometry(at.x(), 0, width, max(1, self._page.height() - total - BELOW - (GAP if total else 0)))
+        self._settling = False
+
+    def _anchor(self) -> tuple[Entry, Stack | None, Entry | None, int] | None:
+        """What is at the top of the window: the message, the part of it, and how far down in that."""
+        top = self.shown_band()[0]
+        index = self.column.index_at(top)
+        if index is None:
+            return None
+        entry = self.column.entries[index]
+        for _, area in areas(entry.view):
+            above = area.mapTo(self.column, QPoint()).y()
+            part = area.index_at(top - above)
+            if above <= top < above + area.height() and part is not None:
+                inner = area.entries[part]
+                return entry, area, inner, top - above - inner.top
+        return entry, None, None, top - entry.top
+
+    def _height_of(self, anchor: "tuple[Entry, Stack | None, Entry | None, int]") -> int:
+        entry, area, inner, down = anchor
+        if area is None or inner is None or entry.view is None:
+            return entry.top + down
+        return area.mapTo(self.column, QPoint()).y() + inner.top + down
+
+    def _go_to(self, index: int) -> None:
+        """Bring the beginning of a message to the top of the window."""
+        for _ in range(3):
+            self._settle()
+            self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + ABOVE - MARGIN))
+
+    def _part_top(self, place: Place) -> int | None:
+        for number, area in areas(self.column.view(place.item)):
+            if number == place.area and place.part < len(area.entries):
+                return area.mapTo(self.column, QPoint()).y() + area.entries[place.part].top
+        return None
+
+    def _top_margin(self) -> int:
+        return self.finding.height() + 8
+
+    @Slot(int)
+    def _scrolled(self, value: int) -> None:
+        if not self._settling:
+            top, bottom = self.shown_band()
+            if self.column.show_band(top - AHEAD, bottom + AHEAD):
+                self._settle()
+
+    @Slot(int)
+    def _moved(self, value: int) -> None:
+        if not self._settling:
+            super()._moved(value)
 
     @Slot(bool)
     def _follow_changed(self, following: bool) -> None:
@@ -182,5 +381,14 @@ class Transcript(Following):
 
     @Slot()
     def _redraw(self) -> None:
-        for view in self.reply_views():
-            view.redraw()
+        for entry in self.column.entries:
+            if isinstance(entry.view, PromptView | ReplyView):
+                entry.view.redraw()
+        for index in range(len(self.column.entries)):
+            self.column.changed(index)
+        self._settle()
+
+
+def _items(turn: Turn) -> list[Item]:
+    """An imported chat may begin with a reply."""
+    return [*([Item("prompt", turn)] if turn.asked is not None else []), Item("reply", turn)]

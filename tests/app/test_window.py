@@ -10,7 +10,10 @@ from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.rendering.parts import plain
 from app.views.code_view import CodeView
+from app.views.message import PromptView
+from app.views.text_run import TextRun
 from mlx_engine.events import CompareResult, Failed
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done, refuse
@@ -20,8 +23,14 @@ CODE = "Here:\n\n```python\nprint(1)\n```\n\nDone."
 
 
 def shown_text(app: Running) -> str:
-    views = [part.view for part in app.reply.blocks._parts]
+    views = [entry.view for entry in app.reply.blocks.entries]
     return "".join(view.text if isinstance(view, CodeView) else view.toPlainText() for view in views)
+
+
+def prompt_text(app: Running) -> str:
+    """What the bubble of the first message holds, drawn or not."""
+    (prompt,) = [entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView)]
+    return "\n".join(plain(block) for block in prompt.blocks.blocks)
 
 
 def press(app: Running, text: str) -> None:
@@ -120,9 +129,7 @@ def test_an_empty_prompt_is_answered_by_a_sentence_once(start: Start) -> None:
 def test_the_prompt_is_shown_as_it_was_typed(start: Start) -> None:
     app = start()
     app.ask("<b>**not bold**</b>\nline two")
-    labels = [label for label in app.window.findChildren(QLabel) if label.accessibleName() == "Your message"]
-    assert labels[0].text() == "<b>**not bold**</b>\nline two"
-    assert labels[0].textFormat() == Qt.TextFormat.PlainText
+    assert prompt_text(app) == "<b>**not bold**</b>\nline two"
 
 
 def test_a_very_long_prompt_is_folded_but_whole(start: Start) -> None:
@@ -130,10 +137,10 @@ def test_a_very_long_prompt_is_folded_but_whole(start: Start) -> None:
     prompt = "word " * 3000 + "end"
     app.ask(prompt)
     assert app.engine.requests[0].messages[-1].content == prompt
-    (label,) = [label for label in app.window.findChildren(QLabel) if label.accessibleName() == "Your message"]
-    assert len(label.text()) < 3000
+    assert len(prompt_text(app)) < 3000
+    app.window.transcript.verticalScrollBar().setValue(0)
     press(app, "Show all")
-    assert label.text() == prompt
+    assert prompt_text(app).replace("\n", "") == prompt
 
 
 def test_a_second_message_while_a_reply_runs_is_kept_not_lost(start: Start) -> None:
@@ -329,23 +336,39 @@ def test_thinking_can_be_asked_for_only_where_the_model_thinks(start: Start) -> 
 # Reading
 
 
-def test_thoughts_are_folded_away_until_they_are_asked_for(start: Start) -> None:
+def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
     gate = threading.Event()
     script = [commit("Let me ", channel="thinking"), gate, commit("see.", channel="thinking"), commit("42"), done()]
     app = start(ScriptedEngine([script]))
     app.send("Why?")
     app.until(lambda: app.window.transcript.reply_views()[-1].thinking is not None)
     view = app.reply.thinking
-    assert view.header.text() == "▸  Thinking…"
-    assert not view.body.isVisible()
-    view.header.click()
-    app.until(view.body.isVisible)
-    assert view.body.toPlainText() == "Let me "
+    assert view.header.text() == "▾  Thinking… · 2 words"
+    assert view.body.isVisible()
     gate.set()
     app.until(lambda: not app.conductor.busy)
-    assert view.header.text() == "▾  Thoughts"
-    assert view.body.toPlainText() == "Let me see."
+    assert view.header.text().startswith("▸  Thought for ") and view.header.text().endswith(" · 3 words")
+    assert not view.body.isVisible()
     assert shown_text(app) == "42"
+    view.header.click()
+    assert view.body.isVisible()
+    assert [plain(block) for block in view.body.blocks] == ["Let me see."]
+
+
+def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None:
+    gates = threading.Event(), threading.Event()
+    script = [commit("One ", channel="thinking"), gates[0], commit("two", channel="thinking"), gates[1], commit("42"), done()]
+    app = start(ScriptedEngine([script]))
+    app.send("Why?")
+    app.until(lambda: app.reply.thinking is not None)
+    app.reply.thinking.header.click()
+    gates[0].set()
+    app.until(lambda: "2 words" in app.reply.thinking.header.text())
+    assert not app.reply.thinking.opened
+    app.reply.thinking.header.click()
+    gates[1].set()
+    app.until(lambda: not app.conductor.busy)
+    assert app.reply.thinking.opened
 
 
 def test_code_and_replies_can_be_copied(start: Start) -> None:
@@ -398,14 +421,15 @@ def test_nothing_is_cut_off_in_a_narrow_or_a_wide_window(start: Start, width: in
     transcript = app.window.transcript
     app.until(lambda: transcript.widget().width() == transcript.viewport().width())
     views = [app.window.composer.button, app.window.top_bar.dflash, app.window.top_bar.compare, app.reply.stats.facts]
-    views += [part.view for part in app.reply.blocks._parts] + app.window.findChildren(QLabel)
+    parts = [entry.view for entry in app.reply.blocks.entries if entry.view is not None]
+    views += parts + app.window.findChildren(QLabel)
     for view in views:
         if view.isVisible() and view.window() is app.window:
             left = view.mapTo(app.window, view.rect().topLeft()).x()
             assert left >= 0 and left + view.width() <= app.window.width(), view.accessibleName()
-    for part in app.reply.blocks._parts:
-        if hasattr(part.view, "document") and not part.is_table:
-            assert part.view.height() >= part.view.document().size().height() - 1
+    for part in parts:
+        if isinstance(part, TextRun):
+            assert part.height() >= part.document().size().height() - 1
     if width == 1600:
         assert app.reply.width() <= 760
 

@@ -1,0 +1,15 @@
+"""Push buttons as they look everywhere."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton
+
+from app.views.theme import look
+
+
+def button(text: str, name: str, kind: str = "quiet") -> QPushButton:
+    """A push button in one of the looks of the style sheet."""
+    made = QPushButton(text)
+    made.setAccessibleName(name)
+    made.setCursor(Qt.CursorShape.PointingHandCursor)
+    look(made, kind)
+    return made

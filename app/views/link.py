@@ -1,0 +1,28 @@
+"""Where a link leads is shown before it is followed."""
+
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.rendering.markdown import is_safe_link
+
+SHOWN = 70  # characters of an address in the menu; the tooltip has all
+
+
+def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
+    """A menu with the address, to open or copy it; None for an address that may not be opened."""
+    if not is_safe_link(address):
+        return None
+    menu = QMenu(owner)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.setAccessibleName("Link")
+    menu.setToolTipsVisible(True)
+    shown = address if len(address) <= SHOWN else f"{address[: SHOWN - 20]}…{address[-19:]}"
+    title = menu.addAction(shown.replace("&", "&&"))
+    title.setEnabled(False)
+    title.setToolTip(address)
+    menu.addSeparator()
+    menu.addAction("Open in Browser").triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
+    menu.addAction("Copy Address").triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
+    menu.popup(at)
+    return menu
