@@ -18,7 +18,7 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # a tree with links both ways would be written out without end
 class Node:
     """One message. `children` are the versions of what follows it, oldest first; `chosen` is the one that is shown.
 

@@ -196,13 +196,20 @@ class BlocksView(Stack):
         if self.fit(self.width()) != before:
             self.updateGeometry()
 
+    def show_band(self, top: int, bottom: int) -> bool:
+        changed = super().show_band(top, bottom)
+        if changed:
+            self.updateGeometry()
+            self.resized.emit()
+        return changed
+
     def _settle(self) -> None:
         before = self.total
         if self._width > 0:
             if self._band is None:
                 self._build(0, len(self.entries))
             else:
-                self.show_band(*self._band)
+                super().show_band(*self._band)
             self._place()
         elif self._band is None:
             self._build(0, len(self.entries))

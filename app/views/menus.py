@@ -51,7 +51,7 @@ class Menus(QObject):
         self.copy_reply = self._add(edit, "Copy Last &Reply", window.copy_last_reply, QKeySequence("Ctrl+Shift+C"))
 
         edit.addSeparator()
-        self._add(edit, "&Find in Chat…", window.transcript.finding.open, Keys.Find)
+        self.find = self._add(edit, "&Find in Chat…", window.transcript.finding.open, Keys.Find)
         self._add(edit, "Find Ne&xt", window.transcript.finding.forward, Keys.FindNext)
         self._add(edit, "Find Pre&vious", window.transcript.finding.back, Keys.FindPrevious)
 

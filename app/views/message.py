@@ -106,6 +106,7 @@ class _Bubble(QWidget):
         self._metrics = QFontMetricsF(theme.text_font)
         self._wanted = 0
         self._blocks = blocks
+        blocks.resized.connect(self._pass_on)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -117,7 +118,15 @@ class _Bubble(QWidget):
         longest = sorted(text[:20_000].split("\n"), key=len)[-8:]
         widest = max(self._metrics.horizontalAdvance(line[:400]) for line in longest)
         self._wanted = min(ceil(widest) + 4, WIDEST_BUBBLE)
-        self.updateGeometry()
+        self._pass_on()
+
+    @Slot()
+    def _pass_on(self) -> None:
+        """Qt tells the layouts above one by one, an event later each; they are to know at once."""
+        widget: QWidget | None = self
+        while widget is not None and not isinstance(widget, PromptView):
+            widget.updateGeometry()
+            widget = widget.parentWidget()
 
     def sizeHint(self) -> QSize:
         return QSize(self._wanted, self._blocks.fit(self._wanted))
@@ -209,6 +218,7 @@ class ReplyView(QWidget):
             if self.thinking is None:
                 self.thinking = ThinkingView(self._theme, self._lazy)
                 self._layout.insertWidget(0, self.thinking)
+                self.thinking.show()  # at once, or its height would not count yet
             self.thinking.show_reply(reply)
         self._read_on()
         self.blocks.setVisible(self._drawn_chars > 0)
@@ -264,6 +274,7 @@ class ReplyView(QWidget):
         edit = self.error.add_button(button("Edit Message", "Edit message", "bordered"))
         edit.clicked.connect(self._ask_edit)
         self._layout.insertWidget(self._layout.count() - 1, self.error)
+        self.error.show()
 
     @Slot()
     def _ask_retry(self) -> None:

@@ -3,11 +3,11 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtWidgets import QApplication, QWidget
 
-# Beyond the band that is to be shown, what has been built stays for this many of the band's heights.
-KEEP = 1.5
+# Beyond the band that is to be shown, what has been built stays for this much of the band's height.
+KEEP = 0.5
 
 
 @dataclass(slots=True)
@@ -152,10 +152,21 @@ class Stack(QWidget):
     def _forget(self, index: int) -> None:
         entry = self.entries[index]
         if entry.view is not None:
+            self._keep_focus(entry.view)
             self.drop(index)
             entry.view.hide()
             entry.view.deleteLater()
             entry.view = None
+
+    def _keep_focus(self, view: QWidget) -> None:
+        """The focus must not go on to the next button, or the scroll area would go there too."""
+        focus = QApplication.focusWidget()
+        if focus is not None and (focus is view or view.isAncestorOf(focus)):
+            above: QWidget | None = self
+            while above is not None and above.focusPolicy() == Qt.FocusPolicy.NoFocus:
+                above = above.parentWidget()
+            if above is not None:
+                above.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _place(self) -> None:
         if self._width <= 0 or (self._valid >= len(self.entries) == len(self._tops)):
@@ -176,6 +187,8 @@ class Stack(QWidget):
                 rect = QRect(entry.indent, y, width, entry.height)
                 if entry.view.geometry() != rect:
                     entry.view.setGeometry(rect)
+                if (layout := entry.view.layout()) is not None:
+                    layout.activate()
             y += entry.height
         self._valid = len(self.entries)
         self.total = y
@@ -185,5 +198,7 @@ class Stack(QWidget):
         fit = getattr(view, "fit", None)
         if fit is not None:
             return int(fit(width))
+        if (layout := view.layout()) is not None:
+            layout.activate()  # layouts within layouts keep old heights until then
         height = view.heightForWidth(width) if view.hasHeightForWidth() else -1
         return height if height >= 0 else view.sizeHint().height()

@@ -36,6 +36,7 @@ class ThinkingView(QWidget):
         inner.addWidget(bar)
         inner.addWidget(self.body)
         self._frame.hide()
+        self.body.resized.connect(self._pass_on)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(6)
@@ -84,6 +85,12 @@ class ThinkingView(QWidget):
             self._fill()
         self.updateGeometry()
         self.toggled.emit()
+
+    @Slot()
+    def _pass_on(self) -> None:
+        """Qt tells the layouts above one by one, an event later each; they are to know at once."""
+        self._frame.updateGeometry()
+        self.updateGeometry()
 
     def _fill(self) -> None:
         if len(self._text) > self._shown:

@@ -1,6 +1,7 @@
 """The chat, top to bottom, in one column that follows the end while the reader is there."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
@@ -8,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.conductor import Notice
 from app.conversations.chat import Node, Turn
+from app.views.blocks_view import BlocksView
 from app.views.button import button
 from app.views.column import GAP, Column, Item, Place, areas
 from app.views.finding import Finding
@@ -15,12 +17,23 @@ from app.views.following import Following
 from app.views.marks import Marks
 from app.views.message import NoticeView, PromptView, ReplyView
 from app.views.selecting import Selecting
-from app.views.stack import Entry, Stack
+from app.views.stack import Entry
 from app.views.theme import COLUMN, MARGIN, Theme
 from app.views.welcome import Welcome
 
 ABOVE = BELOW = 28  # around the column
 AHEAD = 500  # pixels above and below the window that are built already
+
+
+@dataclass(slots=True)
+class _Anchor:
+    """A point in the text: `down` pixels into an entry, or from its end, or into a part of one of its texts."""
+
+    entry: Entry
+    down: int
+    area: BlocksView | None = None
+    part: Entry | None = None
+    from_end: bool = False
 
 
 class _Messages(Column):
@@ -311,26 +324,26 @@ class Transcript(Following):
             self.welcome.setGeometry(at.x(), 0, width, max(1, self._page.height() - total - BELOW - (GAP if total else 0)))
         self._settling = False
 
-    def _anchor(self) -> tuple[Entry, Stack | None, Entry | None, int] | None:
+    def _anchor(self) -> "_Anchor | None":
         """What is at the top of the window: the message, the part of it, and how far down in that."""
         top = self.shown_band()[0]
         index = self.column.index_at(top)
-        if index is None:
+        if index is None or top <= 0:
             return None
         entry = self.column.entries[index]
         for _, area in areas(entry.view):
             above = area.mapTo(self.column, QPoint()).y()
             part = area.index_at(top - above)
             if above <= top < above + area.height() and part is not None:
-                inner = area.entries[part]
-                return entry, area, inner, top - above - inner.top
-        return entry, None, None, top - entry.top
+                return _Anchor(entry, top - above - area.entries[part].top, area, area.entries[part])
+            if top >= above + area.height():  # under the text, which may turn out higher than thought
+                return _Anchor(entry, top - entry.top - entry.height, from_end=True)
+        return _Anchor(entry, top - entry.top)
 
-    def _height_of(self, anchor: "tuple[Entry, Stack | None, Entry | None, int]") -> int:
-        entry, area, inner, down = anchor
-        if area is None or inner is None or entry.view is None:
-            return entry.top + down
-        return area.mapTo(self.column, QPoint()).y() + inner.top + down
+    def _height_of(self, anchor: "_Anchor") -> int:
+        if anchor.area is None or anchor.part is None or anchor.entry.view is None:
+            return anchor.entry.top + anchor.down + (anchor.entry.height if anchor.from_end else 0)
+        return anchor.area.mapTo(self.column, QPoint()).y() + anchor.part.top + anchor.down
 
     def _go_to(self, index: int) -> None:
         """Bring the beginning of a message to the top of the window."""
@@ -349,10 +362,7 @@ class Transcript(Following):
 
     @Slot(int)
     def _scrolled(self, value: int) -> None:
-        if not self._settling:
-            top, bottom = self.shown_band()
-            if self.column.show_band(top - AHEAD, bottom + AHEAD):
-                self._settle()
+        self._settle()
 
     @Slot(int)
     def _moved(self, value: int) -> None:

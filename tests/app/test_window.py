@@ -336,41 +336,6 @@ def test_thinking_can_be_asked_for_only_where_the_model_thinks(start: Start) -> 
 # Reading
 
 
-def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
-    gate = threading.Event()
-    script = [commit("Let me ", channel="thinking"), gate, commit("see.", channel="thinking"), commit("42"), done()]
-    app = start(ScriptedEngine([script]))
-    app.send("Why?")
-    app.until(lambda: app.window.transcript.reply_views()[-1].thinking is not None)
-    view = app.reply.thinking
-    assert view.header.text() == "▾  Thinking… · 2 words"
-    assert view.body.isVisible()
-    gate.set()
-    app.until(lambda: not app.conductor.busy)
-    assert view.header.text().startswith("▸  Thought for ") and view.header.text().endswith(" · 3 words")
-    assert not view.body.isVisible()
-    assert shown_text(app) == "42"
-    view.header.click()
-    assert view.body.isVisible()
-    assert [plain(block) for block in view.body.blocks] == ["Let me see."]
-
-
-def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None:
-    gates = threading.Event(), threading.Event()
-    script = [commit("One ", channel="thinking"), gates[0], commit("two", channel="thinking"), gates[1], commit("42"), done()]
-    app = start(ScriptedEngine([script]))
-    app.send("Why?")
-    app.until(lambda: app.reply.thinking is not None)
-    app.reply.thinking.header.click()
-    gates[0].set()
-    app.until(lambda: "2 words" in app.reply.thinking.header.text())
-    assert not app.reply.thinking.opened
-    app.reply.thinking.header.click()
-    gates[1].set()
-    app.until(lambda: not app.conductor.busy)
-    assert app.reply.thinking.opened
-
-
 def test_code_and_replies_can_be_copied(start: Start) -> None:
     app = start(ScriptedEngine([answer(CODE)]))
     app.ask("Code")

@@ -1,0 +1,370 @@
+"""The transcript: what is built, what is selected and copied, what is found, and where the reader stays."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from app.conversations.chat import Chat, Turn
+from app.recorded import TEXT
+from app.rendering.parts import plain
+from app.views.column import Place
+from app.views.message import ReplyView
+from app.views.theme import Theme
+from app.views.transcript import Transcript
+from mlx_engine.events import Commit
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, commit, done
+from tests.app.test_window import shown_text
+
+Start = Callable[..., Running]
+LONG = TEXT + "Euler: $e^{i\\pi} = -1$.\n\n$$\n\\frac{a}{b}\n$$\n"
+
+
+def chat_of(*answers: str) -> list[Turn]:
+    """Finished turns with these answers."""
+    chat = Chat()
+    for number, text in enumerate(answers):
+        turn = chat.ask(f"Question {number}", "dflash")
+        turn.reply.accept(Commit(text, "answer", (), ()), 0.0)
+        turn.reply.accept(done(), 0.0)
+    return chat.turns
+
+
+@pytest.fixture
+def show(qapp: QApplication, qtbot: QtBot):  # type: ignore[no-untyped-def]
+    """Show answers in a transcript of a window's size."""
+    made: list[Transcript] = []
+
+    def begin(*answers: str, width: int = 900, height: int = 700) -> Transcript:
+        transcript = Transcript(Theme(qapp, "light"))
+        qtbot.addWidget(transcript)
+        transcript.resize(width, height)
+        transcript.show()
+        transcript.show_turns(chat_of(*answers))
+        qapp.processEvents()
+        made.append(transcript)
+        return transcript
+
+    return begin
+
+
+def built(transcript: Transcript) -> int:
+    """How many widgets with text there are."""
+    views = [entry.view for entry in transcript.column.entries if isinstance(entry.view, ReplyView)]
+    return sum(entry.view is not None for view in views for entry in view.blocks.entries)
+
+
+# Long chats
+
+
+def test_messages_out_of_sight_are_not_built(show) -> None:  # type: ignore[no-untyped-def]
+    few, many = show(*[LONG] * 3), show(*[LONG] * 150)
+    assert len(many.reply_views()) <= len(few.reply_views()) + 1
+    assert built(many) <= built(few) + 3
+    assert many.verticalScrollBar().value() == many.verticalScrollBar().maximum() > 50_000
+
+
+def test_what_has_been_left_behind_is_let_go(show) -> None:  # type: ignore[no-untyped-def]
+    transcript = show(*[LONG] * 12)
+    bar = transcript.verticalScrollBar()
+    most = 0
+    for value in range(bar.maximum(), 0, -900):
+        bar.setValue(value)
+        most = max(most, built(transcript))
+    bar.setValue(0)
+    few = built(show(*[LONG] * 3))
+    assert most <= 3 * few
+    there = [transcript.column.view(index) is not None for index in (0, 1, 23)]
+    assert there == [True, True, False]
+
+
+def test_a_part_of_one_long_reply_is_not_built_either(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show(LONG * 50)
+    (view,) = transcript.reply_views()
+    qtbot.waitUntil(lambda: view.read, timeout=120_000)
+    assert len(view.blocks.entries) > 120
+    assert built(transcript) <= 20
+
+
+def test_what_the_reader_looks_at_stays_where_it_is(show) -> None:  # type: ignore[no-untyped-def]
+    """Whatever is built above turns out higher or lower than was thought."""
+    transcript = show(*[LONG] * 30)
+    bar = transcript.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    for _ in range(40):
+        place = transcript.column.place_at(QPoint(100, transcript.shown_band()[0] + 300))
+        before = transcript.column.rect_of(place).top() - transcript.shown_band()[0]
+        bar.setValue(bar.value() - 120)
+        after = transcript.column.rect_of(place).top() - transcript.shown_band()[0]
+        assert abs(after - before - 120) <= 2
+
+
+def test_a_narrower_window_keeps_the_place(show, qapp: QApplication) -> None:  # type: ignore[no-untyped-def]
+    transcript = show(*[LONG] * 10)
+    transcript.verticalScrollBar().setValue(transcript.verticalScrollBar().maximum() // 2)
+    first = transcript.column.place_at(QPoint(100, transcript.shown_band()[0]))
+    for width in (600, 460, 1400, 900):
+        transcript.resize(width, 700)
+        qapp.processEvents()
+        now = transcript.column.place_at(QPoint(100, transcript.shown_band()[0]))
+        assert (now.item, now.part) == (first.item, first.part)
+
+
+def test_streaming_builds_only_what_is_in_sight(show, qapp: QApplication) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("Short.")
+    chat = Chat()
+    turn = chat.ask("More", "dflash")
+    transcript.add_turn(turn)
+    most = 0
+    for at in range(0, 20 * len(LONG), 400):
+        turn.reply.accept(Commit((LONG * 20)[at : at + 400], "answer", (), ()), 0.0)
+        transcript.refresh(turn)
+        most = max(most, built(transcript))
+    assert most <= 25
+    assert transcript.verticalScrollBar().value() == transcript.verticalScrollBar().maximum()
+
+
+# Selecting
+
+
+def at(transcript: Transcript, place: Place) -> QPoint:
+    rect = transcript.column.rect_of(place)
+    assert rect is not None
+    return rect.center()
+
+
+def drag(transcript: Transcript, qtbot: QtBot, start: QPoint, end: QPoint) -> None:
+    column = transcript.column
+    qtbot.mousePress(column, Qt.MouseButton.LeftButton, pos=start)
+    transcript.selecting._drag(end)
+    qtbot.mouseRelease(column, Qt.MouseButton.LeftButton, pos=end)
+
+
+def test_a_drag_over_two_messages_copies_both_as_markdown(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("One **bold** word.", "Two\n\n- a\n- b\n\n```python\nx = 1\n```")
+    start, end = Place(1, 1, 0, 4), Place(3, 1, 1, 3)
+    drag(transcript, qtbot, at(transcript, start), at(transcript, end))
+    transcript.copy()
+    assert QGuiApplication.clipboard().text() == "**bold** word.\n\nQuestion 1\n\nTwo\n\n- a\n- b\n\n```python\nx =\n```"
+
+
+def test_all_of_the_chat_is_copied_as_it_was_written(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show(*[LONG] * 20)
+    transcript.selectAll()
+    transcript.copy()
+    expected = "\n\n".join(f"Question {number}\n\n{LONG.strip(chr(10))}" for number in range(20))
+    assert QGuiApplication.clipboard().text() == expected
+
+
+def test_a_selection_stays_while_its_message_is_let_go_and_built_again(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show(*[LONG] * 30)
+    place = Place(59, 1, 0, 0)
+    transcript.selecting._set(place, Place(59, 1, 0, 8))
+    bar = transcript.verticalScrollBar()
+    bar.setValue(0)
+    gone = transcript.column.view(59) is None
+    assert gone
+    assert transcript.selecting.markdown() == "## Checking"
+    transcript.follow()
+    transcript.reveal(place)
+    shown = transcript.column.part_at(place)[1]
+    assert [one.cursor.selectedText() for one in shown.extraSelections()] == ["Checking"]
+
+
+def test_formulas_and_emoji_are_copied_whole(show) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("A 👍 and $x^2$ and `c*d` more")
+    for first, last, text in (
+        (2, 4, "👍"),
+        (9, 10, "$x^2$"),
+        (4, 13, "and $x^2$ an"),
+        (15, 18, "`c*d`"),
+        (0, 99, "A 👍 and $x^2$ and `c*d` more"),
+    ):
+        transcript.selecting._set(Place(1, 1, 0, first), Place(1, 1, 0, last))
+        assert transcript.selecting.markdown().strip() == text
+
+
+def test_rows_of_a_table_are_copied_with_their_header(show) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |")
+    transcript.selecting._set(Place(1, 1, 0, 4), Place(1, 1, 0, 7))
+    assert transcript.selecting.markdown() == "| a | b |\n|---|--:|\n| 3 | 4 |\n| 5 | 6 |"
+    transcript.selecting._set(Place(1, 1, 0, 4), Place(1, 1, 0, 4))
+    assert transcript.selecting.markdown() == "3"
+
+
+def test_two_clicks_select_a_word_and_three_its_paragraph(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("First words here.\n\nSecond paragraph.")
+    point = at(transcript, Place(1, 1, 0, 8))
+    for count, text in ((1, ""), (2, "words"), (3, "First words here.")):
+        qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=point)
+        assert transcript.selecting.markdown() == text, count
+
+
+def test_a_link_shows_where_it_leads_and_opens_nothing_by_itself(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    opened: list[str] = []
+    monkeypatch.setattr("app.views.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    transcript = show("See [here](https://example.org/a?b=c&d=e).")
+    qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=at(transcript, Place(1, 1, 0, 6)))
+    (menu,) = transcript.findChildren(QMenu)
+    actions = [action for action in menu.actions() if not action.isSeparator()]
+    assert actions[0].text().replace("&&", "&") == "https://example.org/a?b=c&d=e" and not opened
+    actions[1].trigger()
+    assert opened == ["https://example.org/a?b=c&d=e"]
+    menu.close()
+
+
+# Thinking
+
+
+def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
+    gate = threading.Event()
+    script = [commit("Let me ", channel="thinking"), gate, commit("see.", channel="thinking"), commit("42"), done()]
+    app = start(ScriptedEngine([script]))
+    app.send("Why?")
+    app.until(lambda: app.window.transcript.reply_views()[-1].thinking is not None)
+    view = app.reply.thinking
+    assert view.header.text() == "▾  Thinking… · 2 words"
+    assert view.body.isVisible()
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert view.header.text().startswith("▸  Thought for ") and view.header.text().endswith(" · 3 words")
+    assert not view.body.isVisible()
+    assert shown_text(app) == "42"
+    view.header.click()
+    assert view.body.isVisible()
+    assert [plain(block) for block in view.body.blocks] == ["Let me see."]
+
+
+def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None:
+    gates = threading.Event(), threading.Event()
+    script = [commit("One ", channel="thinking"), gates[0], commit("two", channel="thinking"), gates[1], commit("42"), done()]
+    app = start(ScriptedEngine([script]))
+    app.send("Why?")
+    app.until(lambda: app.reply.thinking is not None)
+    app.reply.thinking.header.click()
+    gates[0].set()
+    app.until(lambda: "2 words" in app.reply.thinking.header.text())
+    assert not app.reply.thinking.opened
+    app.reply.thinking.header.click()
+    gates[1].set()
+    app.until(lambda: not app.conductor.busy)
+    assert app.reply.thinking.opened
+
+
+# Finding
+
+
+def hits(transcript: Transcript, qtbot: QtBot, query: str) -> list[Place]:
+    transcript.finding.open()
+    transcript.finding.bar.field.setText(query)
+    qtbot.waitUntil(lambda: not transcript.finding._timer.isActive(), timeout=120_000)
+    return [hit.place for hit in transcript.finding.hits]
+
+
+def test_find_counts_the_hits_in_all_messages_and_goes_to_each(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("A needle here.", *[LONG] * 12, "One **nee**dle, `needle`\n\n```\nneedle\n```\n\n| needle |\n|---|\n| x |")
+    found = hits(transcript, qtbot, "NEEDLE")
+    assert [(place.item, place.part) for place in found] == [(1, 0), (27, 0), (27, 0), (27, 1), (27, 2)]
+    assert transcript.finding.bar.count.text() == "5"
+    for number in range(7):
+        transcript.finding.step(1)
+        assert transcript.finding.bar.count.text() == f"{transcript.finding.current + 1} of 5"
+        rect = transcript.column.rect_of(transcript.finding.hits[transcript.finding.current].place)
+        top, bottom = transcript.shown_band()
+        assert rect is not None and top <= rect.top() and rect.bottom() <= bottom, number
+    transcript.finding.step(-1)
+    transcript.finding.close()
+    assert transcript.finding.hits == [] and not transcript.finding.bar.isVisible()
+
+
+def test_words_are_found_over_a_change_of_look_and_a_line_end(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("the *quick*\nbrown fox", "nothing")
+    assert len(hits(transcript, qtbot, "quick brown")) == 1
+    assert len(hits(transcript, qtbot, "question")) == 2
+    assert hits(transcript, qtbot, "slow") == []
+    assert transcript.finding.bar.count.text() == "None"
+    assert hits(transcript, qtbot, "(.*") == []
+
+
+def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    app.ask("word " * 3000 + "needle")
+    transcript = app.window.transcript
+    app.window.menus.find.trigger()
+    assert hits(transcript, qtbot, "needle")
+    transcript.finding.step(1)
+    rect = transcript.column.rect_of(transcript.finding.hits[0].place)
+    top, bottom = transcript.shown_band()
+    assert rect is not None and top <= rect.top() <= bottom
+
+
+# What nobody should send
+
+
+def test_a_table_of_ten_thousand_rows_costs_what_is_in_sight(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("| a | b |\n|---|---|\n" + "".join(f"| {number} | text |\n" for number in range(10_000)))
+    (view,) = transcript.reply_views()
+    qtbot.waitUntil(lambda: view.read, timeout=120_000)
+    table = view.blocks.part_view(0)
+    assert len(table.block.rows) == 10_001
+    assert sum(entry.view is not None for entry in table._rows.entries) <= 8
+    assert view.blocks.total > 200_000
+    transcript.follow()
+    assert transcript.column.rect_of(Place(1, 1, 0, 20_000)) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd\n\n- \u0645\u0631\u062d\u0628\u0627\n- two\n\n> \u05e9",
+        "e\u0301" * 300 + "\u0300" * 200,
+        "a\0b \ud83d c \udc4d",
+        "<script>alert(1)</script> <img src=http://a.b/c.png> <b>x</b>",
+        "> " * 400 + "deep",
+        "- " * 400 + "deep",
+        "x" * 100_000,
+        "$" * 999 + "\\frac{" * 50,
+        "|" * 3000 + "\n" + "|-" * 1500 + "|\n",
+        "```\n" + "y" * 50_000,
+        "\u202e reversed \u2028 line \u2029 paragraph",
+    ],
+)
+def test_strange_text_is_shown_selected_found_and_copied(show, qtbot: QtBot, text: str) -> None:  # type: ignore[no-untyped-def]
+    transcript = show(text)
+    (view,) = transcript.reply_views()
+    qtbot.waitUntil(lambda: view.read, timeout=120_000)
+    transcript.selectAll()
+    transcript.copy()
+    assert QGuiApplication.clipboard().text().startswith("Question 0")
+    hits(transcript, qtbot, "deep")
+    transcript.grab()
+    assert view.blocks.width() <= transcript.width()
+
+
+def test_html_is_shown_as_it_was_written(show) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("<b>bold</b> <img src=http://a.b/c.png>")
+    (view,) = transcript.reply_views()
+    assert [plain(block) for block in view.blocks.blocks] == ["<b>bold</b> <img src=http://a.b/c.png>"]
+
+
+def test_nothing_is_ever_fetched(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """A picture, a style, a formula or a table in a reply must tell no server that it was read."""
+    import socket
+
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise AssertionError("a reply reached for the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    picture = "http://127.0.0.1:9/p.png"
+    transcript = show(f"![p]({picture}) <img src='{picture}'>\n\n| ![p]({picture}) |\n|---|\n\n$\\includegraphics{{{picture}}}$")
+    transcript.grab()
+    transcript._theme.typesetter.settle()
+    for entry in transcript.reply_views()[0].blocks.entries:
+        if hasattr(entry.view, "loadResource"):
+            assert entry.view.loadResource(2, picture) is None
