@@ -1,10 +1,10 @@
 """The messages of a chat below each other, and the text in them as one text that can be selected."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from PySide6.QtCore import QPoint, QRect
+from PySide6.QtCore import QEvent, QPoint, QRect, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.conversations.chat import Turn
@@ -45,19 +45,24 @@ class Place:
 
 
 class Column(Stack):
-    """Builds messages as they come into sight. `maker` makes and connects the view of an item."""
+    """Builds messages as they come into sight; `make` makes and connects the view of an item."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    relaid = Signal()  # something in a message has changed its size by itself
+
+    def __init__(self, theme: Theme, make: Callable[[Item], QWidget], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._make = make
         self.items: list[Item] = []
 
-    def make(self, item: Item) -> QWidget:
-        raise NotImplementedError
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.relaid.emit()
+        return super().event(event)
 
     def build(self, index: int) -> QWidget:
         item = self.items[index]
-        view = self.make(item)
+        view = self._make(item)
         for number, area in areas(view):
             area.set_marks(item.marks.get(number, {}))
         return view

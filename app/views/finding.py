@@ -1,6 +1,7 @@
 """Find in the chat: a bar over the transcript, hits in all messages, shown or not."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit
 
+from app.rendering.blocks import Block
 from app.rendering.markdown import clean
 from app.rendering.parts import as_typed, parts, plain, units
 from app.rendering.streaming import StreamingMarkdown
@@ -221,7 +223,7 @@ class Finding(QObject):
                 continue
             cost += 1 + len(text) // 4000
             if item.kind == "prompt":
-                blocks: tuple = as_typed(clean(text))  # type: ignore[type-arg]
+                blocks: tuple[Block, ...] = as_typed(clean(text))
             else:
                 source = StreamingMarkdown()
                 source.append(text)
@@ -233,7 +235,7 @@ class Finding(QObject):
                     self._by_item.setdefault(index, {}).setdefault(area, {}).setdefault(number, []).append(stretch)
         return cost
 
-    def _stretches(self, kind: str, blocks: tuple) -> list[Stretch]:  # type: ignore[type-arg]
+    def _stretches(self, kind: str, blocks: Sequence[Block]) -> list[Stretch]:
         assert self._pattern is not None
         if kind == "table":
             cells = plain(blocks[0]).split("\n")[:-1]

@@ -1,9 +1,8 @@
 """The chat, top to bottom, in one column that follows the end while the reader is there."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -36,21 +35,6 @@ class _Anchor:
     from_end: bool = False
 
 
-class _Messages(Column):
-    """The column with its views connected to the transcript."""
-
-    relaid = Signal()
-
-    def __init__(self, theme: Theme, make: Callable[[Item], QWidget], parent: QWidget) -> None:
-        super().__init__(theme, parent)
-        self.make = make  # type: ignore[method-assign]
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:
-            self.relaid.emit()
-        return super().event(event)
-
-
 class Transcript(Following):
     """Turns and notices in order of appearance; a friendly page while there are none. Only what is near the reader is built."""
 
@@ -72,7 +56,7 @@ class Transcript(Following):
         page = QWidget()
         self.welcome = Welcome(theme, page)
         self.welcome.chosen.connect(self.sample_chosen)
-        self.column = _Messages(theme, self._make, page)
+        self.column = Column(theme, self._make, page)
         self.column.relaid.connect(self._laid_out_anew)
         self._page = page
         self.setWidget(page)
