@@ -67,6 +67,12 @@ class TestGenerate:
         assert (request.max_tokens, request.sampling.temperature, request.seed, request.width) == (9, 0.5, 3, 4)
         assert (request.mode, request.ignore_eos, request.thinking, request.stop) == ("plain", True, True, ("X", "Y"))
 
+    @pytest.mark.parametrize(("options", "bits"), [((), None), (("--drafter-bits", "8"), 8), (("--drafter-bits", "16"), 16)])
+    def test_the_bits_of_the_drafters_weights_reach_the_engine(self, options: tuple[str, ...], bits: int | None) -> None:
+        engine = ScriptedEngine()
+        assert main(["generate", "Hi", *options], lambda: engine) == 0
+        assert engine.drafter_bits == bits
+
     @pytest.mark.parametrize("command", ["generate", "chat"])
     def test_choices_and_effort_reach_the_engine(self, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = ScriptedEngine()
@@ -137,6 +143,8 @@ class TestMistakes:
             ("generate", "Hi", "--temperature", "nan"),
             ("generate", "Hi", "--seed", str(2**64)),
             ("generate", "Hi", "--max-tokens", "none"),
+            ("generate", "Hi", "--drafter-bits", "5"),
+            ("generate", "Hi", "--target", "t", "--drafter-bits", "4"),
             ("compare", "Hi", "--target", "t"),
             ("dance",),
             (),

@@ -6,6 +6,7 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.errors import UserError
 from mlx_engine.events import Sampling
@@ -79,6 +80,12 @@ def test_a_drafter_stored_quantised_is_read(bits):
     expected, expected_proposed = outcome(floating)
     assert mx.abs(logits - expected).max().item() < 1e-3
     assert proposed.tolist() == expected_proposed.tolist()
+
+
+def test_large_drafters_on_a_gpu_have_four_bits_unless_asked_otherwise(monkeypatch):
+    assert usual_bits(4_000_000_000) == 16, "products of quantised matrices are slow on a CPU"
+    monkeypatch.setattr(mx, "default_device", lambda: mx.Device(mx.gpu))
+    assert (usual_bits(4_000_000_000), usual_bits(900_000_000)) == (4, 16)
 
 
 def test_a_matrix_of_columns_that_do_not_divide_stays_in_floating_point():
