@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 import threading
@@ -16,9 +17,11 @@ from hypothesis import strategies as st
 from mlx_engine.pairs.cache import Cache
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.pairs.fetching import download, expect_whole, sent, size
+from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, sent, size
 
 MB = 1_000_000
+CONNECTIONS = 4
+IN_FLIGHT = CONNECTIONS * 256 * 1024  # what the buffers of both ends hold, and nobody has read, when all connections end at once
 BYTE = st.integers(0, 20 * MB)
 FAULT = st.one_of(
     st.none(),
@@ -50,7 +53,9 @@ def try_everything(local: LocalHub, cache: Cache, faults: list[Fault | None], pa
     assert made.run(threading.Event()) is not None
     expect_whole(local, cache)
     largest = max(len(file.data) for repo in local.repos.values() for tree in repo.commits.values() for file in tree.values())
-    assert sent(local) <= 1.1 * total + wrong * largest
+    again, endings = wrong * largest, len(pauses) + sum(1 for fault in faults if fault and fault.kind in ("reset", "stall"))
+    assert made.fetched <= 1.1 * sum(made.hub.listing(name).size for name in PAIR.repos) + again
+    assert sent(local) <= 1.1 * total + again + endings * IN_FLIGHT
     assert wrong == 0 or any("damaged" in note for note in made.notes) or local.faults
 
 
@@ -78,27 +83,42 @@ def test_many_faults(tmp_path_factory: pytest.TempPathFactory, sizes: list[int],
 
 
 CHILD = """
-import sys, threading
+import mmap, struct, sys, threading
 from pathlib import Path
+import httpx2
+shared = open(sys.argv[3], "r+b")
+counter = mmap.mmap(shared.fileno(), 8)  # every byte that is read, and kill -9 leaves it
+lock, read = threading.Lock(), httpx2.Response.iter_raw
+def counted(self, *given):
+    for piece in read(self, *given):
+        with lock:
+            counter[:] = struct.pack("<Q", struct.unpack("<Q", counter[:])[0] + len(piece))
+        yield piece
+httpx2.Response.iter_raw = counted
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.transfer import Patience
 made = Download(Pair("owner/target", "owner/drafter"), Hub(sys.argv[1], read_timeout=5.0), Cache(Path(sys.argv[2])),
-                connections=4, patience=Patience(0.01, 0.1, 20.0))
+                connections=4, patience=Patience(0.01, 0.1, 60.0))
 print("ready", flush=True)
 assert made.run(threading.Event()) is not None
 """
 
 
-def killed_again_and_again(local: LocalHub, cache: Cache, moments: list[float]) -> int:
-    """Start the download as a process of its own and kill it after each share of its size; then let it end. Returns the kills."""
+def killed_again_and_again(local: LocalHub, cache: Cache, moments: list[float]) -> tuple[int, int]:
+    """Start the download as a process of its own and kill it after each share of what is left; then let it end.
+
+    Returns how often it was killed, and the bytes that all the processes read.
+    """
+    counter = cache.root.with_suffix(".counter")
+    counter.write_bytes(bytes(8))
     environment = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_HUB_CACHE": str(cache.root)}
     total, kills = size(local), 0
     for moment in [*moments, None]:
         child = subprocess.Popen(
-            [sys.executable, "-c", CHILD, local.url, str(cache.root)],
+            [sys.executable, "-c", CHILD, local.url, str(cache.root), str(counter)],
             env=environment,
             stdout=subprocess.PIPE,
             cwd=Path(__file__).parents[3],
@@ -115,7 +135,7 @@ def killed_again_and_again(local: LocalHub, cache: Cache, moments: list[float]) 
                 kills += 1
             child.wait()
         child.stdout.close()
-    return kills
+    return kills, struct.unpack("<Q", counter.read_bytes())[0]
 
 
 def test_killed_at_two_moments(tmp_path: Path) -> None:
@@ -123,9 +143,11 @@ def test_killed_at_two_moments(tmp_path: Path) -> None:
         local.repo("owner/target", target_files(2 * MB, 3 * MB))
         local.repo("owner/drafter", drafter_files(MB))
         cache = Cache(tmp_path / "cache")
-        assert killed_again_and_again(local, cache, [0.3, 0.5]) == 2
+        kills, read = killed_again_and_again(local, cache, [0.3, 0.5])
+        assert kills == 2
         expect_whole(local, cache)
-        assert sent(local) <= 1.1 * size(local)
+        assert read <= 1.1 * size(local)
+        assert sent(local) <= 1.1 * size(local) + kills * IN_FLIGHT
 
 
 @pytest.mark.long
@@ -137,9 +159,12 @@ def test_killed_at_many_moments(tmp_path: Path) -> None:
             local.repo("owner/target", target_files(rng.randint(2 * MB, 20 * MB), rng.randint(2 * MB, 20 * MB)))
             local.repo("owner/drafter", drafter_files(rng.randint(2 * MB, 20 * MB)))
             cache = Cache(tmp_path / str(kills))
-            kills += killed_again_and_again(local, cache, [rng.random() for _ in range(5)])
+            killed, read = killed_again_and_again(local, cache, [rng.random() for _ in range(5)])
+            kills += killed
             expect_whole(local, cache)
-            assert sent(local) <= 1.1 * size(local)
+            print(f"{killed} kills: read {read / size(local):.4f}, sent {sent(local) / size(local):.4f} of {size(local):,} bytes")
+            assert read <= 1.1 * size(local)
+            assert sent(local) <= 1.1 * size(local) + killed * IN_FLIGHT
 
 
 @pytest.mark.long
@@ -155,7 +180,9 @@ def test_a_soak_of_300_mb_with_everything_at_once(tmp_path: Path) -> None:
             local.faults.extend([None] * rng.randint(0, 2))
         local.faults.append(Fault("wrong", 5))
         cache = Cache(tmp_path / "cache")
-        killed_again_and_again(local, cache, [rng.uniform(0.05, 0.4) for _ in range(8)])
+        kills, read = killed_again_and_again(local, cache, [rng.uniform(0.05, 0.4) for _ in range(8)])
         expect_whole(local, cache)
         assert not any(local.faults)
-        assert sent(local) <= 1.1 * size(local) + 180 * MB
+        print(f"{kills} kills: read {read / size(local):.4f}, sent {sent(local) / size(local):.4f} of {size(local):,} bytes")
+        assert read <= 1.1 * size(local) + 180 * MB
+        assert sent(local) <= 1.1 * size(local) + 180 * MB + kills * IN_FLIGHT

@@ -1,0 +1,188 @@
+"""The download queue at work: one pair after another on a thread, each paused, resumed or cancelled at any time."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import filelock
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.download import Download, Progress
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.queue_file import Queued, QueueFile
+from mlx_engine.pairs.throttle import Throttle
+from mlx_engine.pairs.transfer import Patience
+
+
+@dataclass(frozen=True)
+class QueueChanged:
+    """The whole queue as it is now."""
+
+    queue: tuple[Queued, ...]
+
+
+@dataclass(frozen=True)
+class PairProgress:
+    """How far the pair is that is being fetched."""
+
+    pair: Pair
+    progress: Progress
+
+
+@dataclass(frozen=True)
+class PairReady:
+    """Both halves are complete and checked. `folders`: target, then drafter."""
+
+    pair: Pair
+    folders: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PairFailed:
+    """Why a pair cannot be fetched, or cannot go on. It stays in the queue, and what came is kept."""
+
+    pair: Pair
+    words: str
+
+
+QueueEvent = QueueChanged | PairProgress | PairReady | PairFailed
+
+
+class Queue:
+    """Works from the moment it is made until `close`. Only one process at a time works on a queue.
+
+    Args:
+        tell: told of every event, on the queue's own thread or the caller's.
+
+    Raises:
+        UserError: another process works on this queue.
+    """
+
+    def __init__(
+        self,
+        tell: Callable[[QueueEvent], None],
+        hub: Hub | None = None,
+        cache: Cache | None = None,
+        file: QueueFile | None = None,
+        patience: Patience | None = None,
+        connections: int = 6,
+    ) -> None:
+        self._tell, self._hub, self._cache, self._file = tell, hub or Hub(), cache or Cache(), file or QueueFile()
+        self._patience, self._connections, self._throttle = patience or Patience(), connections, Throttle()
+        self._file.path.parent.mkdir(parents=True, exist_ok=True)
+        self._alone = filelock.FileLock(self._file.path.with_suffix(".running"), timeout=0, thread_local=False)
+        try:
+            self._alone.acquire()
+        except filelock.Timeout:
+            raise UserError("Another Slipstream is fetching already; its queue goes on there.") from None
+        self._turn = threading.Condition()
+        self._closed = False
+        self._current: Pair | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def add(self, pair: Pair) -> None:
+        """Put a pair at the end; one that is there already is resumed."""
+        self._put(pair, state="waiting", words="")
+
+    def resume(self, pair: Pair) -> None:
+        """Go on with a pair that was paused or has failed."""
+        self.add(pair)
+
+    def pause(self, pair: Pair) -> None:
+        """Stop fetching a pair; what came is kept."""
+        self._put(pair, state="paused")
+        self._halt(pair)
+
+    def cancel(self, pair: Pair) -> int:
+        """Take a pair out of the queue and remove what came of it; returns the bytes freed. What another pair needs stays."""
+        self._file.drop(pair)
+        self._halt(pair, wait=True)
+        needed = {repo for one in self._file.read() for repo in one.pair.repos}
+        freed = sum(self._cache.discard(repo) for repo in pair.repos if repo not in needed)
+        self._changed()
+        return freed
+
+    def limit(self, rate: float | None) -> None:
+        """At most so many bytes a second, from now on; None: no limit."""
+        self._throttle.rate = rate
+
+    def close(self) -> None:
+        """Stop working; the queue and what came stay as they are."""
+        with self._turn:
+            self._closed = True
+            self._stop.set()
+            self._turn.notify_all()
+        self._thread.join(5.0)
+        self._alone.release()
+
+    def _put(self, pair: Pair, **fields: object) -> None:
+        self._file.put(pair, **fields)
+        self._changed()
+
+    def _changed(self) -> None:
+        self._tell(QueueChanged(self._file.read()))
+        with self._turn:
+            self._turn.notify_all()
+
+    def _halt(self, pair: Pair, wait: bool = False) -> None:
+        with self._turn:
+            if self._current == pair:
+                self._stop.set()
+            if wait:
+                self._turn.wait_for(lambda: self._current != pair, 10.0)
+
+    def _work(self) -> None:
+        while True:
+            with self._turn:
+                waiting = None
+                while not self._closed and (waiting := self._next()) is None:
+                    self._turn.wait(1.0)
+                if self._closed or waiting is None:
+                    return
+                self._current = waiting.pair
+                self._stop.clear()
+            try:
+                self._fetch(waiting)
+            finally:
+                with self._turn:
+                    self._current = None
+                    self._turn.notify_all()
+
+    def _next(self) -> Queued | None:
+        return next((one for one in self._file.read() if one.state == "waiting"), None)
+
+    def _fetch(self, queued: Queued) -> None:
+        pair = queued.pair
+        made = Download(pair, self._hub, self._cache, dict(queued.pins), self._connections, self._throttle, self._patience)
+        kept: dict[str, str] = {}
+
+        def tell(progress: Progress) -> None:
+            if kept != made.pins:  # so that after a crash both halves go on as they were begun
+                kept.update(made.pins)
+                self._keep(pair, pins=dict(made.pins))
+            self._tell(PairProgress(pair, progress))
+
+        try:
+            folders = made.run(self._stop, tell)
+        except UserError as error:
+            self._keep(pair, state="failed", pins=made.pins, words=str(error))
+            self._tell(PairFailed(pair, str(error)))
+            self._changed()
+            return
+        if folders is None:
+            self._keep(pair, pins=made.pins)
+            return
+        self._file.drop(pair)
+        self._tell(PairReady(pair, folders, tuple(made.notes)))
+        self._changed()
+
+    def _keep(self, pair: Pair, **fields: object) -> None:
+        """Note something of a pair that is still in the queue; one that was cancelled meanwhile stays out."""
+        if self._file.find(pair) is not None:
+            self._file.put(pair, **fields)

@@ -1,0 +1,201 @@
+"""The queue: order, pause, resume and cancel of each pair, a limit, and that it survives quitting and kill -9."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
+from mlx_engine.pairs.queue_file import QueueFile
+from tests.hub.repos import drafter_files, target_files
+from tests.hub.server import LocalHub
+from tests.mlx_engine.pairs.fetching import IMPATIENT, PAIR, expect_whole
+
+MB = 1_000_000
+OTHER = Pair("owner/other", "owner/drafter")
+
+
+class Told:
+    """The events so far, and a way to wait for one."""
+
+    def __init__(self) -> None:
+        self.events: list[QueueEvent] = []
+        self._came = threading.Condition()
+
+    def __call__(self, event: QueueEvent) -> None:
+        with self._came:
+            self.events.append(event)
+            self._came.notify_all()
+
+    def wait(self, kind: type, pair: Pair | None = None, after: int = 0) -> QueueEvent:
+        def found() -> QueueEvent | None:
+            of_kind = (event for event in self.events[after:] if isinstance(event, kind))
+            return next((event for event in of_kind if pair is None or event.pair == pair), None)  # type: ignore[attr-defined]
+
+        with self._came:
+            assert self._came.wait_for(found, 30.0), f"no {kind.__name__} came: {self.events[-3:]}"
+            event = found()
+            assert event is not None
+            return event
+
+
+@pytest.fixture
+def hub(local_hub: LocalHub) -> LocalHub:
+    local_hub.repo("owner/target", target_files(MB))
+    local_hub.repo("owner/other", target_files(MB, seed=5))
+    local_hub.repo("owner/drafter", drafter_files(300_000))
+    return local_hub
+
+
+@contextmanager
+def working(local: LocalHub, cache: Cache, told: Told) -> Iterator[Queue]:
+    queue = Queue(told, Hub(local.url, read_timeout=5.0), cache, patience=IMPATIENT, connections=2)
+    try:
+        yield queue
+    finally:
+        queue.close()
+
+
+def test_pairs_are_fetched_in_order_and_leave_the_queue(hub: LocalHub, cache: Cache) -> None:
+    told = Told()
+    with working(hub, cache, told) as queue:
+        queue.add(PAIR)
+        queue.add(OTHER)
+        ready = told.wait(PairReady, PAIR)
+        told.wait(PairReady, OTHER)
+    assert isinstance(ready, PairReady) and all(folder.is_dir() for folder in ready.folders)
+    assert [event.pair for event in told.events if isinstance(event, PairReady)] == [PAIR, OTHER]
+    expect_whole(hub, cache)
+    expect_whole(hub, cache, OTHER)
+    assert QueueFile().read() == ()
+
+
+def test_one_pair_is_paused_while_the_next_goes_on(hub: LocalHub, cache: Cache) -> None:
+    told = Told()
+    hub.rate = 2 * MB
+    with working(hub, cache, told) as queue:
+        queue.add(PAIR)
+        queue.add(OTHER)
+        told.wait(PairProgress, PAIR)
+        queue.pause(PAIR)
+        told.wait(PairReady, OTHER)
+        assert [(one.pair, one.state) for one in QueueFile().read()] == [(PAIR, "paused")]
+        queue.resume(PAIR)
+        told.wait(PairReady, PAIR)
+    expect_whole(hub, cache)
+
+
+def test_cancelling_removes_what_came_but_not_what_others_need(hub: LocalHub, cache: Cache) -> None:
+    told = Told()
+    with working(hub, cache, told) as queue:
+        queue.limit(MB)
+        queue.add(PAIR)
+        queue.add(OTHER)
+        event = told.wait(PairProgress, PAIR)
+        while not (isinstance(event, PairProgress) and event.progress.done > 200_000):
+            event = told.wait(PairProgress, PAIR, after=len(told.events))
+        assert queue.cancel(PAIR) > 100_000
+        queue.limit(None)
+        told.wait(PairReady, OTHER)
+    assert not cache.folder("owner/target").exists()
+    expect_whole(hub, cache, OTHER)
+
+
+def test_what_fails_says_why_and_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> None:
+    told = Told()
+    nothing = Pair("owner/nothing")
+    with working(hub, cache, told) as queue:
+        queue.add(nothing)
+        queue.add(PAIR)
+        failed = told.wait(PairFailed, nothing)
+        told.wait(PairReady, PAIR)
+    assert isinstance(failed, PairFailed) and "There is no repo owner/nothing" in failed.words
+    (left,) = QueueFile().read()
+    assert (left.pair, left.state) == (nothing, "failed") and "There is no repo" in left.words
+
+
+def test_it_survives_quitting(hub: LocalHub, cache: Cache) -> None:
+    told = Told()
+    with working(hub, cache, told) as queue:
+        queue.limit(500_000)
+        queue.add(PAIR)
+        queue.add(OTHER)
+        told.wait(PairProgress, PAIR)
+    assert [one.pair for one in QueueFile().read()] == [PAIR, OTHER]
+    begun = hub.repos["owner/target"].branches["main"]
+    hub.repos["owner/target"].commit(target_files(MB, seed=9))
+    again = Told()
+    with working(hub, cache, again):
+        again.wait(PairReady, OTHER)
+    assert cache.snapshot("owner/target", begun).is_dir(), "the pair is finished at the revision that it was begun at"
+
+
+def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
+    with working(hub, cache, Told()), pytest.raises(UserError, match="Another Slipstream is fetching already"):
+        Queue(Told(), Hub(hub.url), cache)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "3", "[3, null, {}]", '[{"target": "../x"}]', '[{"target": "a/b", "pins": {"a/b": "../x"}}]']
+)
+def test_a_damaged_queue_file_is_no_reason_not_to_start(hub: LocalHub, cache: Cache, text: str) -> None:
+    QueueFile().path.parent.mkdir(parents=True)
+    QueueFile().path.write_text(text)
+    assert all(one.pins == {} for one in QueueFile().read())
+    told = Told()
+    with working(hub, cache, told) as queue:
+        queue.add(PAIR)
+        told.wait(PairReady, PAIR)
+
+
+def test_as_a_process_it_takes_commands_and_goes_on_after_kill_9(tmp_path: Path, hub: LocalHub, cache: Cache) -> None:
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
+
+    def start() -> subprocess.Popen[str]:
+        words = [sys.executable, "-m", "mlx_engine.pairs.queue_process"]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[3])
+
+    def until(process: subprocess.Popen[str], kind: str) -> dict:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if (event := json.loads(line))["event"] == kind:
+                return event
+        raise AssertionError(f"it ended before “{kind}”")
+
+    first = start()
+    assert first.stdin is not None
+    print("nonsense", file=first.stdin, flush=True)
+    assert "no command" in until(first, "error")["words"]
+    print(json.dumps({"do": "limit", "bytes_per_s": 500_000}), file=first.stdin, flush=True)
+    print(json.dumps({"do": "add", "target": "owner/target", "drafter": "owner/drafter"}), file=first.stdin, flush=True)
+    until(first, "progress")
+    first.send_signal(signal.SIGKILL)
+    first.communicate()
+    second = start()
+    assert until(second, "ready")["target"] == "owner/target"
+    began = time.monotonic()
+    second.communicate()  # its standard input ends
+    assert second.returncode == 0 and time.monotonic() - began < 20
+    expect_whole(hub, cache)
+
+
+def test_events_are_in_order(hub: LocalHub, cache: Cache) -> None:
+    told = Told()
+    with working(hub, cache, told) as queue:
+        queue.add(PAIR)
+        told.wait(PairReady)
+    kinds = [type(event) for event in told.events if not isinstance(event, PairProgress)]
+    assert kinds[0] is QueueChanged and PairReady in kinds
