@@ -1,5 +1,7 @@
 """Caches are written in place: a round costs no second copy of them, and what is kept to take a pass back is let go."""
 
+import gc
+
 import mlx.core as mx
 import pytest
 from mlx_lm.models.cache import KVCache, RotatingKVCache
@@ -65,6 +67,8 @@ def test_a_ring_is_written_in_place_and_a_block_leaves_nothing_behind():
 @pytest.mark.parametrize("name", ["qwen3", "llama", "qwen3_next", "qwen3_5", "glm_moe_dsa"])
 def test_rounds_hold_no_more_memory_than_the_caches(name):
     target = target_of(name)
+    gc.collect()
+    gc.disable()  # what other tests leave in circles must not go in the middle of this one
     caches = target.caches()
     mx.eval(target.forward(mx.array(draw(30, 1)), caches), caches.state)
     held = []
@@ -78,6 +82,6 @@ def test_rounds_hold_no_more_memory_than_the_caches(name):
             mx.eval(target.forward(mx.array(draw(1, turn)), caches), caches.state)
             caches.rewind(0)
         held.append(mx.get_active_memory())
-    # a ring that was cut may stand in a buffer that is a block longer, in each layer
-    assert max(held[3:]) - min(held[3:]) < 4096 * len(caches.layers)
-    assert max(held[-6:]) <= max(held[3:9])
+    # twelve rounds reject alike; rounds differ a little, as MLX lets a slice stand in a buffer that is some bytes larger
+    gc.enable()
+    assert held[18:] == held[6:18]

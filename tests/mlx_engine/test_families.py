@@ -138,7 +138,8 @@ def test_plain_decoding_is_mlx_lms_own_bit_for_bit(name):
         logits = target.forward(mx.array([token]), caches)
 
 
-blocks = st.tuples(st.integers(1, 20), st.sampled_from((0, 0, 1, 2, 3, 5, 8, 19, 20)))
+# rows, how many of them are rejected, and plain steps after them
+blocks = st.tuples(st.integers(2, 20), st.sampled_from((0, 0, 1, 2, 3, 5, 8, 19, 20)), st.integers(0, 3))
 
 
 @pytest.mark.parametrize("name", FAMILIES)
@@ -154,9 +155,9 @@ def test_rejected_rows_leave_no_trace_and_copies_are_independent(name, prompt, r
     caches.rewind(0)
     alone(model, beginning, reference, in_block=False)
     length = prompt
-    for rows, rejected in rounds:
+    passes = [each for wide, refused, steps in rounds for each in [(wide, min(refused, wide)), *[(1, 0)] * steps]]
+    for rows, rejected in passes:
         tokens = draw(rows, seed + length)
-        rejected = min(rejected, rows) if rows > 1 else 0
         logits = target.forward(mx.array(tokens), caches)
         caches.rewind(rejected)
         if kept := rows - rejected:
@@ -166,15 +167,17 @@ def test_rejected_rows_leave_no_trace_and_copies_are_independent(name, prompt, r
         assert caches.length == length
     assert_same(name, contents(caches.layers), contents(reference))
 
-    spare, tried = caches.copy(), caches.copy()
+    spare, other = caches.copy(), caches.copy()
     assert caches.nbytes == spare.nbytes == sum(each.nbytes for each in caches.layers)
-    for rows in (1, 1, 9, 1):  # the other line of tokens
-        target.forward(mx.array(draw(rows, seed + 5)), tried)
-        tried.rewind(rows // 2)
+    for rows in (1, 1, 9, 1, 1):  # the other line of tokens
+        target.forward(mx.array(draw(rows, seed + 5)), other)
+        other.rewind(rows // 2)
+    others = [np.array(each) if isinstance(each, mx.array) else each for each in contents(other.layers)]
     tokens = draw(last, seed + 6)
     assert_same(name, contents(caches.layers), contents(reference))
     logits = target.forward(mx.array(tokens), caches)
     assert_same(name, [logits], [alone(model, tokens, reference, in_block=False)])
+    assert all(np.array_equal(now, then) for now, then in zip(contents(other.layers), others, strict=True))
     assert_same(name, [target.forward(mx.array(tokens), spare)], [logits])
     assert caches.length == spare.length == length + last
 
