@@ -82,6 +82,7 @@ def test_rounds_hold_no_more_memory_than_the_caches(name):
             mx.eval(target.forward(mx.array(draw(1, turn)), caches), caches.state)
             caches.rewind(0)
         held.append(mx.get_active_memory())
-    # twelve rounds reject alike; rounds differ a little, as MLX lets a slice stand in a buffer that is some bytes larger
     gc.enable()
-    assert held[18:] == held[6:18]
+    # A round's inputs or buffers left behind would be 100 KB and more by now. Some KB come and go: MLX reuses buffers that are a
+    # little larger, and lets a slice stand in one.
+    assert max(held[18:]) < max(held[6:18]) + 32_768
