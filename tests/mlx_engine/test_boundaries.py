@@ -39,6 +39,7 @@ def test_a_chat_by_template_with_reuse_is_the_chat_without(chatting, data):
             sampling=Sampling(temperature=data.draw(st.sampled_from([0.0, 0.9]), "temperature")),
             seed=7,
             mode=data.draw(st.sampled_from(["dflash", "dflash", "plain"]), "mode"),
+            width=8,
             thinking=data.draw(st.booleans(), "thinking"),
             max_tokens=data.draw(st.integers(1, 30), "limit"),
         )

@@ -202,9 +202,9 @@ def test_a_long_prompt_injects_only_what_the_windows_can_still_see(monkeypatch):
     request = tokens(PROMPT * 20, max_tokens=1)
     reply(engine, request)
     assert sum(injected) <= max(windows) + 16 + 1
-    drafted = reply(engine, tokens(PROMPT * 20, max_tokens=40, ignore_eos=True))
+    drafted = reply(engine, tokens(PROMPT * 20, max_tokens=40, width=8, ignore_eos=True))
     monkeypatch.setattr("mlx_engine.drafters.context.DraftContext.reads", lambda *_: True)
-    everything = reply(engine, tokens(PROMPT * 20, max_tokens=40, ignore_eos=True))
+    everything = reply(engine, tokens(PROMPT * 20, max_tokens=40, width=8, ignore_eos=True))
     assert sum(injected) > 220
     assert drafted.tokens == everything.tokens
     assert drafted.stats.accepted_per_round == everything.stats.accepted_per_round
