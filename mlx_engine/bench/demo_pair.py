@@ -45,6 +45,7 @@ def ask(engine: Engine, question: Question) -> tuple[str, tuple[int, int]]:
     request = GenerationRequest(
         messages=tuple(Message(**turn) for turn in question.messages),  # type: ignore[arg-type]
         thinking=question.thinking,
+        width=engine.pair.info.block_size,  # tokens per round are stated for the whole block
         max_tokens=_LONGEST,
     )
     events = list(engine.generate(request))
