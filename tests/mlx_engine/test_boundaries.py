@@ -41,7 +41,6 @@ def test_a_chat_by_template_with_reuse_is_the_chat_without(chatting, data):
             mode=data.draw(st.sampled_from(["dflash", "dflash", "plain"]), "mode"),
             width=8,
             thinking=data.draw(st.booleans(), "thinking"),
-            width=chatting.pair.info.block_size,  # an automatic one depends on the clock
             max_tokens=data.draw(st.integers(1, 30), "limit"),
         )
         expected, got = reply(chatting, dataclasses.replace(request, reuse=False)), reply(chatting, request)
