@@ -64,6 +64,20 @@ print([n for n in range(50) if is_prime(n)])  # 2, 3, 5, 7, ...
 For one number the test above takes about `√n / 2` steps, which is a few thousand for a number of eight digits.
 
 '''
+# With what else a reply may hold.
+RICH = (
+    TEXT
+    + r"""The number of divisors of $n = \prod p_i^{a_i}$ is
+
+$$
+d(n) = \prod_{i} (a_i + 1), \qquad \text{so} \quad d(196) = (2 + 1)(2 + 1) = 9
+$$
+
+- [x] $\sqrt{196} = 14$ is whole, so the count is odd
+- [ ] \(\frac{1}{2}\) of them are at most 14
+
+"""
+)
 TOKEN_CHARS = 4
 BLOCK = 16  # rows a round
 ACCEPTED = (15, 9, 12, 4, 15, 7, 15, 2)  # of each round in turn
