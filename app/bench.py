@@ -4,8 +4,8 @@
     python -m app.bench --recorded       a recorded reply at 400 tokens a second, without a model's load on the processor
     python -m app.bench --json
 
-The reply streams into a chat of 300 messages with code, tables and maths, whose opening is measured too. A timer beats every 5 ms in
-the window's thread; a gap is the time between two beats.
+The reply streams into a chat of 300 messages with code, tables and maths, whose opening is measured too. A timer beats every 5 ms
+in the window's thread; a gap is the time between two beats.
 """
 
 import argparse
@@ -232,9 +232,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"  busy         {100 * report.busy:.1f} % of the window's thread   (limit {100 * BUSY_LIMIT:.0f} %)")
         print(f"  opening      {report.open_ms} ms for {report.history} messages   (limit {OPEN_LIMIT_MS:.0f} ms)")
         if report.memory_mb:
-            print(
-                f"  memory       {', '.join(str(one) for one in report.memory_mb)} MB at the beginning, in the middle and at the end"
-            )
+            sizes = ", ".join(str(one) for one in report.memory_mb)
+            print(f"  memory       {sizes} MB at the beginning, in the middle and at the end")
         print(f"  machine      {report.platform}, load {report.load}")
     within = report.longest_gap_ms <= LIMIT_MS and report.busy <= BUSY_LIMIT and report.open_ms <= OPEN_LIMIT_MS
     return 0 if within else 1

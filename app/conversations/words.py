@@ -29,14 +29,17 @@ def size(count: float) -> str:
     return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
 
 
-def chip(reply: Reply) -> str:
-    """How it was decoded: "DFlash · 10.2 tokens/round · 93 %" or "Plain"; of an imported reply, who wrote it."""
+def chip(reply: Reply, short: bool = False) -> str:
+    """How it was decoded: "DFlash · 10.2 tokens/round · 93 %" or "Plain · DFlash off"; of an imported reply, who wrote it. A
+    `short` one leaves out why it was plain."""
     if reply.origin:
         return reply.origin
     if reply.reason == "unanswered":
         return "Not answered"
     if reply.mode == "dflash" and reply.stats and reply.stats.mode == "plain":
-        return "Plain"
+        return "Plain" if short else "Plain · DFlash not available"
+    if reply.mode == "plain":
+        return "Plain" if short else "Plain · DFlash off"
     parts = [MODE_NAMES[reply.mode]]
     if reply.tokens_per_round is not None:
         parts.append(f"{number(reply.tokens_per_round, 1)} tokens/round")

@@ -11,7 +11,8 @@ from app.rendering.streaming import StreamingMarkdown
 
 Place = tuple[int, int]  # number of a part, and the offset in it
 
-_special = re.compile(r"([\\`*\[\]<$~]|(?<!\w)_|_(?!\w))")
+# No "[": with a backslash before it, it would begin a formula. Without an address behind it, it begins no link.
+_special = re.compile(r"([\\`*<$~]|\](?=\()|(?<!\w)_|_(?!\w))")
 _at_start = re.compile(r"(\s*)(#{1,6}(?=\s|$)|>|[-+](?=\s|$)|\d{1,9}(?=[.)](?:\s|$))|={1,}\s*$|-{2,}\s*$)")
 
 

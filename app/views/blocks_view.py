@@ -1,6 +1,6 @@
 """A reply's blocks as widgets: neighbouring text in one document, each code block and table in a frame of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
@@ -18,7 +18,6 @@ from app.views.theme import DEEPEST_INDENT, INDENT, Theme
 
 GAP = 12
 PartView = TextRun | CodeView | TableView
-Sources = Callable[[int, Block], Sequence[tuple[int, str]]]
 
 
 class BlocksView(Stack):
@@ -41,7 +40,6 @@ class BlocksView(Stack):
         self._marks: dict[int, Marks] = {}
         self._marked: set[int] = set()  # parts that wear some
         self._wrapped: set[int] = set()
-        self.sources: Sources | None = None  # who supplied the text of a block, for the tint
         self.drawn = 0
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
@@ -117,7 +115,7 @@ class BlocksView(Stack):
                 self._draw(view, part, kept)
             case CodeView(language=language), Code() if language == first.language:
                 self.drawn += 1
-                view.show_block(first, self._sources_of(part.first))
+                view.show_block(first)
             case TableView(), Table():
                 self.drawn += 1
                 view.show_block(first)
@@ -135,7 +133,6 @@ class BlocksView(Stack):
         match first:
             case Code():
                 view = CodeView(self._theme, first, index in self._wrapped)
-                view.show_block(first, self._sources_of(part.first))
                 view.resized.connect(self._part_resized)
                 self.drawn += 1
             case Table():
@@ -170,11 +167,8 @@ class BlocksView(Stack):
         for number in range(part.first + kept, part.first + part.count):
             block = self._blocks[number]
             assert isinstance(block, Text | Rule | Maths)
-            view.append_block(block, self._sources_of(number), typed=self._typed)
+            view.append_block(block, typed=self._typed)
             self.drawn += 1
-
-    def _sources_of(self, number: int) -> Sequence[tuple[int, str]]:
-        return self.sources(number, self._blocks[number]) if self.sources is not None else ()
 
     # Size
 
@@ -248,7 +242,7 @@ class BlocksView(Stack):
     def _mark(self, index: int) -> None:
         view = self.entries[index].view
         marks = self._marks.get(index, NONE)
-        if isinstance(view, TextRun | CodeView | TableView) and (marks is not NONE or index in self._marked or self.sources):
+        if isinstance(view, TextRun | CodeView | TableView) and (marks is not NONE or index in self._marked):
             view.mark(marks)
             (self._marked.discard if marks is NONE else self._marked.add)(index)
 

@@ -1,6 +1,5 @@
 """A code block: its language, buttons to wrap and copy, coloured lines that scroll sideways."""
 
-from collections.abc import Sequence
 from math import ceil
 
 from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal, Slot
@@ -15,14 +14,12 @@ from PySide6.QtGui import (
     QTextOption,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.rendering.blocks import Code
 from app.rendering.highlight import Highlighter
-from app.rendering.parts import units
 from app.views.marks import Marks, selections
 from app.views.theme import Theme, look
-from app.views.tint import tint_format
 
 COPIED_MS = 1500
 BELOW = 12  # pixels under the last line
@@ -73,12 +70,11 @@ class CodeView(QFrame):
     def text(self) -> str:
         return self._text
 
-    def show_block(self, block: Code, sources: Sequence[tuple[int, str]] = ()) -> None:
-        """Show this version of the block. `sources` say from which character on which source supplied the text, for the tint."""
+    def show_block(self, block: Code) -> None:
+        """Show this version of the block."""
         if block.text != self._text:
             self._lines.set_code(block.text)
             self._text = block.text
-        self._lines.sources = sources
 
     def fit(self, width: int) -> int:
         """The height at this width."""
@@ -114,8 +110,7 @@ class CodeView(QFrame):
 
     def mark(self, marks: Marks) -> None:
         """Lay selection and hits over the text."""
-        tint = [] if not self._lines.sources else self._lines.tint()
-        self._lines.setExtraSelections([*tint, *selections(self._lines.document(), marks, self._theme)])
+        self._lines.setExtraSelections(selections(self._lines.document(), marks, self._theme))
 
     @Slot()
     def copy(self) -> None:
@@ -164,9 +159,7 @@ class _Colouring(QSyntaxHighlighter):
 class _Lines(QPlainTextEdit):
     def __init__(self, theme: Theme, language: str) -> None:
         super().__init__()
-        self._theme = theme
         self._shown = ""
-        self.sources: Sequence[tuple[int, str]] = ()
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -222,19 +215,6 @@ class _Lines(QPlainTextEdit):
             if self.document().size().width() > width - 28:
                 below += self.horizontalScrollBar().sizeHint().height()
         return ceil(lines * line) + below
-
-    def tint(self) -> list[QTextEdit.ExtraSelection]:
-        """Who supplied which stretch, as grounds and underlines."""
-        found = []
-        ends = [start for start, _ in self.sources[1:]] + [len(self._shown)]
-        for (start, source), end in zip(self.sources, ends, strict=True):
-            made = QTextEdit.ExtraSelection()
-            cursor = QTextCursor(self.document())
-            cursor.setPosition(units(self._shown[:start]))
-            cursor.setPosition(units(self._shown[:end]), QTextCursor.MoveMode.KeepAnchor)
-            made.cursor, made.format = cursor, tint_format(source, self._theme)
-            found.append(made)
-        return found
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if abs(event.angleDelta().x()) > abs(event.angleDelta().y()):

@@ -55,6 +55,11 @@ class Typesetter(QObject):
         """Whether this formula has been set, or found to be broken."""
         return key in self._formulas
 
+    @property
+    def idle(self) -> bool:
+        """Everything that was asked for is there."""
+        return not self._asked and not self._soon.isActive()
+
     def formula(self, key: Key) -> Formula | None:
         """The formula, or None while it is not there yet or if it is broken; asks for it."""
         if key not in self._formulas and key not in self._asked:
@@ -64,12 +69,6 @@ class Typesetter(QObject):
                 self._thread.start()
             self._work.put(key)
         return self._formulas.get(key)
-
-    def settle(self) -> None:
-        """Set at once what was asked for."""
-        for key in list(self._asked):
-            self._formulas[key] = typeset(*key)
-        self._heard()
 
     def done(self, key: Key, formula: Formula | None) -> None:
         """Called in the typesetter's thread."""
@@ -157,7 +156,8 @@ class MathsObjects(QPyTextObject):
         colour = form.toCharFormat().foreground().color()
         block = document.findBlock(position)
         line = block.layout().lineForTextPosition(position - block.position())
-        baseline = block.layout().position().y() + line.y() + line.ascent() if line.isValid() else rect.bottom()
+        top = document.documentLayout().blockBoundingRect(block).top() - block.layout().boundingRect().top()  # also in a table
+        baseline = top + line.y() + line.ascent() if line.isValid() else rect.bottom()
         if formula is None:
             if self._typesetter.known(key):
                 painter.setFont(font)

@@ -1,10 +1,12 @@
 """The line beside each reply: how it was decoded, how fast, and why it ended."""
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QPoint, QRect, QSize, Qt, Slot
 from PySide6.QtWidgets import QLabel, QLayout, QLayoutItem, QSizePolicy, QWidget
 
 from app.conversations import words
 from app.conversations.reply import Reply
+from app.views.button import button
+from app.views.stats_popover import StatsPopover
 from app.views.theme import Theme, look
 
 
@@ -23,8 +25,16 @@ class StatsLine(QWidget):
         self.chip.setAccessibleName("Mode")
         self.facts.setAccessibleName("Speed")
         self._flow = Flow(self, stacked=stacked)
+        self._theme = theme
+        self._stacked = stacked
+        self._reply: Reply | None = None
+        self.more = button("Details", "How this reply was decoded")
+        self.more.clicked.connect(self.show_details)
+        self.more.hide()
         self._flow.addWidget(self.chip)
         self._flow.addWidget(self.facts)
+        if not stacked:
+            self._flow.addWidget(self.more)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -35,7 +45,8 @@ class StatsLine(QWidget):
 
     def show_reply(self, reply: Reply) -> None:
         """Show the figures of a reply as they are now."""
-        chip, facts = words.chip(reply), words.facts(reply)
+        self._reply = reply
+        chip, facts = words.chip(reply, short=self._stacked), words.facts(reply)
         if chip != self.chip.text():
             self.chip.setText(chip)
             look(self.chip, "chip" if chip.startswith("Plain") else "chip-accent")
@@ -45,6 +56,14 @@ class StatsLine(QWidget):
             tip = words.details(reply.stats)
             self.chip.setToolTip(tip)
             self.facts.setToolTip(tip)
+        self.more.setVisible(not self._stacked and reply.stats is not None and not reply.running)
+
+    @Slot()
+    def show_details(self) -> None:
+        """Open everything that was measured, with a chart of the rounds."""
+        if self._reply is not None and self._reply.stats is not None:
+            popover = StatsPopover(self._theme, self._reply.stats, self)
+            popover.open_at(self.more.mapToGlobal(QPoint(0, 0)))
 
 
 class Flow(QLayout):

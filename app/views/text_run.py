@@ -1,6 +1,6 @@
 """Paragraphs, headings, lists, quotes and formulas in one document."""
 
-from collections.abc import Sequence
+import unicodedata
 from math import ceil
 
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, QUrl
@@ -22,11 +22,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
 
 from app.rendering.blocks import Maths, Rule, Span, Text
-from app.rendering.parts import OBJECT, units
+from app.rendering.parts import OBJECT
 from app.views.marks import Marks, selections
 from app.views.maths import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
 from app.views.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
-from app.views.tint import tint_format
 
 MARKER_GAP = 8
 LINE_HEIGHT = 142  # per cent
@@ -89,9 +88,8 @@ class TextRun(QTextEdit):
             cursor.setBlockFormat(QTextBlockFormat())
             cursor.setBlockCharFormat(QTextCharFormat())
 
-    def append_block(self, block: Text | Rule | Maths, sources: Sequence[tuple[int, str]] = (), typed: bool = False) -> None:
-        """Add a block at the end. `sources` say from which character on which source supplied the text, for the tint. What was
-        `typed` has no paragraphs, only lines."""
+    def append_block(self, block: Text | Rule | Maths, typed: bool = False) -> None:
+        """Add a block at the end. What was `typed` has no paragraphs, only lines."""
         self._fitted = -1, -1
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -99,7 +97,7 @@ class TextRun(QTextEdit):
         first = not self._starts
         match block:
             case Text():
-                self._append_text(cursor, block, typed, sources)
+                self._append_text(cursor, block, typed)
             case Rule():
                 self._append_rule(cursor, block, first)
             case Maths():
@@ -197,12 +195,16 @@ class TextRun(QTextEdit):
     def _above(self, wanted: int, first: bool) -> int:
         return 0 if first and self.first else wanted
 
-    def _append_text(self, cursor: QTextCursor, block: Text, typed: bool, sources: Sequence[tuple[int, str]]) -> None:
+    def _append_text(self, cursor: QTextCursor, block: Text, typed: bool) -> None:
         form = QTextBlockFormat()
         form.setLineHeight(LINE_HEIGHT if not block.heading else 125, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         first = not self._starts
         form.setTopMargin(0 if typed else self._above(20 if block.heading else 5 if block.marker else 10, first))
-        form.setLeftMargin(_left(block))
+        if right_to_left(block):
+            form.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+            form.setRightMargin(_left(block))
+        else:
+            form.setLeftMargin(_left(block))
         if block.quote:
             form.setProperty(_quote_property, block.quote)
         if block.marker:
@@ -214,14 +216,11 @@ class TextRun(QTextEdit):
             base.setFont(self._theme.large(HEADINGS.get(block.heading, 1.0)))
         base.setForeground(QColor(self._colour(quiet=bool(block.quote))))
         self._new_block(cursor, form, base, first)
-        begin = cursor.position()
         for span in block.spans:
             if span.math:
                 self._insert_maths(cursor, span.text, False, self._span(span, base))
             else:
                 cursor.insertText(span.text, self._span(span, base))
-        if sources:
-            self._tint(begin, block, sources)
 
     def _append_rule(self, cursor: QTextCursor, block: Rule, first: bool) -> None:
         form = QTextBlockFormat()
@@ -254,16 +253,6 @@ class TextRun(QTextEdit):
     def _span(self, span: Span, base: QTextCharFormat) -> QTextCharFormat:
         return span_format(span, base, self._theme)
 
-    def _tint(self, begin: int, block: Text, sources: Sequence[tuple[int, str]]) -> None:
-        """Colour and underline by who supplied the text."""
-        text = "".join(OBJECT if span.math else span.text for span in block.spans)
-        ends = [start for start, _ in sources[1:]] + [len(text)]
-        for (start, source), end in zip(sources, ends, strict=True):
-            cursor = QTextCursor(self.document())
-            cursor.setPosition(begin + units(text[:start]))
-            cursor.setPosition(begin + units(text[:end]), QTextCursor.MoveMode.KeepAnchor)
-            cursor.mergeCharFormat(tint_format(source, self._theme))
-
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()  # the transcript scrolls, not the paragraph
 
@@ -290,7 +279,9 @@ class TextRun(QTextEdit):
         area = self.document().documentLayout().blockBoundingRect(block)
         gap = 10 if block.previous().blockFormat().intProperty(_quote_property) else 0
         for level in range(min(depth, DEEPEST_INDENT)):
-            bar = QRectF(level * QUOTE, area.top() - gap, 3, area.height() + gap)
+            mirrored = block.blockFormat().layoutDirection() == Qt.LayoutDirection.RightToLeft
+            left = self.viewport().width() - level * QUOTE - 3 if mirrored else level * QUOTE
+            bar = QRectF(left, area.top() - gap, 3, area.height() + gap)
             painter.fillRect(bar, QColor(self._theme.colours.line))
 
     def _paint_marker(self, painter: QPainter, block: QTextBlock, marker: str, task: int) -> None:
@@ -300,17 +291,20 @@ class TextRun(QTextEdit):
         if not layout.lineCount():
             return
         line = layout.lineAt(0)
-        right = layout.position().x() + line.x() - MARKER_GAP
-        if line.width() and block.textDirection() == Qt.LayoutDirection.RightToLeft and not layout.text().isascii():
-            right = layout.position().x() - MARKER_GAP
-        baseline = layout.position().y() + line.y() + line.ascent()
         painter.setFont(self._theme.text_font)
+        width = 13 if task else painter.fontMetrics().horizontalAdvance(marker)
+        form = block.blockFormat()
+        if form.layoutDirection() == Qt.LayoutDirection.RightToLeft:
+            left = self.viewport().width() - form.rightMargin() + MARKER_GAP
+        else:
+            left = layout.position().x() + line.x() - MARKER_GAP - width
+        baseline = layout.position().y() + line.y() + line.ascent()
         colours = self._theme.colours
         if task:
-            self._paint_box(painter, QRectF(right - 13, baseline - 11.5, 13, 13), ticked=task == 2)
+            self._paint_box(painter, QRectF(left, baseline - 11.5, 13, 13), ticked=task == 2)
             return
         painter.setPen(QColor(colours.secondary))
-        painter.drawText(QPointF(right - painter.fontMetrics().horizontalAdvance(marker), baseline), marker)
+        painter.drawText(QPointF(left, baseline), marker)
 
     def _paint_box(self, painter: QPainter, box: QRectF, ticked: bool) -> None:
         colours = self._theme.colours
@@ -344,6 +338,12 @@ def span_format(span: Span, base: QTextCharFormat, theme: Theme) -> QTextCharFor
         form.setForeground(QColor(colours.accent))
         form.setFontUnderline(True)
     return form
+
+
+def right_to_left(block: Text) -> bool:
+    """Whether the first letter of a paragraph belongs to a script that runs to the left."""
+    kinds = (unicodedata.bidirectional(char) for span in block.spans for char in span.text[:200])
+    return next((kind in ("R", "AL") for kind in kinds if kind in ("L", "R", "AL")), False)
 
 
 def _left(block: Text | Rule | Maths) -> int:

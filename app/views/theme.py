@@ -53,10 +53,6 @@ class Colours:
     hit: str
     current_hit: str
     on_hit: str
-    # who supplied a token
-    drafted: str
-    looked_up: str
-    own: str
 
 
 LIGHT = Colours(
@@ -87,9 +83,6 @@ LIGHT = Colours(
     hit="#ffe9a8",
     current_hit="#ffc533",
     on_hit="#1b1f24",
-    drafted="#1a7f37",
-    looked_up="#8a2da5",
-    own="#9a5b00",
 )
 
 DARK = Colours(
@@ -120,9 +113,6 @@ DARK = Colours(
     hit="#6b5a1e",
     current_hit="#946800",
     on_hit="#ffffff",
-    drafted="#8ccf9a",
-    looked_up="#d2a0ec",
-    own="#e6b673",
 )
 
 
@@ -245,6 +235,7 @@ def _style_sheet(c: Colours, small: int) -> str:
     QLabel[look="chip-accent"] {{ color: {c.accent}; background: {c.accent_ground}; border-radius: 9px; padding: 2px 9px; }}
     QFrame[look="bubble"] {{ background: {c.bubble}; border-radius: 14px; }}
     QFrame[look="code"] {{ background: {c.code}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
+    QFrame[look="popover"] {{ background: {c.raised}; border: 1px solid {c.line}; }}
     QFrame[look="find"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
     QFrame[look="find"] QLineEdit {{ background: transparent; border: none; color: {c.text};
         selection-background-color: {c.selection}; selection-color: {c.text}; }}

@@ -14,6 +14,7 @@ from app.recorded import TEXT
 from app.rendering.parts import plain
 from app.views.column import Place
 from app.views.message import ReplyView
+from app.views.stats_popover import RoundsChart, StatsPopover, shared
 from app.views.theme import Theme
 from app.views.transcript import Transcript
 from mlx_engine.events import Commit
@@ -364,7 +365,46 @@ def test_nothing_is_ever_fetched(show, qtbot: QtBot, monkeypatch) -> None:  # ty
     picture = "http://127.0.0.1:9/p.png"
     transcript = show(f"![p]({picture}) <img src='{picture}'>\n\n| ![p]({picture}) |\n|---|\n\n$\\includegraphics{{{picture}}}$")
     transcript.grab()
-    transcript._theme.typesetter.settle()
+    qtbot.waitUntil(lambda: transcript._theme.typesetter.idle, timeout=120_000)
     for entry in transcript.reply_views()[0].blocks.entries:
         if hasattr(entry.view, "loadResource"):
             assert entry.view.loadResource(2, picture) is None
+
+
+# Formulas
+
+
+def test_formulas_take_their_room_once_they_are_set_and_broken_ones_show_their_source(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    transcript = show("Before\n\n$$\n\\sum_{i=1}^{n} \\frac{i}{2}\n$$\n\nand $\\frac{1$ after")
+    typesetter = transcript._theme.typesetter
+    qtbot.waitUntil(lambda: typesetter.idle, timeout=120_000)
+    view = transcript.reply_views()[0].blocks.part_view(0)
+    assert not view.waits
+    assert view.height() >= view.document().size().height() - 1
+    known = {key[0]: formula for key, formula in typesetter._formulas.items()}
+    assert known["\\frac{1"] is None
+    assert known["\\sum_{i=1}^{n} \\frac{i}{2}"].ascent > 10
+
+
+def test_a_formula_is_drawn_at_the_pixels_of_the_screen(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    typesetter = show("$x^2$")._theme.typesetter
+    qtbot.waitUntil(lambda: bool(typesetter._formulas) and typesetter.idle, timeout=120_000)
+    (key,) = typesetter._formulas
+    small, sharp = (typesetter.picture(key, "#000000", 1.0, ratio) for ratio in (1.0, 2.0))
+    assert abs(sharp.width() - 2 * small.width()) <= 2 and sharp.devicePixelRatio() == 2.0
+
+
+# Figures
+
+
+def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(start: Start) -> None:
+    app = start()
+    app.ask("Hi")
+    assert app.reply.stats.more.isVisible()
+    app.reply.stats.show_details()
+    (popover,) = app.window.findChildren(StatsPopover)
+    assert popover.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
+    assert "Prompt: 9 tokens, 0 of them reused" in popover.facts.text()
+    popover.close()
+    bars = shared(tuple(range(1000)), (16,) * 1000, 80)
+    assert len(bars) <= 80 and bars[0] == (6.0, 15.0)

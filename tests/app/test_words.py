@@ -59,7 +59,7 @@ def test_the_reason_for_stopping_is_told_in_words(reason: str, ending: str) -> N
 def test_a_reply_that_fell_back_to_plain_says_so_and_why() -> None:
     reply = Reply("dflash", 1024)
     reply.accept(done("plain", why_plain="no drafter is loaded"), 0.0)
-    assert words.chip(reply) == "Plain"
+    assert words.chip(reply) == "Plain · DFlash not available"
     assert "no drafter is loaded" in words.facts(reply)
 
 

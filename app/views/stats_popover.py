@@ -1,0 +1,103 @@
+"""How a reply was decoded, round by round: opened from the line beside it."""
+
+from PySide6.QtCore import QPoint, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from app.conversations import words
+from app.views.theme import Theme, look
+from mlx_engine.events import Stats
+
+CHART = QSize(320, 72)
+LEGEND = 20
+
+
+class StatsPopover(QFrame):
+    """Goes away with the next click or Esc."""
+
+    def __init__(self, theme: Theme, stats: Stats, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAccessibleName("Details of this reply")
+        look(self, "popover")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(16, 14, 16, 14)
+        layout.setSpacing(10)
+        if stats.rounds:
+            title = QLabel("Tokens accepted of those tested, round by round")
+            title.setFont(theme.small(bold=True))
+            layout.addWidget(title)
+            layout.addWidget(RoundsChart(theme, stats))
+        self.facts = QLabel(words.details(stats))
+        self.facts.setFont(theme.small())
+        self.facts.setTextFormat(Qt.TextFormat.PlainText)
+        self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        look(self.facts, "secondary")
+        layout.addWidget(self.facts)
+
+    def open_at(self, corner: QPoint) -> None:
+        """Show it with its lower left corner there, or wherever the screen has room."""
+        self.adjustSize()
+        place = corner - QPoint(0, self.height() + 4)
+        screen = self.screen().availableGeometry()
+        place.setX(max(screen.left() + 8, min(place.x(), screen.right() - self.width() - 8)))
+        if place.y() < screen.top() + 8:
+            place.setY(corner.y() + 28)
+        self.move(place)
+        self.show()
+
+
+class RoundsChart(QWidget):
+    """A bar a round: as high as its verify was wide, filled as far as proposals were accepted. Of many rounds, some share a bar."""
+
+    def __init__(self, theme: Theme, stats: Stats, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        rounds = len(stats.accepted_per_round)
+        widths = stats.widths if len(stats.widths) == rounds else ()
+        self.bars = shared(stats.accepted_per_round, widths, CHART.width() // 4)
+        self.setFixedSize(CHART.width(), CHART.height() + LEGEND)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setFont(theme.small())
+        self.setAccessibleName("Acceptance and width of each round")
+        self.setAccessibleDescription(
+            f"{rounds} rounds; accepted {min(stats.accepted_per_round, default=0)} to {max(stats.accepted_per_round, default=0)}"
+        )
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        highest = max((max(accepted, proposed) for accepted, proposed in self.bars), default=1.0) or 1.0
+        step = min(14.0, CHART.width() / max(1, len(self.bars)))
+        gap = 1.0 if step < 6 else 2.0
+        painter.setPen(Qt.PenStyle.NoPen)
+        for number, (accepted, proposed) in enumerate(self.bars):
+            for value, colour in ((proposed, colours.track), (accepted, colours.accent)):
+                height = CHART.height() * value / highest
+                painter.setBrush(QColor(colour))
+                painter.drawRoundedRect(QRectF(number * step, CHART.height() - height, step - gap, height), 1.5, 1.5)
+        painter.setPen(QPen(QColor(colours.line), 1))
+        painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
+        x = 0
+        for label, colour in (("accepted", colours.accent), (f"proposed, at most {highest:.0f}", colours.track)):
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colour))
+            painter.drawRoundedRect(QRectF(x, CHART.height() + 9, 9, 9), 2, 2)
+            painter.setPen(QColor(colours.secondary))
+            painter.drawText(x + 14, CHART.height() + 18, label)
+            x += 14 + painter.fontMetrics().horizontalAdvance(label) + 18
+        painter.end()
+
+
+def shared(accepted: tuple[int, ...], widths: tuple[int, ...], most: int) -> list[tuple[float, float]]:
+    """Accepted and proposed tokens of each bar; more rounds than there is room for share bars, which show their means."""
+    if not accepted:
+        return []
+    proposed = tuple(width - 1 for width in widths) or accepted
+    each = -(-len(accepted) // most)
+    bars = []
+    for at in range(0, len(accepted), each):
+        piece, room = accepted[at : at + each], proposed[at : at + each]
+        bars.append((sum(piece) / len(piece), sum(room) / len(room)))
+    return bars
