@@ -31,10 +31,12 @@ from mlx_engine import chat  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
+from mlx_engine.drafters.context import DraftContext  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.targets.caches import Caches  # noqa: E402
 
 # A question and how its reply begins. The demo pair was taught nothing like them, so it is unsure and its text varies.
 OPEN = (
@@ -158,14 +160,32 @@ class Count:
     rounds: int
 
 
-def count(pair: LoadedPair, prompt: Sequence[int], rule: Rule, chooser: Chooser) -> Count:
+@dataclass(frozen=True)
+class Read:
+    """A prompt that has been read: what every reply to it starts from."""
+
+    length: int
+    caches: Caches
+    context: DraftContext
+    logits: mx.array  # [1, V], of what follows the prompt
+
+
+def read(pair: LoadedPair, prompt: Sequence[int]) -> Read:
+    """Prefill, once for all rules and seeds."""
+    assert pair.drafter is not None
+    caches, context = pair.target.caches(), pair.drafter.context()
+    *_, logits = prefill(pair.target, caches, prompt, pair.drafter, context)
+    assert isinstance(logits, mx.array)
+    mx.eval(logits, caches.state, context.state)
+    return Read(len(prompt), caches, context, logits)
+
+
+def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
     """One reply in rounds of the drafter's block size, up to its end or `_LONGEST` tokens."""
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
-    caches, context, ends = target.caches(), drafter.context(), set(pair.tokenizer.eos_token_ids)
-    *_, logits = prefill(target, caches, prompt, drafter, context)
-    assert isinstance(logits, mx.array)
-    last = cast(int, chooser.pick(logits, chooser.noise(len(prompt), 1, target.vocabulary)).item())
+    caches, context, ends = begun.caches.copy(), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
+    last = cast(int, chooser.pick(begun.logits, chooser.noise(begun.length, 1, target.vocabulary)).item())
     tokens, rounds = 0, 0
     while last not in ends and tokens < _LONGEST - 1:
         rows = min(drafter.config.block_size, _LONGEST - tokens)
@@ -224,11 +244,12 @@ def measure(pair: LoadedPair, temperature: float, seeds: int) -> Table:
     for group, questions in asked.items():
         for number, prompt in enumerate(questions):
             _progress(f"T = {temperature}: {group} prompt {number + 1} of {len(questions)}")
+            begun = read(pair, prompt)
             for name, make in RULES.items():
                 row = []
                 for seed in range(1, seeds + 1):
                     chooser = Chooser(Sampling(temperature=temperature), seed)
-                    row.append(count(pair, prompt, make(chooser), chooser))
+                    row.append(count(pair, begun, make(chooser), chooser))
                 table[name][group].append(row)
     _progress("")
     for groups in table.values():

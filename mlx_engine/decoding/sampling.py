@@ -5,6 +5,7 @@ this order. The proposal is free: under the *same* noise the drafter picks what 
 """
 
 from collections.abc import Sequence
+from math import log
 
 import mlx.core as mx
 
@@ -12,6 +13,9 @@ from mlx_engine.decoding.noise import gumbel
 from mlx_engine.events import Sampling
 
 COLDEST = 1e-5  # a lower temperature is greedy: float32 could not divide by it
+# What a proposal is made by; `bench/proposals.py` compares the rules
+OPEN = log(0.25)  # a row is open when the drafter gives its favourite less than this share
+COOLING = 0.8  # proposal temperature / sampling temperature in an open row
 
 
 class Chooser:
@@ -43,14 +47,15 @@ class Chooser:
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         """The drafter's proposals, uint32 [rows], from its logits [rows, V].
 
-        A drafter knows the target's favourite better than its odds: its law is the flatter one. So the noise counts for less the
-        surer a row is, which is a proposal temperature that falls with confidence (`bench/proposals.py` compares the rules).
+        A drafter that half knows what comes has found the target's favourite, though its law is flatter than the target's: then
+        the favourite is proposed. A row without one is open, and there noise that both sides share finds what the target picks.
         """
         if noise is None:
             return mx.argmax(logits, axis=-1)
         scaled = logits.astype(mx.float32) / self.sampling.temperature
-        best = mx.exp(scaled.max(axis=-1, keepdims=True) - mx.logsumexp(scaled, axis=-1, keepdims=True))
-        return mx.argmax(scaled + (1.0 - best) ** 2 * noise[: logits.shape[0]], axis=-1)
+        favourite = scaled.max(axis=-1, keepdims=True) - mx.logsumexp(scaled, axis=-1, keepdims=True)
+        shared = mx.where(favourite < OPEN, COOLING, 0.0) * noise[: logits.shape[0]]
+        return mx.argmax(scaled + shared, axis=-1)
 
     def _filter(self, logits: mx.array) -> mx.array:
         """Top-k, then top-p over what is left, then min-p. Of equal logits at a boundary all are kept, or none."""
