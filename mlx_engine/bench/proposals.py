@@ -280,18 +280,23 @@ def main() -> int:
     for _ in engine.load(target, drafter):
         pass
     report = {str(heat): summary(measure(engine.pair, heat, asked.seeds)) for heat in asked.temperatures}
-    if asked.json:
-        print(json.dumps(report))
-        return 0
-    for heat, rules in report.items():
-        print(f"T = {heat}, {asked.seeds} seeds; tokens per round, and their ratio to rejection's (95 %)")
-        for name, groups in rules.items():
-            cells = []
-            for group in GROUPS:
-                ratio, low, high = groups[group]["to_rejection"]
-                cells.append(f"{group} {groups[group]['tokens_per_round']:5.2f}  {ratio:.3f} ({low:.3f} to {high:.3f})")
-            print(f"  {name:<24} " + "   ".join(cells))
+    print(json.dumps(report) if asked.json else table_of(report))
     return 0
+
+
+def table_of(report: dict) -> str:
+    """The report as the table that mlx_engine/README.md shows."""
+    lines = []
+    for heat, rules in report.items():
+        heads = [f"T = {heat}: {group}" if group != "all" else "all, over rejection's (95 %)" for group in GROUPS]
+        lines += [f"| {' | '.join(['', *heads])} |", "|---" * 4 + "|"]
+        for name, groups in rules.items():
+            ratio, low, high = groups["all"]["to_rejection"]
+            cells = [f"{groups[group]['tokens_per_round']:.2f}" for group in GROUPS]
+            over = f", {ratio:.3f} ({low:.3f} to {high:.3f})" if name != "rejection" else ""
+            lines.append(f"| {name} | {cells[0]} | {cells[1]} | {cells[2]}{over} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _progress(text: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlx_engine import families
 from mlx_engine.engine import Engine
 from mlx_engine.events import (
     Commit,
@@ -127,7 +128,7 @@ def test_an_end_token_or_the_limit_inside_a_block_ends_the_reply_there(tiny):
     whole = reply(tiny, tokens(PROMPT, mode="plain", max_tokens=30, ignore_eos=True)).tokens
     inside = {"length": 0, "eos": 0}
     for at in range(1, 30, 3):
-        drafted = reply(tiny, tokens(PROMPT, max_tokens=at, ignore_eos=True))
+        drafted = reply(tiny, tokens(PROMPT, max_tokens=at, ignore_eos=True, width=8))
         assert (drafted.tokens, drafted.reason, drafted.stats.tokens) == (whole[:at], "length", at)
         inside["length"] += sum(drafted.stats.accepted_per_round) + drafted.stats.rounds + 1 > at
     ends, mine = tiny.pair.tokenizer.eos_token_ids, sorted(set(whole[5:]))[::2]
@@ -135,7 +136,7 @@ def test_an_end_token_or_the_limit_inside_a_block_ends_the_reply_there(tiny):
         for end in mine:
             tiny.pair.tokenizer.eos_token_ids = [end]
             at = whole.index(end) + 1
-            drafted = reply(tiny, tokens(PROMPT, max_tokens=30))
+            drafted = reply(tiny, tokens(PROMPT, max_tokens=30, width=8))
             assert (drafted.tokens, drafted.reason, drafted.stats.tokens) == (whole[:at], "eos", at)
             inside["eos"] += sum(drafted.stats.accepted_per_round) + drafted.stats.rounds + 1 > at
     finally:
@@ -178,7 +179,8 @@ def test_a_target_without_a_drafter_says_why_it_decodes_plainly():
     assert stats.mode == "plain" and "no drafter" in stats.why_plain
 
 
-def test_a_family_without_dflash_still_decodes_plainly():
+def test_a_family_without_dflash_still_decodes_plainly(monkeypatch):
+    monkeypatch.delitem(families.FAMILIES, "gpt_oss")
     engine = loaded(GOLDEN / "e2e_gpt_oss" / "target", None)
     got = reply(engine, tokens((5, 6, 7, 8), max_tokens=8))
     assert got.stats.mode == "plain" and "gpt_oss" in got.stats.why_plain
