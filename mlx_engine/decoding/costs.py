@@ -112,7 +112,8 @@ class Costs:
         noise = _NOISE**2 / times
         most = _BELIEVED * sqrt(covariance[k][k] + noise)
         self._strays = self._strays + 1 if abs(error) > most else 0
-        if self._strays >= _STRAYS:
+        # a disturbance makes a pass slower, never quicker: one that is much quicker than believed is believed at once
+        if self._strays >= _STRAYS or error < -most:
             self._strays = 0
             self._open()
             most = _BELIEVED * sqrt(covariance[k][k] + noise)

@@ -228,11 +228,13 @@ class Automatic:
             if gain / loss > most:
                 trial, most = kind, gain / loss
         pays = any(kind.width * plain > seconds[kind] for kind in self._kinds)
-        price = (
-            0.0
-            if trial is None
-            else max(seconds[trial] - plain * tokens[trial.width - 1], _LEAST_LOSS * plain) * min(1 + self._failed / 4, 3.0)
-        )
+        if trial is None and self._kinds:
+            # too dear as it seems, but a machine that was busy with something else may be free again: once a reply, and seldom
+            trial = min(self._kinds, key=lambda kind: seconds[kind] / kind.width)
+            return _View(Choice(PLAIN, FEW_ACCEPTED if pays else TOO_DEAR), plain, trial, 0.9 * _FIRST_CREDIT * plain)
+        price = 0.0
+        if trial is not None:
+            price = max(seconds[trial] - plain * tokens[trial.width - 1], _LEAST_LOSS * plain) * min(1 + self._failed / 4, 3.0)
         return _View(Choice(PLAIN, FEW_ACCEPTED if pays else TOO_DEAR), plain, trial, price)
 
     def _copy(self, depth: int, offer: Offer, view: _View) -> Choice | None:

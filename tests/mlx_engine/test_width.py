@@ -124,10 +124,21 @@ class TestAutomatic:
         assert {each.why for each in plain} == {FEW_ACCEPTED}
         assert any(each.choice.trial for each in got[-200:])  # it never gives up trying
 
-    def test_where_no_width_pays_nothing_is_tried(self):
-        got = outcomes_are_those_of(LISTS, Automatic(Experience(8, DEAR.table)), DEAR, passes=30)
-        assert {each.choice.kind for each in got} == {PLAIN}
-        assert {each.choice.why for each in got} == {TOO_DEAR}
+    def test_where_no_width_pays_next_to_nothing_is_tried(self):
+        got = outcomes_are_those_of(LISTS, Automatic(Experience(8, DEAR.table)), DEAR, passes=100)
+        tried = [each for each in got if each.choice.kind != PLAIN]
+        assert all(each.choice.trial for each in tried)
+        lost = sum(each.seconds - each.accepted - 1 for each in tried)
+        assert lost < 0.03 * sum(each.seconds for each in got)
+        assert {each.choice.why for each in got if each.choice.kind == PLAIN} == {TOO_DEAR}
+
+    def test_a_machine_that_was_busy_for_a_while_is_used_again(self):
+        where, experience = machine("M5 Max, 9B bf16"), Experience(16, machine("M5 Max, 9B bf16").table)
+        for _ in range(60):
+            experience.costs.saw(Pass("drafter", 16), 2048, 30.0)
+            experience.costs.saw(PLAIN, 2048, 1.0)
+        got = outcomes_are_those_of(LISTS, Automatic(experience), where, passes=100)
+        assert sum(each.choice.kind != PLAIN for each in got[-40:]) > 30
 
     @pytest.mark.parametrize("where", ["M4 Pro, 27B 8-bit", "M5 Max, 9B bf16"])
     def test_it_comes_back_when_drafts_are_kept_again(self, where):
