@@ -110,6 +110,8 @@ class Conductor(QObject):
         self._saved_length = 0
         self._stopped_early = False
         self._opening = ""
+        self._told_at_start: list[str] = []
+        self._at_start = True
         self._saver = QTimer(self)
         self._saver.setInterval(SAVE_MS)
         self._saver.timeout.connect(self._save_growth)
@@ -176,7 +178,7 @@ class Conductor(QObject):
     @property
     def default_sampling(self) -> Sampling:
         """What the pair's makers advise, for chats that ask for nothing else."""
-        return Sampling()
+        return self.pair.sampling if self.pair else Sampling()
 
     # What may start
 
@@ -314,6 +316,10 @@ class Conductor(QObject):
         self.chat_changed.emit()
         self.turns_changed.emit(chat.turns)
         self.switches_changed.emit()
+        if self._at_start:  # what was said on the empty page must not go with it
+            self._at_start = False
+            for text in self._told_at_start:
+                self.noticed.emit(Notice(text))
 
     @Slot(str)
     def _open_last(self, chat_id: str) -> None:
@@ -342,6 +348,8 @@ class Conductor(QObject):
     @Slot(str)
     def tell(self, text: str) -> None:
         """Say something in the chat."""
+        if self._at_start:
+            self._told_at_start.append(text)
         self.noticed.emit(Notice(text))
 
     def _ready(self) -> bool:
@@ -357,6 +365,7 @@ class Conductor(QObject):
 
     def _start(self, turn: Turn, request: GenerationRequest) -> None:
         """Ask the engine as soon as the question is kept: a reply may be the last thing that this computer does."""
+        self._at_start = False
         self._turn, self._written_chat = turn, self.chat
         self._job, self._stopped_early = UNSENT, False
         self._saved_length = -1
@@ -437,7 +446,7 @@ class Conductor(QObject):
         elif turn is not None:
             if turn.reply.running:  # an engine that ended without a word
                 turn.reply.accept(Failed("The reply ended unexpectedly."), 0.0)
-            if chat is not None and chat.id in self.library.entries and turn.answered is not None:
+            if chat is not None and turn.answered is not None:
                 self.library.save(chat, [turn.answered])
             self.reply_changed.emit(turn)
         self.busy_changed.emit()

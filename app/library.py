@@ -30,11 +30,13 @@ class Library(QObject):
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
     told = Signal(str)
+    undo_changed = Signal()
 
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
         self._store.told.connect(self.told)
+        self._store.start()
         self.entries: dict[str, Entry] = {}
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
@@ -194,6 +196,7 @@ class Library(QObject):
         if self._undo:
             self._undo.pop()[1]()
             self.changed.emit()
+            self.undo_changed.emit()
 
     # Search
 
@@ -290,6 +293,7 @@ class Library(QObject):
     def _can_undo(self, words: str, back: Callable[[], None]) -> None:
         self._undo.append((words, back))
         del self._undo[:-MOST_UNDO]
+        self.undo_changed.emit()
 
 
 def fresh_ids(chat: Chat) -> None:

@@ -43,6 +43,9 @@ class StoreThread(QObject):
         self._done.connect(self._hear)
         # A daemon, so that a disk that hangs keeps no process alive; `wait` sees to it that what was handed in is written.
         self._thread = threading.Thread(target=self._run, name="store", daemon=True)
+
+    def start(self) -> None:
+        """Open the database; from now on jobs are done. Whoever wants to hear what there is to tell of it has connected by now."""
         self._thread.start()
 
     def read(self, work: Work, then: Then) -> None:
@@ -58,6 +61,8 @@ class StoreThread(QObject):
         if not self._shut:
             self._shut = True
             self._jobs.put(None)
+        if self._thread.ident is None:
+            return True
         self._thread.join(seconds)
         return not self._thread.is_alive()
 

@@ -103,7 +103,7 @@ class PairInfo:
     """A pair is loaded and ready. Sizes in bytes; `why_plain` says why DFlash is not available, empty when it is.
 
     `can_think`: its replies can hold thinking; `takes_effort`: a request may say how much. `drafter_weights` says in words what the
-    drafter's matrices are in: “float32”, “bfloat16”, “4 bit”.
+    drafter's matrices are in: “float32”, “bfloat16”, “4 bit”. `sampling` is what the target's makers advise.
     """
 
     name: str
@@ -118,6 +118,7 @@ class PairInfo:
     why_plain: str = ""
     drafter_weights: str = ""
     takes_effort: bool = False
+    sampling: Sampling = Sampling()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
+from mlx_engine.pairs.advised import advised_sampling
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
 from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
 from mlx_engine.pairs.demo import demo_pair
@@ -121,6 +122,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         takes_effort=chat.takes_effort(tokenizer),
         why_plain=why_plain,
         drafter_weights="" if drafter is None else _weights(drafter.bits, dtype),
+        sampling=advised_sampling(target_folder),
     )
     yield LoadedPair(target, tokenizer, drafter, dtype, info)
 

@@ -221,5 +221,5 @@ def same_again(turn: Turn) -> GenerationRequest:
 
 
 def continuation(turn: Turn) -> GenerationRequest:
-    """Ask for the rest of a reply. What was thought before its answer is not gone through again."""
-    return replace(same_again(turn), continue_from=turn.reply.answer, thinking=False)
+    """Ask for the rest of a reply, with the same seed: the noise of a place does not depend on where a run began."""
+    return replace(same_again(turn), continue_from=turn.reply.answer, continue_thinking=turn.reply.thinking)

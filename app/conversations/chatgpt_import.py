@@ -32,19 +32,17 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     chat.created = _time(data.get("create_time"), chat.created)
     chat.changed = max(_time(data.get("update_time"), chat.created), chat.created)
     kept: dict[str, Node] = {}
-    roots = [one for one, node in mapping.items() if _dict(node).get("parent") not in mapping]
-    waiting = [(one, chat.root) for one in reversed(roots)]
+    children = _children(mapping)
+    waiting = [(one, chat.root) for one in reversed(children.pop("", []))]
     seen: set[str] = set()
     while waiting:
         node_id, above = waiting.pop()
         if node_id in seen:
             raise UserError(f"The messages of the chat “{chat.title}” make no tree.")
         seen.add(node_id)
-        source = _dict(mapping.get(node_id))
-        kept[node_id] = here = _take(above, _dict(source.get("message")), chat.created)
-        children = [one for one in _list(source.get("children")) if isinstance(one, str) and one in mapping]
-        waiting.extend((one, here) for one in reversed(children))
-    if mapping and not seen:
+        kept[node_id] = here = _take(above, _dict(_dict(mapping[node_id]).get("message")), chat.created)
+        waiting.extend((one, here) for one in reversed(children.get(node_id, [])))
+    if len(seen) != len(mapping):
         raise UserError(f"The messages of the chat “{chat.title}” make no tree.")
     for node in chat.root.below():
         assert node.parent is not None
@@ -54,6 +52,20 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     if not title and (first := next((node.text for node in chat.root.below() if node.text), "")):
         chat.title = title_from(first)
     return chat
+
+
+def _children(mapping: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The ids under each id, and under "" those without a parent. A node's own `parent` says where it hangs, that one's `children`
+    in which order."""
+    found: dict[str, list[str]] = {}
+    for node_id, node in mapping.items():
+        parent = _dict(node).get("parent")
+        found.setdefault(parent if isinstance(parent, str) and parent in mapping and parent else "", []).append(node_id)
+    for node_id, below in found.items():
+        listed = [one for one in _list(_dict(mapping.get(node_id)).get("children")) if isinstance(one, str)]
+        order = {one: place for place, one in enumerate(listed)}
+        below.sort(key=lambda one, order=order: order.get(one, len(order)))  # type: ignore[misc]
+    return found
 
 
 def _take(above: Node, message: Mapping[str, Any], created: float) -> Node:

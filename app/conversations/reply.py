@@ -108,8 +108,8 @@ class Reply:
 
     @property
     def can_continue(self) -> bool:
-        """Whether more may follow: it was cut off, and something of the answer is there to go on from."""
-        return self.reason in ("length", "cancelled", "interrupted", "error") and bool(self.answer.strip()) and not self.origin
+        """Whether more may follow: it was cut off, and something is there to go on from."""
+        return self.reason in ("length", "cancelled", "interrupted", "error") and not self.empty and not self.origin
 
     @property
     def running(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 # Only messages that have ended are searched, so that a reply that grows is not indexed anew with each second. Trigrams find parts
-# of words in any script, Chinese among them. The index holds no text of its own: it reads `message`.
+# of words in any script, Chinese among them. The index holds no text of its own: it reads `ended`.
 _FIRST = """
 CREATE TABLE folder (id TEXT PRIMARY KEY, name TEXT NOT NULL, created REAL NOT NULL) STRICT;
 CREATE TABLE chat (
@@ -36,7 +36,8 @@ CREATE INDEX message_of_parent ON message (parent);
 CREATE TABLE preset (name TEXT PRIMARY KEY, settings TEXT NOT NULL) STRICT;
 CREATE TABLE note (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 
-CREATE VIRTUAL TABLE found USING fts5 (text, content='message', content_rowid='number', tokenize='trigram');
+CREATE VIEW ended AS SELECT number, text FROM message WHERE NOT running;
+CREATE VIRTUAL TABLE found USING fts5 (text, content='ended', content_rowid='number', tokenize='trigram');
 CREATE TRIGGER message_added AFTER INSERT ON message WHEN NOT new.running BEGIN
     INSERT INTO found (rowid, text) VALUES (new.number, new.text);
 END;

@@ -196,7 +196,8 @@ def _write(file: Path, text: str) -> None:
 
 def _name(title: str, taken: set[str]) -> str:
     """A file's name that every system accepts, not one of those given before."""
-    stem = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title).strip(" .")[:MOST_NAME].strip(" .") or "Chat"
+    words = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title).split()
+    stem = " ".join(words).strip(" .")[:MOST_NAME].strip(" .") or "Chat"
     name, number = f"{stem}.md", 1
     while name.casefold() in taken:
         number += 1

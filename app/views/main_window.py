@@ -1,16 +1,21 @@
 """The window: top bar, chat, composer, menus."""
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QSplitter, QVBoxLayout, QWidget
 
 from app.conductor import Comparison, Conductor
+from app.views.chat_commands import ChatCommands
+from app.views.chat_settings import ChatSettingsDialog
 from app.views.compare import CompareDialog
 from app.views.composer import Composer
 from app.views.menus import Menus
+from app.views.sidebar import USUAL, Sidebar
 from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
 from app.views.top_bar import TopBar
 from app.views.transcript import Transcript
+
+NARROWEST_CHAT = 440
 
 ABOUT = (
     "<b>Slipstream</b><p>A small model drafts, a large one checks, and every token shown is the large model's own.</p>"
@@ -49,10 +54,28 @@ class MainWindow(QMainWindow):
         layout.addWidget(self.top_bar)
         layout.addWidget(self.transcript, 1)
         layout.addLayout(foot)
-        self.setCentralWidget(chat)
+        chat.setMinimumWidth(NARROWEST_CHAT)
+        self.sidebar = Sidebar(theme, conductor)
+        self.split = QSplitter(Qt.Orientation.Horizontal)
+        self.split.setHandleWidth(1)
+        self.split.setChildrenCollapsible(False)
+        self.split.addWidget(self.sidebar)
+        self.split.addWidget(chat)
+        self.split.setStretchFactor(1, 1)
+        self.split.setSizes([USUAL, 1000 - USUAL])
+        self.setCentralWidget(self.split)
+        self._wants_sidebar = True
+        self.commands = ChatCommands(self)
         self.menus = Menus(self)
+        self.settings_dialog: ChatSettingsDialog | None = None
         self.compare_dialog: CompareDialog | None = None
 
+        self.top_bar.sidebar.clicked.connect(self.toggle_sidebar)
+        self.top_bar.settings.clicked.connect(self.show_chat_settings)
+        self.sidebar.new_chat.connect(self.commands.new.trigger)
+        self.sidebar.list.customContextMenuRequested.connect(self.commands.show_menu)
+        conductor.chat_changed.connect(self._show_title)
+        conductor.library.changed.connect(self._show_title)
         self.composer.sent.connect(self._send)
         self.composer.stopped.connect(conductor.stop)
         self.transcript.sample_chosen.connect(conductor.send)
@@ -103,6 +126,53 @@ class MainWindow(QMainWindow):
         self.compare_dialog = None
 
     @Slot()
+    def toggle_sidebar(self) -> None:
+        self.set_sidebar(not self.sidebar.isVisible())
+
+    def set_sidebar(self, shown: bool) -> None:
+        """Show or hide the list of chats. A window too narrow for it grows."""
+        self._wants_sidebar = shown
+        room = self.sidebar.minimumWidth() + NARROWEST_CHAT + 1
+        if shown and self.width() < room:
+            self.resize(room, self.height())
+        self._fit_sidebar()
+
+    def _fit_sidebar(self) -> None:
+        """A narrow window has no room for the list; it comes back with the room."""
+        visible = self._wants_sidebar and self.width() >= self.sidebar.minimumWidth() + NARROWEST_CHAT + 1
+        self.sidebar.setVisible(visible)
+        self.commands.sidebar.setChecked(visible)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_sidebar()
+
+    @Slot()
+    def focus_search(self) -> None:
+        self.set_sidebar(True)
+        self.sidebar.focus_search()
+
+    @Slot()
+    def focus_list(self) -> None:
+        self.set_sidebar(True)
+        self.sidebar.list.setFocus()
+
+    @Slot()
+    def focus_message(self) -> None:
+        self.composer.field.setFocus()
+
+    @Slot()
+    def show_chat_settings(self) -> None:
+        if self.settings_dialog is None:
+            self.settings_dialog = ChatSettingsDialog(self.theme, self.conductor, self)
+        self.settings_dialog.open()
+
+    @Slot()
+    def _show_title(self) -> None:
+        chat = self.conductor.chat
+        self.setWindowTitle("Slipstream" if chat.empty else chat.title)
+
+    @Slot()
     def copy_last_reply(self) -> None:
         """Put the last reply on the clipboard as Markdown."""
         if self.conductor.chat.turns:
@@ -132,6 +202,9 @@ class MainWindow(QMainWindow):
             self.compare_dialog.close()
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("appearance", self.theme.appearance)
+        self._settings.setValue("sidebar", self._wants_sidebar)
+        if self.sidebar.isVisible():
+            self._settings.setValue("sidebar_width", self.sidebar.width())
         self._settings.setValue("dflash", self.conductor.wants_dflash)
         self._settings.setValue("thinking", self.conductor.wants_thinking)
         event.accept()
@@ -141,5 +214,10 @@ class MainWindow(QMainWindow):
         shape = self._settings.value("window")
         if isinstance(shape, QByteArray):
             self.restoreGeometry(shape)
+        self._wants_sidebar = self._settings.value("sidebar", True, bool) is not False
+        width = self._settings.value("sidebar_width", USUAL, int)
+        if isinstance(width, int):
+            self.split.setSizes([width, max(NARROWEST_CHAT, self.width() - width)])
+        self._fit_sidebar()
         self.conductor.set_dflash(self._settings.value("dflash", True, bool) is not False)
         self.conductor.set_thinking(self._settings.value("thinking", False, bool) is True)

@@ -28,7 +28,11 @@ class Menus(QObject):
         bar = window.menuBar()
 
         file = bar.addMenu("&File")
-        self.new_chat = self._add(file, "&New Chat", conductor.new_chat, Keys.New)
+        chats = window.commands
+        self.new_chat = chats.new
+        file.addActions([chats.new, chats.new_folder])
+        file.addSeparator()
+        file.addActions([chats.import_, chats.export, chats.export_all])
         file.addSeparator()
         self._add(file, "&Close Window", window.close, Keys.Close)
         # On macOS these two move into the app's own menu, by their roles.
@@ -54,8 +58,10 @@ class Menus(QObject):
         self.find = self._add(edit, "&Find in Chat…", window.transcript.finding.open, Keys.Find)
         self._add(edit, "Find Ne&xt", window.transcript.finding.forward, Keys.FindNext)
         self._add(edit, "Find Pre&vious", window.transcript.finding.back, Keys.FindPrevious)
+        edit.addActions([chats.search, chats.undo])
 
         view = bar.addMenu("&View")
+        view.addAction(chats.sidebar)
         appearance = view.addMenu("&Appearance")
         group = QActionGroup(self)
         for text, value in (("&System", "system"), ("&Light", "light"), ("&Dark", "dark")):
@@ -64,6 +70,8 @@ class Menus(QObject):
             action.setData(value)
             action.setChecked(window.theme.appearance == value)
             group.addAction(action)
+        view.addSeparator()
+        view.addActions([chats.focus_message, chats.focus_list])
         self._add(view, "Go to the &End", window.transcript.follow, QKeySequence("Ctrl+End"))
 
         chat = bar.addMenu("&Chat")
@@ -77,6 +85,17 @@ class Menus(QObject):
         self.thinking = self._add(chat, "&Thinking", None, QKeySequence("Ctrl+Shift+T"))
         self.thinking.setCheckable(True)
         self.thinking.triggered.connect(conductor.set_thinking)
+
+        chat.addSeparator()
+        chat.addActions([chats.edit, chats.again, chats.more, chats.version_before, chats.version_after])
+        chat.addSeparator()
+        chat.addAction(chats.settings)
+        chat.addSeparator()
+        chat.addActions([chats.rename, chats.pin])
+        chat.addMenu(chats.move)
+        chat.addActions([chats.duplicate, chats.delete])
+        chat.addSeparator()
+        chat.addActions([chats.before, chats.after])
 
         self._window_menu = bar.addMenu("&Window")
         self._add(self._window_menu, "&Minimize", window.showMinimized, QKeySequence("Ctrl+M"))

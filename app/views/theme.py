@@ -25,10 +25,12 @@ class Colours:
     """Named by what they are for."""
 
     window: str
+    sidebar: str
     raised: str  # composer, dialogs' fields
     bubble: str  # what the user said
     code: str  # ground of code
     hover: str
+    chosen: str  # the row of the open chat
     line: str  # hairlines
     text: str
     secondary: str
@@ -57,10 +59,12 @@ class Colours:
 
 LIGHT = Colours(
     window="#ffffff",
+    sidebar="#f5f6f8",
     raised="#ffffff",
     bubble="#f0f2f5",
     code="#f6f7f9",
     hover="#eceef1",
+    chosen="#dfe5ec",
     line="#dfe2e6",
     text="#1b1f24",
     secondary="#626a73",
@@ -87,10 +91,12 @@ LIGHT = Colours(
 
 DARK = Colours(
     window="#1b1d20",
+    sidebar="#16181a",
     raised="#24272b",
     bubble="#2b2f34",
     code="#232629",
-    hover="#31353a",
+    hover="#2a2e33",
+    chosen="#353b43",
     line="#373b41",
     text="#e7e9ec",
     secondary="#a2a9b2",
@@ -149,6 +155,12 @@ class Theme(QObject):
         font = QFont(self.text_font)
         font.setPixelSize(round(self.text_pixels * 0.86))
         font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
+        return font
+
+    def list_font(self) -> QFont:
+        """For rows of a list: between text and labels."""
+        font = QFont(self.text_font)
+        font.setPixelSize(round(self.text_pixels * 0.93))
         return font
 
     def large(self, factor: float) -> QFont:
@@ -245,6 +257,17 @@ def _style_sheet(c: Colours, small: int) -> str:
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="hairline"] {{ background: {c.line}; max-height: 1px; min-height: 1px; border: none; }}
     QFrame[look="upright"] {{ background: {c.line}; max-width: 1px; min-width: 1px; border: none; }}
+    QWidget[look="sidebar"] {{ background: {c.sidebar}; }}
+    QWidget[look="sidebar"] QAbstractItemView {{ background: transparent; border: none; outline: 0; }}
+    QWidget[look="sidebar"] QAbstractItemView::item, QWidget[look="sidebar"] QAbstractItemView::branch {{
+        background: transparent; }}
+    QWidget[look="sidebar"] QAbstractItemView QLineEdit {{ background: {c.raised}; border: 1px solid {c.accent};
+        border-radius: 6px; padding: 0 4px; color: {c.text}; }}
+    QLineEdit[look="search"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 8px; padding: 4px 8px 4px 26px;
+        color: {c.text}; font-size: {small}px; selection-background-color: {c.selection}; selection-color: {c.text}; }}
+    QLineEdit[look="search"]:focus {{ border-color: {c.accent}; }}
+    QFrame[look="undo"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
+    QSplitter::handle {{ background: {c.line}; }}
     QTextEdit, QPlainTextEdit {{ background: transparent; border: none; selection-background-color: {c.selection};
         selection-color: {c.text}; }}
     QScrollBar:vertical {{ background: transparent; width: {SCROLL_BAR}px; margin: 0; }}

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from app.conductor import Conductor
 from app.conversations.words import MODE_NAMES, size
 from app.views.button import button
+from app.views.icon_button import IconButton
 from app.views.switch import Switch
 from app.views.theme import Theme, look
 
@@ -22,6 +23,8 @@ class TopBar(QWidget):
         self.name.setFont(theme.small(bold=True))
         self.name.setAccessibleName("Loaded models")
         self.name.setMinimumWidth(40)
+        self.sidebar = IconButton(theme, "sidebar", "Show or hide the list of chats")
+        self.settings = IconButton(theme, "sliders", "Chat settings")
         self.pending = QLabel()
         self.pending.setFont(theme.small())
         self.pending.setAccessibleName("From the next reply on")
@@ -33,11 +36,13 @@ class TopBar(QWidget):
         self.dflash = Switch(theme, "DFlash")
         self.dflash.clicked.connect(conductor.set_dflash)
         row = QHBoxLayout()
-        row.setContentsMargins(18, 7, 16, 7)
-        row.setSpacing(14)
+        row.setContentsMargins(10, 7, 16, 7)
+        row.setSpacing(10)
+        row.addWidget(self.sidebar)
         row.addWidget(self.name, 1)
         row.addWidget(self.pending)
         row.addWidget(self.compare)
+        row.addWidget(self.settings)
         row.addWidget(self.thinking)
         row.addWidget(self.dflash)
         line = QFrame()

@@ -62,9 +62,15 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Callable
     started: list[Running] = []
     qapp.setQuitOnLastWindowClosed(False)
 
-    def begin(engine: ScriptedEngine | None = None, loaded: bool = True, complaint: str = "") -> Running:
+    def begin(
+        engine: ScriptedEngine | None = None,
+        loaded: bool = True,
+        complaint: str = "",
+        data: Path | None = None,
+        keeps: bool = True,
+    ) -> Running:
         engine = engine or ScriptedEngine()
-        slipstream = Slipstream(qapp, Places(tmp_path, tmp_path, complaint), lambda: engine)
+        slipstream = Slipstream(qapp, Places(tmp_path, tmp_path, complaint, data, keeps), lambda: engine)
         running = Running(slipstream, engine, qtbot)
         started.append(running)
         if loaded:
@@ -77,6 +83,7 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Callable
             running.engine.load_gate.set()
         running.window.close()
         assert running.slipstream.engine.wait(120)
+        assert running.slipstream.store.wait(120)
         running.slipstream.theme.set_appearance("system")
         running.window.deleteLater()
     qapp.processEvents()

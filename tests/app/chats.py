@@ -1,0 +1,79 @@
+"""Chats made up by hypothesis: trees of any shape, text of any kind, replies in every state."""
+
+from dataclasses import fields
+
+from hypothesis import strategies as st
+
+from app.conversations.chat import Chat, Node
+from app.conversations.records import ENDINGS, chat_to_json
+from app.conversations.reply import Reply
+from app.conversations.settings import ChatSettings
+from mlx_engine.events import GenerationRequest, Message, Sampling, Stats
+
+# No half pairs and no NUL: those are cleaned where text comes in.
+texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=40)
+counts = st.integers(0, 2**53)
+rates = st.one_of(st.none(), st.floats(0, 1e6))
+shares = st.floats(-2, 2).map(lambda value: round(value, 3))
+times = st.integers(0, 4_000_000_000).map(float)
+modes = st.sampled_from(["dflash", "plain"])
+samplings = st.builds(Sampling, shares, shares, st.integers(0, 1000), shares, shares, shares, shares)
+seeds = st.one_of(st.none(), st.integers(0, 2**64 - 1))
+settings = st.builds(
+    ChatSettings, texts, st.one_of(st.none(), samplings), seeds, st.integers(1, 10**6), st.booleans(), st.booleans()
+)
+requests = st.builds(
+    GenerationRequest,
+    messages=st.one_of(st.just(()), texts.filter(bool).map(lambda text: (Message("system", text),))),
+    mode=modes,
+    width=st.one_of(st.none(), st.integers(1, 16)),
+    sampling=samplings,
+    seed=seeds,
+    max_tokens=st.integers(1, 10**6),
+    thinking=st.booleans(),
+    effort=st.one_of(st.none(), st.sampled_from(["low", "high"])),
+    stop=st.lists(texts, max_size=2).map(tuple),
+)
+_kinds = {"mode": modes, "ttft_s": rates, "prompt_tok_s": rates, "decode_tok_s": rates, "why_plain": texts}
+_kinds |= {"accepted_per_round": st.lists(counts, max_size=3).map(tuple), "widths": st.lists(counts, max_size=3).map(tuple)}
+stats = st.builds(Stats, **{one.name: _kinds.get(one.name, counts) for one in fields(Stats)})
+
+
+@st.composite
+def nodes(draw: st.DrawFn) -> Node:
+    if draw(st.booleans()):
+        return Node("user", text=draw(texts), created=draw(times))
+    request = draw(requests)
+    reply = Reply(
+        draw(modes),
+        request.max_tokens,
+        answer=draw(texts),
+        thinking=draw(texts),
+        error=draw(texts),
+        reason=draw(st.sampled_from(sorted(ENDINGS))),
+        stats=draw(st.one_of(st.none(), stats)),
+        origin=draw(texts),
+        tokens=draw(counts),
+        rounds=draw(counts),
+        tested=draw(counts),
+        accepted=draw(counts),
+    )
+    return Node("assistant", reply=reply, request=request, created=draw(times))
+
+
+@st.composite
+def chats(draw: st.DrawFn) -> Chat:
+    title = draw(texts.map(str.strip).filter(bool))
+    chat = Chat(title, draw(settings), created=draw(times), changed=draw(times))
+    made = [chat.root]
+    for node in draw(st.lists(nodes(), max_size=8)):
+        made.append(draw(st.sampled_from(made)).add(node))
+    for node in made:
+        if node.children:
+            node.chosen = draw(st.sampled_from(node.children))
+    return chat
+
+
+def same(one: Chat, other: Chat) -> bool:
+    """Equal in all that a chat holds, the order of versions among it."""
+    return chat_to_json(one) == chat_to_json(other)

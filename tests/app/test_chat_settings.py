@@ -1,0 +1,67 @@
+"""The settings of a chat: what goes into its requests, what stays with it, and presets."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app.conversations.settings import ChatSettings
+from mlx_engine.events import Message, Sampling
+from tests.app.scripted_engine import PAIR, ScriptedEngine
+from tests.app.test_chats_window import Start, chat_with
+
+
+def test_settings_of_a_chat_go_into_its_requests_and_stay_with_it(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(ScriptedEngine(pair=replace(PAIR, can_think=True)), data=tmp_path / "data")
+    app.window.show_chat_settings()
+    sheet = app.window.settings_dialog
+    sheet.system.setPlainText("Be brief.")
+    sheet.numbers["temperature"].setValue(0.7)
+    sheet.numbers["min_p"].setValue(0.05)
+    sheet.top_k.setValue(40)
+    sheet.seed.setText("42")
+    sheet.max_tokens.setValue(64)
+    sheet.thinking.setChecked(True)
+    assert sheet.preset.currentText() == "Custom"
+    sheet.accept()
+    app.ask("One")
+    request = app.engine.requests[-1]
+    assert request.messages == (Message("system", "Be brief."), Message("user", "One"))
+    assert (request.sampling, request.seed) == (Sampling(temperature=0.7, min_p=0.05, top_k=40), 42)
+    assert (request.max_tokens, request.thinking) == (64, True)
+    one = app.conductor.chat.id
+    chat_with(app, "Two")
+    assert app.engine.requests[-1].messages == (Message("user", "Two"),) and app.engine.requests[-1].seed is None
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    app.window.show_chat_settings()
+    assert sheet.system.toPlainText() == "Be brief." and sheet.seed.text() == "42"
+    sheet.reset.click()
+    assert app.conductor.chat.settings == ChatSettings(thinking=True)
+    sheet.accept()
+    app.window.close()
+    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    again = start(data=tmp_path / "data")
+    again.until(lambda: bool(again.conductor.chat.turns))
+    assert again.conductor.chat.settings == ChatSettings(thinking=True)
+    assert again.conductor.chat.turns[0].request.sampling == Sampling(temperature=0.7, min_p=0.05, top_k=40)
+
+
+def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.window.show_chat_settings()
+    sheet = app.window.settings_dialog
+    assert sheet.preset.currentText() == "Model’s defaults" and not sheet.reset.isEnabled()
+    sheet.system.setPlainText("In French.")
+    monkeypatch.setattr("app.views.chat_settings.QInputDialog.getText", lambda *args: ("Mine", True))
+    sheet.save_as.click()
+    assert sheet.preset.currentText() == "Mine" and sheet.delete.isVisible()
+    sheet.preset.setCurrentText("Creative")
+    sheet.preset.activated.emit(sheet.preset.currentIndex())
+    assert app.conductor.chat.settings == ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))
+    sheet.preset.activated.emit(sheet.preset.findText("Mine"))
+    assert app.conductor.chat.settings.system == "In French."
+    sheet.delete.click()
+    assert sheet.preset.findText("Mine") < 0 and sheet.preset.currentText() == "Custom"
+    sheet.accept()

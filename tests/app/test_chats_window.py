@@ -1,0 +1,446 @@
+"""Chats as the user meets them: the tree, the list, search, undo, settings, files."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.conversations.opening import FILE
+from app.views.chat_list import ID, KIND
+from app.views.message import PromptView
+from mlx_engine.events import Commit, Message
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
+from tests.app.test_window import shown_text
+
+Start = Callable[..., Running]
+
+
+def rows(app: Running) -> list[str]:
+    """The list as it is read: headings in brackets."""
+    model = app.window.sidebar.list.model()
+    found = []
+    for top in range(model.rowCount()):
+        heading = model.index(top, 0)
+        found.append(f"[{heading.data()}]")
+        found += [model.index(row, 0, heading).data() for row in range(model.rowCount(heading))]
+    return found
+
+
+def select(app: Running, one: str) -> None:
+    app.window.sidebar.list.setCurrentIndex(app.window.sidebar.list._rows[one].index())
+
+
+def texts(app: Running) -> list[tuple[str, str]]:
+    return [(turn.prompt, turn.reply.answer) for turn in app.conductor.chat.turns]
+
+
+def chat_with(app: Running, *prompts: str) -> str:
+    app.window.menus.new_chat.trigger()
+    for prompt in prompts:
+        app.ask(prompt)
+    return app.conductor.chat.id
+
+
+def prompt_view(app: Running) -> PromptView:
+    """The first question shown."""
+    return next(entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView))
+
+
+def click(widget: QWidget, name: str) -> None:
+    (found,) = [one for one in widget.findChildren(QPushButton) if one.accessibleName() == name and one.isVisible()]
+    found.click()
+
+
+# The tree
+
+
+def test_an_edited_message_stands_beside_the_old_one_and_arrows_go_between_them(start: Start) -> None:
+    app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Other.")]))
+    app.ask("One")
+    app.ask("Two")
+    prompt = prompt_view(app)
+    app.type("a draft")
+    prompt.edit_button.click()
+    assert app.window.composer.text == "One" and app.window.composer.banner.isVisible()
+    app.ask("Uno")
+    assert texts(app) == [("Uno", "Other.")]
+    assert app.engine.requests[-1].messages == (Message("user", "Uno"),)
+    assert app.window.composer.text == "a draft" and not app.window.composer.banner.isVisible()
+    prompt = prompt_view(app)
+    assert prompt.versions.label.text() == "2 of 2"
+    click(prompt.versions, "Previous version")
+    assert texts(app) == [("One", "First."), ("Two", "Second.")]
+    assert len(app.window.transcript.reply_views()) == 2
+    app.window.commands.version_after.trigger()
+    assert texts(app) == [("Uno", "Other.")]
+
+
+def test_cancelling_an_edit_gives_the_draft_back(start: Start) -> None:
+    app = start()
+    app.ask("One")
+    app.type("a draft")
+    app.window.commands.edit.trigger()
+    assert app.window.composer.text == "One"
+    app.window.composer.cancel_button.click()
+    assert app.window.composer.text == "a draft" and app.conductor.editing is None
+    app.ask("Two")
+    assert [prompt for prompt, _ in texts(app)] == ["One", "Two"]
+
+
+def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
+    app = start(ScriptedEngine([answer("First."), answer("Second.")]))
+    app.ask("One")
+    click(app.reply, "Answer once more")
+    app.until(lambda: not app.conductor.busy)
+    assert texts(app) == [("One", "Second.")]
+    assert [request.messages for request in app.engine.requests] == [(Message("user", "One"),)] * 2
+    assert app.engine.requests[1].seed is None
+    assert app.reply.versions.label.text() == "2 of 2"
+    click(app.reply.versions, "Previous version")
+    assert shown_text(app) == "First." and app.reply.versions.label.text() == "1 of 2"
+
+
+def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
+    engine = ScriptedEngine([[commit("One, two,", 3), done(reason="length", tokens=3)], [commit(" three.", 2), done(tokens=2)]])
+    app = start(engine)
+    app.ask("Count")
+    assert "reached the limit" in app.reply.stats.facts.text()
+    click(app.reply, "Continue this reply")
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "One, two, three."
+    request = app.engine.requests[1]
+    assert (request.continue_from, request.messages, request.seed) == ("One, two,", (Message("user", "Count"),), 7)
+    stats = app.conductor.chat.turns[0].reply.stats
+    assert stats.tokens == 5 and stats.decode_tok_s == pytest.approx(512.3) and stats.rounds == 4
+    assert not app.reply.more.isVisible() and app.reply.versions.label.text() == "1 of 1"
+
+
+def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]), data=tmp_path / "data")
+    app.ask("One")
+    app.window.commands.again.trigger()
+    app.until(lambda: not app.conductor.busy)
+    app.window.commands.version_before.trigger()
+    app.ask("And then?")
+    chat = app.conductor.chat.id
+    app.window.close()
+    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    again = start(data=tmp_path / "data")
+    again.until(lambda: again.conductor.chat.id == chat)
+    assert texts(again) == [("One", "First."), ("And then?", "Third.")]
+    assert again.window.transcript.reply_views()[0].versions.label.text() == "1 of 2"
+    assert again.window.transcript.reply_views()[0].stats.chip.text().startswith("DFlash")
+    again.ask("More")
+    assert [one.content for one in again.engine.requests[-1].messages] == ["One", "First.", "And then?", "Third.", "More"]
+
+
+def test_a_reply_goes_on_while_another_chat_is_read(start: Start) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
+    old = chat_with(app, "Old?")
+    app.window.menus.new_chat.trigger()
+    app.send("New?")
+    app.until(lambda: "Half" in shown_text(app))
+    new = app.conductor.chat.id
+    app.conductor.open_chat(old)
+    app.until(lambda: app.conductor.chat.id == old)
+    assert app.conductor.written_chat == new and shown_text(app) == "Old."
+    app.type("Not now")
+    app.window.composer.field.submitted.emit()
+    assert "still being written" in app.notices[-1] and app.window.composer.text == "Not now"
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "Old."
+    app.conductor.open_chat(new)
+    app.until(lambda: app.conductor.chat.id == new)
+    assert shown_text(app) == "Half whole."
+
+
+def test_two_hundred_turns_are_kept_opened_and_continued(start: Start) -> None:
+    app = start()
+    chat = app.conductor.chat
+    for number in range(200):
+        turn = chat.ask(f"Question {number} <script>alert(1)</script> '; DROP TABLE chat; --", "plain")
+        turn.reply.accept(commit(f"Answer {number}"), 0.0)
+        turn.reply.accept(done("plain"), 0.0)
+    app.conductor.library.save(chat, chat.root.below())
+    app.window.menus.new_chat.trigger()
+    other = app.conductor.chat
+    del chat, turn
+    app.conductor.library.search("answer 150", lambda hits: app.conductor.open_chat(hits[0].chat, hits[0].message))
+    app.until(lambda: app.conductor.chat is not other)
+    app.until(lambda: not app.window.transcript.following)
+    assert len(app.conductor.chat.turns) == 200
+    app.ask("One more")
+    assert len(app.engine.requests[-1].messages) == 401
+
+
+# The list
+
+
+def test_the_list_follows_what_is_done_to_chats(start: Start) -> None:
+    app = start()
+    assert rows(app) == []
+    first, second = chat_with(app, "# First *title*"), chat_with(app, "Second")
+    assert rows(app) == ["[Today]", "Second", "First *title"]
+    library, commands = app.conductor.library, app.window.commands
+    library.rename(first, "  Renamed \n now ")
+    assert rows(app) == ["[Today]", "Second", "Renamed now"]
+    library.rename(first, "   ")
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
+    commands.pin.trigger()
+    assert rows(app) == ["[Pinned]", "Renamed now", "[Today]", "Second"]
+    folder = library.add_folder("Work")
+    library.move(second, folder.id)
+    assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second"]
+    commands.duplicate.trigger()
+    app.until(lambda: app.conductor.chat.title == "Renamed now copy")
+    assert texts(app) == [("# First *title*", "Fine.")]
+    assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
+    library.delete_folder(folder.id)
+    assert "[Work]" not in rows(app) and "Second" in rows(app)
+    commands.undo.trigger()
+    assert rows(app)[2:4] == ["[Work]", "Second"]
+
+
+def test_a_deleted_chat_comes_back_whole_by_undo(start: Start) -> None:
+    app = start()
+    kept, gone = chat_with(app, "Kept"), chat_with(app, "Gone")
+    app.window.commands.delete.trigger()
+    assert rows(app) == ["[Today]", "Kept"] and app.conductor.chat.empty
+    bar = app.window.sidebar.undo_bar
+    assert bar.isVisible() and bar.label.text() == "Deleted “Gone”"
+    bar.button.click()
+    assert rows(app) == ["[Today]", "Gone", "Kept"] and not bar.isVisible()
+    app.conductor.open_chat(gone)
+    app.until(lambda: app.conductor.chat.id == gone)
+    assert texts(app) == [("Gone", "Fine.")]
+    assert kept in app.conductor.library.entries
+
+
+def test_a_chat_deleted_in_mid_reply_is_stopped_and_can_be_brought_back(start: Start) -> None:
+    app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
+    app.send("Story")
+    app.until(lambda: "Half" in shown_text(app))
+    one = app.conductor.chat.id
+    app.window.commands.delete.trigger()
+    app.until(lambda: not app.conductor.busy)
+    assert rows(app) == []
+    app.window.commands.undo.trigger()
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    assert texts(app) == [("Story", "Half")] and app.conductor.chat.turns[0].reply.reason == "cancelled"
+
+
+def test_by_keyboard_alone_chats_are_gone_through_renamed_deleted_and_brought_back(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    first, second = chat_with(app, "First"), chat_with(app, "Second")
+    listed = app.window.sidebar.list
+    app.window.commands.focus_list.trigger()
+    select(app, second)
+    qtbot.keyClick(listed, Qt.Key.Key_Down)
+    app.until(lambda: app.conductor.chat.id == first)  # passing by opens it after a moment
+    qtbot.keyClick(listed, Qt.Key.Key_Up)
+    qtbot.keyClick(listed, Qt.Key.Key_Return)
+    app.until(lambda: app.conductor.chat.id == second)
+    app.window.commands.rename.trigger()
+    app.until(lambda: bool(listed.findChildren(QLineEdit)))
+    (editor,) = listed.findChildren(QLineEdit)
+    qtbot.keyClicks(editor, "Better")
+    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    app.until(lambda: rows(app) == ["[Today]", "Better", "First"])
+    assert app.window.windowTitle() == "Better"
+    app.window.commands.focus_list.trigger()
+    select(app, first)
+    app.window.commands.delete.trigger()
+    assert rows(app) == ["[Today]", "Better"]
+    app.window.commands.undo.trigger()
+    app.window.commands.after.trigger()
+    app.until(lambda: app.conductor.chat.id == first)
+    app.window.commands.before.trigger()
+    app.until(lambda: app.conductor.chat.id == second)
+
+
+def test_folders_open_and_close_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    one = chat_with(app, "Inside")
+    folder = app.conductor.library.add_folder("Work")
+    app.conductor.library.move(one, folder.id)
+    listed = app.window.sidebar.list
+    select(app, folder.id)
+    qtbot.keyClick(listed, Qt.Key.Key_Return)
+    index = listed._rows[folder.id].index()
+    assert not listed.isExpanded(index)
+    app.conductor.library.rename(one, "Renamed")
+    assert not listed.isExpanded(listed._rows[folder.id].index())
+    qtbot.keyClick(listed, Qt.Key.Key_Return)
+    assert listed.isExpanded(listed._rows[folder.id].index())
+
+
+def test_the_lists_menu_acts_on_the_row_under_the_pointer(start: Start) -> None:
+    app = start()
+    first, second = chat_with(app, "First"), chat_with(app, "Second")
+    listed = app.window.sidebar.list
+    app.window.commands.show_menu(listed.visualRect(listed._rows[first].index()).center())
+    (menu,) = listed.findChildren(QMenu)
+    delete = app.window.commands.delete
+    assert delete in menu.actions()
+    menu.hide()
+    delete.trigger()
+    assert rows(app) == ["[Today]", "Second"] and app.conductor.chat.id == second
+    app.until(lambda: app.window.commands.target == ("chat", second))
+    assert listed.model().index(0, 0).data(KIND) == "heading" and not listed.model().index(0, 0).data(ID)
+
+
+# Search
+
+
+def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
+    first = chat_with(app, "One")
+    app.window.commands.again.trigger()  # the needle is now in a version that is not shown
+    app.until(lambda: not app.conductor.busy)
+    chat_with(app, "Two")
+    app.window.commands.search.trigger()
+    side = app.window.sidebar
+    qtbot.keyClicks(side.search, "NEEDLE")
+    app.until(lambda: len(side.results.hits()) == 1)
+    qtbot.keyClick(side.search, Qt.Key.Key_Return)
+    app.until(lambda: app.conductor.chat.id == first)
+    assert texts(app) == [("One", "A needle.")]
+    side.search.setText("nowhere to be found")
+    app.until(lambda: side.nothing.isVisible())
+    assert "nowhere to be found" in side.nothing.text()
+    qtbot.keyClick(side.search, Qt.Key.Key_Escape)
+    assert side.search.text() == "" and side.list.isVisible()
+
+
+# Files
+
+
+def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    chat_with(app, "First")
+    app.window.commands.again.trigger()
+    app.until(lambda: not app.conductor.busy)
+    chat_with(app, "Second")
+    file = tmp_path / "all"
+    dialogs = "app.views.chat_commands.QFileDialog."
+    monkeypatch.setattr(dialogs + "getSaveFileName", lambda *args: (str(file), "JSON, can be imported again (*.json)"))
+    app.window.commands.export_all.trigger()
+    app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
+    monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
+    app.window.commands.import_.trigger()
+    app.until(lambda: any("Imported 2 chats" in notice for notice in app.notices))
+    assert sorted(rows(app)) == ["First", "First", "Second", "Second", "[Today]"]
+    app.window.commands.undo.trigger()
+    assert sorted(rows(app)) == ["First", "Second", "[Today]"]
+    monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
+    (tmp_path / "settings.ini").write_text("no chats")
+    app.window.commands.import_.trigger()
+    app.until(lambda: any("no file of chats" in notice for notice in app.notices))
+
+
+# What cannot be kept
+
+
+def test_a_damaged_file_is_told_in_the_chat_and_the_app_works(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / FILE).write_bytes(b"SQLite format 3\0" + b"\xee" * 9000)
+    app = start(data=tmp_path / "data")
+    app.until(lambda: any("damaged" in notice and "set aside" in notice for notice in app.notices))
+    app.ask("Hi")
+    assert shown_text(app) == "Fine." and rows(app) == ["[Today]", "Hi"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_told_and_the_app_works(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    first = start(data=tmp_path / "data")
+    first.ask("Earlier")
+    first.window.close()
+    first.until(lambda: not first.slipstream.store._thread.is_alive())
+    before = (tmp_path / "data" / FILE).read_bytes()
+    app = start(data=tmp_path / "data", keeps=False, complaint="A complaint.")
+    app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
+    app.until(lambda: any("not kept" in notice for notice in app.notices) and "A complaint." in app.notices)
+    one = chat_with(app, "Hi")
+    chat_with(app, "Other")
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    assert texts(app) == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
+
+
+def test_a_disk_that_fills_up_is_told_once_and_what_waits_is_kept_later(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(data=tmp_path / "data")
+    limits: list[int] = []
+    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
+    app.until(lambda: bool(limits))
+    app.ask("word " * 20_000)
+    app.until(lambda: any("cannot be kept just now" in notice for notice in app.notices))
+    app.ask("And another " + "word " * 20_000)
+    assert shown_text(app) == "Fine."
+    app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
+    app.ask("Short")
+    app.until(lambda: any("being kept again" in notice for notice in app.notices))
+    found: list[int] = []
+    app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
+    app.until(lambda: found == [3])
+
+
+# Odd text
+
+
+def test_nul_half_pairs_and_a_pasted_megabyte_are_sent_and_kept(start: Start) -> None:
+    app = start(ScriptedEngine([[Commit("odd \0\ud800 reply", "answer", (1,), ("target",)), done()]]))
+    assert app.conductor.send("a\0b \ud800 " + "word " * 200_000)
+    app.until(lambda: not app.conductor.busy)
+    sent = app.engine.requests[0].messages[0].content
+    assert sent.startswith("a\N{REPLACEMENT CHARACTER}b") and sent.encode() and len(sent) > 999_000
+    found: list[str] = []
+    app.slipstream.store.read(lambda store: store.load(app.conductor.chat.id).turns[0].reply.answer, found.append)
+    app.until(lambda: bool(found))
+    assert found == ["odd \N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} reply"]
+
+
+# Looks
+
+
+def test_the_list_collapses_remembers_its_width_and_gives_way_in_a_narrow_window(start: Start) -> None:
+    app = start()
+    app.window.resize(1200, 700)
+    app.window.split.setSizes([333, 867])
+    app.window.top_bar.sidebar.click()
+    assert not app.window.sidebar.isVisible() and not app.window.commands.sidebar.isChecked()
+    app.window.commands.sidebar.trigger()
+    assert app.window.sidebar.isVisible()
+    app.until(lambda: app.window.sidebar.width() == 333)
+    app.window.resize(520, 700)
+    app.until(lambda: not app.window.sidebar.isVisible())
+    app.window.resize(1200, 700)
+    app.until(lambda: app.window.sidebar.width() == 333)
+    app.window.close()
+    again = start()
+    app.until(lambda: again.window.sidebar.width() == 333)
+
+
+def test_everything_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> None:
+    app = start()
+    chat_with(app, "One")
+    app.window.commands.delete.trigger()
+    app.window.show_chat_settings()
+    for place in (app.window.sidebar, app.window.settings_dialog, app.window.top_bar):
+        for widget in place.findChildren(QWidget):
+            takes_keys = widget.focusPolicy() != Qt.FocusPolicy.NoFocus and widget.isVisible()
+            inner = isinstance(widget, QLineEdit) and widget.objectName() == "qt_spinbox_lineedit"
+            if takes_keys and not inner and type(widget).__name__ not in ("QScrollArea", "QWidget"):
+                assert widget.accessibleName(), widget
+    app.window.settings_dialog.accept()
+    QApplication.processEvents()

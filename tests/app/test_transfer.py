@@ -1,0 +1,273 @@
+"""Export and import: our own JSON without loss, ChatGPT's trees, and files that are neither."""
+
+import json
+import zipfile
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.conversations import transfer
+from app.conversations.chat import Chat
+from app.conversations.markdown_export import to_markdown
+from app.conversations.plain_text import clean
+from app.conversations.records import chat_from_json, chat_to_json
+from app.conversations.store import Entry, Folder, Snapshot, Store
+from mlx_engine.errors import UserError
+from mlx_engine.events import Failed
+from tests.app.chats import chats, same
+from tests.app.scripted_engine import commit, done
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def entry(chat: Chat, folder: str = "", pinned: bool = False) -> Entry:
+    return Entry(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
+
+
+# Our own JSON
+
+
+@given(st.lists(st.tuples(chats(), st.booleans(), st.booleans()), min_size=1, max_size=3))
+def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat, bool, bool]]) -> None:
+    folder = Folder("f", "Work & play", 5.0)
+    rows = [(chat, entry(chat, "f" if inside else "", pinned)) for chat, inside, pinned in made]
+    text = json.dumps(transfer.to_json(rows, {"f": folder}), ensure_ascii=False)
+    back = transfer.from_json(json.loads(text), "a file")
+    assert all(same(one, other) for (one, _), other in zip(rows, back.chats, strict=True))
+    assert [back.places[number] for number in range(len(rows))] == [(row.folder, row.pinned) for _, row in rows]
+    assert back.folders == ([folder] if any(inside for _, inside, _ in made) else [])
+
+
+@given(chats(), st.data())
+def test_a_damaged_record_is_refused_in_a_sentence_or_read_with_defaults(chat: Chat, data: st.DataObject) -> None:
+    record = json.loads(json.dumps(chat_to_json(chat)))
+    spots = [record, *record["messages"], *(one["details"] for one in record["messages"] if "details" in one)]
+    spot = data.draw(st.sampled_from(spots))
+    key = data.draw(st.sampled_from(sorted(spot)) if spot else st.just("x"))
+    spot[key] = data.draw(json_values)
+    try:
+        read = chat_from_json(record)
+    except UserError:
+        return
+    with closing(Store(None)) as store:
+        store.save(Snapshot.of(read, read.root.below()))
+        loaded = store.load(read.id)
+        assert loaded is not None and same(read, loaded)
+        to_markdown(loaded)
+
+
+@given(json_values)
+def test_any_other_json_is_refused_in_a_sentence(value: object) -> None:
+    with pytest.raises(UserError):
+        transfer.from_json(value, "a file")
+
+
+def test_messages_that_make_no_tree_are_refused() -> None:
+    chat = Chat()
+    chat.ask("One", "plain")
+    chat.ask("Two", "plain")
+    record = chat_to_json(chat)
+    for harm in ("circle", "orphan", "twice"):
+        broken = json.loads(json.dumps(record))
+        messages = broken["messages"]
+        if harm == "circle":
+            messages[0]["parent"] = messages[3]["id"]
+        elif harm == "orphan":
+            messages[2]["parent"] = "nobody"
+        else:
+            messages[1]["id"] = messages[0]["id"]
+        with pytest.raises(UserError):
+            chat_from_json(broken)
+
+
+def test_half_pairs_and_nul_in_a_file_are_replaced(tmp_path: Path) -> None:
+    chat = Chat("Title")
+    chat.ask("One", "plain")
+    record = transfer.to_json([(chat, entry(chat))], {})
+    record["chats"][0]["messages"][0]["text"] = "a\0b\ud800c\ud83d\ude00"
+    (tmp_path / "chats.json").write_text(json.dumps(record))
+    (back,) = transfer.read(tmp_path / "chats.json").chats
+    assert back.turns[0].prompt == clean("a\0b\ud800c😀") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c😀"
+
+
+# Files
+
+
+def test_files_by_name_and_folder(tmp_path: Path) -> None:
+    rows = []
+    for title in ("One", "One", "a/b: c?", "   ", "ü" * 300):
+        chat = Chat(title)
+        chat.ask("Question", "plain").reply.accept(commit("Answer"), 0.0)
+        rows.append((chat, entry(chat)))
+    assert transfer.export(rows, {}, tmp_path).startswith("Exported 5 chats")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names[:2] == ["Chat.md", "One 2.md"] and "a b c.md" in names and len(names) == 5
+    transfer.export(rows, {}, tmp_path / "all.json")
+    assert len(transfer.read(tmp_path / "all.json").chats) == 5
+    transfer.export(rows[:1], {}, tmp_path / "one.md")
+    assert "## You\n\nQuestion\n\n## Slipstream\n\nAnswer" in (tmp_path / "one.md").read_text()
+    with pytest.raises(UserError, match="cannot be written"):
+        transfer.export(rows, {}, tmp_path / "nowhere" / "x.md")
+    with pytest.raises(UserError, match="no chat"):
+        transfer.export([], {}, tmp_path / "x.md")
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_markdown_shows_the_branch_in_view_with_how_it_ended() -> None:
+    chat = Chat("Primes")
+    turn = chat.ask("Is 9 prime?", "dflash")
+    turn.reply.accept(commit("hm", channel="thinking"), 0.0)
+    turn.reply.accept(commit("Yes."), 0.0)
+    again = chat.ask_again(turn, "plain")
+    again.reply.accept(commit("No, it is"), 0.0)
+    again.reply.accept(done(reason="cancelled"), 0.0)
+    chat.ask("And 11?", "dflash").reply.accept(Failed("The memory ran out."), 0.0)
+    text = to_markdown(chat)
+    assert text.startswith("# Primes\n") and "Yes." not in text and "hm" not in text
+    assert "No, it is\n\n*(stopped by you)*" in text and "*(The memory ran out.)*" in text
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "no file of chats"),
+        (b"{", "no file of chats"),
+        (b"\xff\xfe\x00", "no file of chats"),
+        (b"[" * 100_000, "no file of chats"),
+        (b"[]", "no chats"),
+        (b'{"a": 1}', "no chats"),
+        (b'{"format": "slipstream-chats", "version": 99, "chats": [], "folders": []}', "newer Slipstream"),
+        (b'{"format": "slipstream-chats", "version": 1}', "damaged"),
+        (b'{"format": "slipstream-chats", "version": 1, "chats": [7], "folders": []}', "not a chat"),
+        (b"PK\x03\x04 nonsense", "damaged archive"),
+        (b"SQLite format 3\0 nonsense", "damaged"),
+    ],
+)
+def test_other_files_are_refused_in_a_sentence(tmp_path: Path, content: bytes, says: str) -> None:
+    (tmp_path / "f").write_bytes(content)
+    with pytest.raises(UserError, match=says):
+        transfer.read(tmp_path / "f")
+    with pytest.raises(UserError, match="cannot be read"):
+        transfer.read(tmp_path / "missing")
+
+
+def test_a_database_that_was_set_aside_can_be_imported_and_stays_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "chats set aside.db"
+    chat = Chat("Kept")
+    chat.ask("One", "plain").reply.accept(commit("Half"), 0.0)
+    with closing(Store(file)) as store:
+        store.save_folder(Folder("f", "Work", 1.0))
+        store.save(Snapshot.of(chat, chat.root.below(), "f", True))
+    before = file.read_bytes()
+    back = transfer.read(file)
+    assert back.chats[0].title == "Kept" and back.places[0] == ("f", True) and back.folders[0].name == "Work"
+    assert back.chats[0].turns[0].reply.reason == "interrupted"
+    assert file.read_bytes() == before
+
+
+# ChatGPT
+
+
+def message(role: str, *parts: object, **more: object) -> dict[str, object]:
+    content = {"content_type": "text", "parts": list(parts)}
+    return {"author": {"role": role}, "content": content, "create_time": 1700000000.5, "metadata": {}, "recipient": "all"} | more
+
+
+CONVERSATION = {
+    "title": "Divisors",
+    "create_time": 1700000000.0,
+    "update_time": 1700000900.0,
+    "current_node": "a2",
+    "mapping": {
+        "root": {"id": "root", "message": None, "parent": None, "children": ["sys"]},
+        "sys": {
+            "message": message("system", "", metadata={"is_visually_hidden_from_conversation": True}),
+            "parent": "root",
+            "children": ["u1", "u1b"],
+        },
+        "u1": {"message": message("user", "How many divisors has 196?"), "parent": "sys", "children": ["a1", "t1"]},
+        "a1": {"message": message("assistant", "Eight."), "parent": "u1", "children": []},
+        "t1": {
+            "message": message("assistant", content={"content_type": "thoughts", "thoughts": [{"content": "14 squared."}]}),
+            "parent": "u1",
+            "children": ["call"],
+        },
+        "call": {
+            "message": message(
+                "assistant", content={"content_type": "code", "language": "python", "text": "f(196)"}, recipient="python"
+            ),
+            "parent": "t1",
+            "children": ["out"],
+        },
+        "out": {"message": message("tool", "9"), "parent": "call", "children": ["a2"]},
+        "a2": {"message": message("assistant", "Nine.", metadata={"model_slug": "gpt-4o"}), "parent": "out", "children": []},
+        "u1b": {
+            "message": message("user", {"content_type": "image_asset_pointer"}, "What is this?"),
+            "parent": "sys",
+            "children": [],
+        },
+    },
+}
+
+
+def test_chatgpt_s_tree_is_read_with_its_branches(tmp_path: Path) -> None:
+    (tmp_path / "conversations.json").write_text(json.dumps([CONVERSATION, {"mapping": {}, "title": "Empty"}]))
+    with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+        archive.write(tmp_path / "conversations.json", "conversations.json")
+    for name in ("conversations.json", "export.zip"):
+        found = transfer.read(tmp_path / name)
+        (chat,) = found.chats
+        assert "1 empty" in found.remark
+        assert (chat.title, chat.created, chat.changed) == ("Divisors", 1700000000.0, 1700000900.0)
+        (turn,) = chat.turns
+        assert (turn.prompt, turn.reply.answer, turn.reply.thinking) == ("How many divisors has 196?", "Nine.", "14 squared.")
+        assert turn.last.place == (2, 2) and turn.asked.place == (1, 2)
+        first, second = chat.root.children
+        assert first.children[0].reply.answer == "Eight."
+        assert second.text == "[image asset pointer]\n\nWhat is this?"
+        chat.choose(second)
+        (unanswered,) = chat.turns
+        assert unanswered.answered is None and unanswered.reply.reason == "unanswered"
+        assert [one.content for one in unanswered.request.messages] == [second.text]
+
+
+@given(st.data())
+def test_no_chatgpt_file_ends_in_a_traceback(data: st.DataObject) -> None:
+    broken = json.loads(json.dumps(CONVERSATION))
+    nodes = list(broken["mapping"].values())
+    for _ in range(data.draw(st.integers(1, 4))):
+        messages = [one["message"] for one in nodes if isinstance(one.get("message"), dict)]
+        spot = data.draw(st.sampled_from([broken, *nodes, *messages]))
+        key = data.draw(st.sampled_from(sorted(spot)))
+        ids = st.sampled_from(sorted(CONVERSATION["mapping"]))
+        spot[key] = data.draw(json_values | st.lists(ids, max_size=3) | ids)
+        if not isinstance(broken["mapping"], dict):
+            break
+    try:
+        found = transfer.from_json([broken], "a file")
+    except UserError:
+        return
+    for chat in found.chats:
+        with closing(Store(None)) as store:
+            store.save(Snapshot.of(chat, chat.root.below()))
+            loaded = store.load(chat.id)
+            assert loaded is not None and same(chat, loaded)
+
+
+def test_a_very_deep_chat_is_read(tmp_path: Path) -> None:
+    mapping: dict[str, object] = {}
+    for number in range(3000):
+        role = "user" if number % 2 == 0 else "assistant"
+        above, below = (str(number - 1) if number else None), [str(number + 1)] if number < 2999 else []
+        mapping[str(number)] = {"message": message(role, f"Text {number}"), "parent": above, "children": below}
+    (chat,) = transfer.from_json([{"mapping": mapping, "title": "Deep", "current_node": "2999"}], "a file").chats
+    assert len(chat.turns) == 1500
+    (back,) = transfer.from_json(json.loads(json.dumps(transfer.to_json([(chat, entry(chat))], {}))), "a file").chats
+    assert same(chat, back)
