@@ -112,12 +112,21 @@ class CodeView(QFrame):
         """Lay selection and hits over the text."""
         self._lines.setExtraSelections(selections(self._lines.document(), marks, self._theme))
 
+    def select_alone(self) -> None:
+        """Outside a transcript nothing selects across documents: this one is selected by itself."""
+        flags = Qt.TextInteractionFlag
+        self._lines.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        self._lines.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
+
     @Slot()
     def copy(self) -> None:
         """Put the code on the clipboard."""
         QGuiApplication.clipboard().setText(self._text)
         self._copy.setText("Copied")
         self._restore.start(COPIED_MS)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self._lines.wheelEvent(event)
 
     @Slot()
     def _reset_button(self) -> None:
@@ -171,7 +180,7 @@ class _Lines(QPlainTextEdit):
         self.setViewportMargins(14, 2, 14, BELOW)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._highlighter = Highlighter(language)
         self._colouring = _Colouring(self.document(), theme)
         self._colouring.source = self._highlighter

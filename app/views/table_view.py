@@ -232,6 +232,7 @@ class _Chunk(QTextEdit):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Rows of a table")
         self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.document().setDocumentMargin(0)
         self.document().setUndoRedoEnabled(False)
         self.document().setDefaultFont(theme.text_font)

@@ -58,7 +58,7 @@ class TextRun(QTextEdit):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.LinksAccessibleByKeyboard)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Text")
         document = self.document()
@@ -68,7 +68,7 @@ class TextRun(QTextEdit):
         self._objects = MathsObjects(theme.typesetter, self)
         document.documentLayout().registerHandler(OBJECT_TYPE, self._objects)
         self.viewport().setAutoFillBackground(False)
-        self.viewport().setCursor(Qt.CursorShape.IBeamCursor)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -130,6 +130,12 @@ class TextRun(QTextEdit):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
+
+    def select_alone(self) -> None:
+        """Outside a transcript nothing selects across documents: this one is selected by itself."""
+        flags = Qt.TextInteractionFlag
+        self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
 
     @property
     def waits(self) -> bool:

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -408,3 +408,35 @@ def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(star
     popover.close()
     bars = shared(tuple(range(1000)), (16,) * 1000, 80)
     assert len(bars) <= 80 and bars[0] == (6.0, 15.0)
+
+
+def test_the_mouse_selects_wherever_it_is_pressed(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    """Over text, code and tables alike the mouse reaches the one selection, through the widgets that are under it."""
+    transcript = show("First words.\n\n```\ncode here\n```\n\n| a | b |\n|---|---|\n| c | d |")
+    ends = (Place(1, 1, 0, 6), Place(1, 1, 1, 4), Place(1, 1, 2, 3))
+
+    def press(place: Place, kind: Callable[..., None]) -> None:
+        point = transcript.column.mapTo(transcript.viewport(), at(transcript, place))
+        widget = transcript.viewport().childAt(point)
+        kind(widget, Qt.MouseButton.LeftButton, pos=widget.mapFrom(transcript.viewport(), point))
+
+    for start in ends:
+        for end in ends:
+            if start < end:
+                press(start, qtbot.mousePress)
+                point = transcript.column.mapTo(transcript.viewport(), at(transcript, end))
+                widget = transcript.viewport().childAt(transcript.column.mapTo(transcript.viewport(), at(transcript, start)))
+                where = QPointF(widget.mapFrom(transcript.viewport(), point))
+                move = QMouseEvent(
+                    QEvent.Type.MouseMove,
+                    where,
+                    QPointF(widget.mapToGlobal(where.toPoint())),
+                    Qt.MouseButton.NoButton,
+                    Qt.MouseButton.LeftButton,
+                    Qt.KeyboardModifier.NoModifier,
+                )
+                QApplication.sendEvent(widget, move)
+                press(end, qtbot.mouseRelease)
+                assert transcript.selecting.span is not None, (start, end)
+                first, last = transcript.selecting.span
+                assert (first.part, last.part) == (start.part, end.part)
