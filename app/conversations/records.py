@@ -185,14 +185,23 @@ def _stats(data: object) -> Stats | None:
         return None
     values: Json = {}
     for name, like in ((one.name, getattr(_NO_STATS, one.name)) for one in fields(Stats)):
-        value = tuple(data[name]) if isinstance(data.get(name), list) else data.get(name)
+        value = _frozen(data.get(name))
         values[name] = value if _alike(value, like) else like
     return Stats(**{**values, "mode": _mode(values["mode"])})
 
 
+def _frozen(value: object) -> object:
+    return tuple(_frozen(one) for one in value) if isinstance(value, list | tuple) else value
+
+
+def _pair(value: object) -> bool:
+    """A reason and how often it held."""
+    return isinstance(value, tuple) and [type(one) for one in value] == [str, int]
+
+
 def _alike(value: object, like: object) -> bool:
     if isinstance(like, tuple):
-        return isinstance(value, tuple) and all(type(one) is int for one in value)
+        return isinstance(value, tuple) and all(type(one) is int or _pair(one) for one in value)
     if like is None:
         return value is None or type(value) in (int, float)
     return type(value) is type(like)

@@ -36,6 +36,7 @@ requests = st.builds(
 )
 _kinds = {"mode": modes, "ttft_s": rates, "prompt_tok_s": rates, "decode_tok_s": rates, "why_plain": texts}
 _kinds |= {"accepted_per_round": st.lists(counts, max_size=3).map(tuple), "widths": st.lists(counts, max_size=3).map(tuple)}
+_kinds |= {"plain_because": st.lists(st.tuples(texts, counts), max_size=2).map(tuple)}
 stats = st.builds(Stats, **{one.name: _kinds.get(one.name, counts) for one in fields(Stats)})
 
 
