@@ -143,6 +143,17 @@ class Partial:
             self._fresh(max(self.size, _MIB) if whole else segment_length(self.size))
             return self.generation
 
+    def flush(self) -> None:
+        """Bring what is here onto the disk, beside the writers, so that little is left to do in the end."""
+        with self._lock:
+            if self._fd is None:
+                return
+            fd = os.dup(self._fd)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
     def finish(self, destination: Path) -> None:
         """Give the file its name. Its bytes are on the disk before it has it."""
         with self._lock:

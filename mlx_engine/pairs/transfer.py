@@ -9,6 +9,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,7 @@ from mlx_engine.pairs.throttle import Throttle
 _EXPIRED = (401, 403, 404, 410)  # what content hosts say of a signed link that is too old
 _CHECK_EVERY = 8 << 20  # bytes that a connection takes before it does its share of the checking
 _READ = 1 << 20
+_FLUSH_EVERY = 0.5  # seconds
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ class Transfer:
         for listing in {one.listing.repo: one.listing for one in self._files}.values():
             self._cache.prepare(listing)
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self._connections, 4 * len(self._files)))]
-        for worker in workers:
+        for worker in [*workers, threading.Thread(target=self._flush, daemon=True)]:
             worker.start()
         try:
             while any(worker.is_alive() for worker in workers):
@@ -162,6 +164,13 @@ class Transfer:
             self._end(self._disk_error(error))
         except BaseException as error:
             self._end(error)
+
+    def _flush(self) -> None:
+        while not self._stop.wait(_FLUSH_EVERY):
+            for one in self._files:
+                if one.partial is not None and not one.finished:
+                    with suppress(OSError):  # a disk that is full or gone is met by the writers
+                        one.partial.flush()
 
     def _next_job(self) -> tuple[_File, tuple[int, int]] | None:
         """A file to open, one to check (segment -1), or a segment to fetch; None when there is nothing left to do."""

@@ -26,7 +26,7 @@ BYTE = st.integers(0, 20 * MB)
 FAULT = st.one_of(
     st.none(),
     st.builds(Fault, st.sampled_from(["drop", "reset", "short"]), BYTE),
-    st.builds(Fault, st.just("stall"), BYTE, seconds=st.just(0.6)),
+    st.builds(Fault, st.just("stall"), BYTE, seconds=st.just(1.5)),
     st.builds(Fault, st.just("status"), code=st.sampled_from([408, 429, 500, 502, 503, 504])),
     st.builds(Fault, st.just("expired")),
 )
@@ -45,7 +45,7 @@ def try_everything(local: LocalHub, cache: Cache, faults: list[Fault | None], pa
     total = size(local)
     local.faults.extend(faults)
     wrong = sum(1 for fault in faults if fault and fault.kind == "wrong")
-    made = download(local, cache, silence=0.3)
+    made = download(local, cache, silence=1.0)
     for part in pauses:
         stop = threading.Event()
         if made.run(stop, lambda progress, stop=stop, part=part: progress.done > part * progress.total and stop.set()) is not None:
@@ -56,7 +56,7 @@ def try_everything(local: LocalHub, cache: Cache, faults: list[Fault | None], pa
     again, endings = wrong * largest, len(pauses) + sum(1 for fault in faults if fault and fault.kind in ("reset", "stall"))
     assert made.fetched <= 1.1 * sum(made.hub.listing(name).size for name in PAIR.repos) + again
     assert sent(local) <= 1.1 * total + again + endings * IN_FLIGHT
-    assert wrong == 0 or any("damaged" in note for note in made.notes) or local.faults
+    assert pauses or wrong == 0 or any("damaged" in note for note in made.notes) or local.faults
 
 
 @settings(max_examples=min(settings().max_examples, 8))
