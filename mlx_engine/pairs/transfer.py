@@ -28,6 +28,7 @@ from mlx_engine.pairs.throttle import Throttle
 _EXPIRED = (401, 403, 404, 410)  # what content hosts say of a signed link that is too old
 _CHECK_EVERY = 8 << 20  # bytes that a connection takes before it does its share of the checking
 _READ = 1 << 20
+_MOST_REFUSALS = 12  # of fresh links in a row, before a host is taken at its word
 _FLUSH_EVERY = 0.5  # seconds
 
 
@@ -242,7 +243,7 @@ class Transfer:
                     if (first, end) != (0, one.file.size):
                         generation = self._without_ranges(one, partial)
                         segment, first, end = 0, 0, one.file.size
-            self._judge(one, answer, first, end)
+            self._judge(one, answer, link, first, end)
             with self._turn:
                 one.ranged = answer.status_code == 206
             try:
@@ -271,16 +272,17 @@ class Transfer:
                 unchecked = 0
         return False
 
-    def _judge(self, one: _File, answer: httpx2.Response, first: int, end: int) -> None:
+    def _judge(self, one: _File, answer: httpx2.Response, link: tuple[str, dict[str, str]], first: int, end: int) -> None:
         """Refuse an answer that is not the range asked for."""
         status = answer.status_code
         if status in PASSING:
             raise Unreachable(f"The content host is busy or out of order (status {status}).", wish(answer.headers))
         if status in _EXPIRED:
             with self._turn:
-                one.link, one.refused = None, one.refused + 1
+                if one.link is link:  # the other connections with the same link are refused with it
+                    one.link, one.refused = None, one.refused + 1
                 refused = one.refused
-            if refused > 3:
+            if refused > _MOST_REFUSALS:
                 raise self._refused(one, status)
             raise Unreachable("The link has expired.", 0.0)
         if status == 206:
