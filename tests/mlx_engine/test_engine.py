@@ -52,7 +52,7 @@ def test_events_come_in_order_and_add_up(tiny):
 
 
 def test_every_token_names_its_source(tiny):
-    commits = [event for event in events(tiny, tokens(PROMPT, max_tokens=40)) if isinstance(event, Commit)]
+    commits = [event for event in events(tiny, tokens(PROMPT, max_tokens=40, width=4)) if isinstance(event, Commit)]
     sources = [source for commit in commits for source in commit.sources]
     assert all(len(commit.tokens) == len(commit.sources) for commit in commits)
     assert sources[0] == "prefill" and sources.count("prefill") == 1
