@@ -1,5 +1,6 @@
 """A column of views of which only those near the reader exist."""
 
+from abc import abstractmethod
 from bisect import bisect_right
 from dataclasses import dataclass
 
@@ -37,15 +38,15 @@ class Stack(QWidget):
         self._tops: list[int] = []
         self._valid = 0  # entries before this one are in their places
 
-    # What a kind of stack defines
+    # What a kind of stack defines. Qt's classes have a metaclass of their own, so that only the type checker enforces it
 
+    @abstractmethod
     def build(self, index: int) -> QWidget:
         """Make the view of an entry."""
-        raise NotImplementedError
 
+    @abstractmethod
     def guess(self, index: int, width: int) -> int:
         """How high an entry may be that has no view."""
-        raise NotImplementedError
 
     def drop(self, index: int) -> None:
         """The view of an entry is about to go."""

@@ -72,7 +72,7 @@ class Cache:
         except filelock.Timeout:
             return None
         except NotImplementedError:
-            pass  # a file system without locks
+            pass  # filelock says this of a file system that has no locks; the hub's own client goes on too
         return lock
 
     def has(self, listing: Listing, file: RemoteFile) -> bool:

@@ -37,7 +37,8 @@ def test_a_proxy_from_the_environment_is_used(local_hub: LocalHub, cache: Cache,
 def secure(local_hub: LocalHub, tmp_path: Path) -> Iterator[tuple[LocalHub, Path]]:
     """The local hub by https, with a certificate of its own that no system knows."""
     if shutil.which("openssl") is None:
-        pytest.skip("openssl, which makes the certificate, is not installed")
+        # Only the test's own server needs it, the program does not; a made certificate that were kept here would run out
+        pytest.skip("openssl, which makes the certificate, is not installed; to get it: apt-get install openssl")
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
     words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
     files = ["-keyout", str(key), "-out", str(certificate)]
