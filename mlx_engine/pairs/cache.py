@@ -72,7 +72,7 @@ class Cache:
         except filelock.Timeout:
             return None
         except NotImplementedError:
-            pass  # filelock says this of a file system that has no locks; the hub's own client goes on too
+            pass  # filelock says this of a file system that has no locks; the download goes on without one
         return lock
 
     def has(self, listing: Listing, file: RemoteFile) -> bool:
