@@ -3,74 +3,21 @@
 Views call its methods and listen to its signals. It has no widgets, so the behaviour of the app is tested without a window.
 """
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
-from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations.chat import Chat, Node, Turn, continuation, same_again
+from app.comparing import Comparing, Comparison
+from app.conversations.chat import Chat, Node, Turn, continuation
 from app.conversations.plain_text import clean
-from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
-from app.engine_thread import EngineThread, LoadPair, News
+from app.engine_thread import EngineThread, LoadPair
 from app.library import Library
+from app.notice import Notice
+from app.pair_loading import PairLoading
 from app.store_thread import StoreThread
-from mlx_engine.events import (
-    CompareRequest,
-    CompareResult,
-    CompareRun,
-    Failed,
-    GenerationRequest,
-    LoadProgress,
-    Mode,
-    PairInfo,
-    Sampling,
-)
-
-SAVE_MS = 500  # between two writes of a reply that grows
-UNSENT = -1  # the number of a job that waits until the user's message is on the disk
-
-
-@dataclass(frozen=True)
-class Notice:
-    """A sentence for the chat. `offer` names what the button under it does."""
-
-    text: str
-    kind: Literal["info", "error"] = "info"
-    offer: Literal["", "load"] = ""
-
-
-class Comparison(QObject):
-    """A comparison while it runs: one growing reply a mode, and in the end the engine's result."""
-
-    changed = Signal()
-    ended = Signal()
-
-    def __init__(self, turn: Turn) -> None:
-        super().__init__()
-        self.turn = turn
-        self.replies: dict[Mode, Reply] = {}
-        self.now: Mode | None = None
-        self.result: CompareResult | None = None
-        self.error = ""
-        self.cancelled = False
-        self.running = True
-
-    def accept(self, news: News) -> None:
-        """Take the next event."""
-        match news.event:
-            case None:
-                self.running = False
-                self.cancelled = self.result is None and not self.error
-            case CompareRun(mode=mode):
-                self.now = mode
-                self.replies[mode] = Reply(mode, self.turn.request.max_tokens)
-            case CompareResult() as result:
-                self.result = result
-            case Failed(error=error):
-                self.error = error
-            case event if self.now is not None:
-                self.replies[self.now].accept(event, news.at_s)
+from app.writing import Writing
+from mlx_engine.events import GenerationRequest, LoadProgress, Mode, PairInfo, Sampling
 
 
 class Conductor(QObject):
@@ -92,29 +39,43 @@ class Conductor(QObject):
 
     def __init__(self, engine: EngineThread, parent: QObject | None = None, store: StoreThread | None = None) -> None:
         super().__init__(parent)
-        self._engine = engine
-        self._engine.happened.connect(self._hear)
         self.library = Library(store or StoreThread(parent=self), self)
         self.library.loaded.connect(self._open_last)
         self.library.removed.connect(self._leave_removed)
         self.library.told.connect(self.tell)
+        self._loading = PairLoading(engine, self)
+        self._loading.changed.connect(self.load_changed)
+        self._loading.loaded.connect(self.pair_changed)
+        self._loading.loaded.connect(self.switches_changed)
+        self._loading.noticed.connect(self.noticed)
+        self._writing = Writing(engine, self.library, self)
+        self._writing.changed.connect(self.reply_changed)
+        self._writing.ended.connect(self._ended)
+        self._comparing = Comparing(engine, self)
+        self._comparing.started.connect(self.comparison_started)
+        self._comparing.ended.connect(self._ended)
         self.chat = Chat()
-        self.pair: PairInfo | None = None
-        self.loading: LoadProgress | None = None
-        self.comparison: Comparison | None = None
         self.editing: Turn | None = None
-        self._load_job = 0
-        self._job = 0
-        self._turn: Turn | None = None
-        self._written_chat: Chat | None = None
-        self._saved_length = 0
-        self._stopped_early = False
         self._opening = ""
         self._told_at_start: list[str] = []
         self._at_start = True
-        self._saver = QTimer(self)
-        self._saver.setInterval(SAVE_MS)
-        self._saver.timeout.connect(self._save_growth)
+
+    # What its parts know
+
+    @property
+    def pair(self) -> PairInfo | None:
+        """The pair that is loaded."""
+        return self._loading.pair
+
+    @property
+    def loading(self) -> LoadProgress | None:
+        """How far a loading has come; None when nothing is loaded now."""
+        return self._loading.progress
+
+    @property
+    def comparison(self) -> Comparison | None:
+        """The comparison that runs."""
+        return self._comparing.comparison
 
     # What the switches say
 
@@ -152,12 +113,12 @@ class Conductor(QObject):
     @property
     def running_mode(self) -> Mode | None:
         """How the reply that is being written is decoded."""
-        return self._turn.reply.mode if self._turn else None
+        return self._writing.turn.reply.mode if self._writing.turn else None
 
     @property
     def written_chat(self) -> str:
         """The id of the chat in which a reply is being written; empty when none is."""
-        return self._written_chat.id if self._written_chat else ""
+        return self._writing.chat.id if self._writing.chat else ""
 
     @Slot(bool)
     def set_dflash(self, on: bool) -> None:
@@ -184,7 +145,7 @@ class Conductor(QObject):
 
     @property
     def busy(self) -> bool:
-        return self._job != 0
+        return self._writing.running or self._comparing.running
 
     @property
     def can_compare(self) -> bool:
@@ -193,11 +154,7 @@ class Conductor(QObject):
     @Slot()
     def load(self) -> None:
         """Load the demo pair."""
-        if self._load_job:
-            return
-        self.loading = LoadProgress(0.0, "Starting")
-        self._load_job = self._engine.submit(LoadPair())
-        self.load_changed.emit()
+        self._loading.load(LoadPair())
 
     @Slot(str)
     def send(self, prompt: str) -> bool:
@@ -241,7 +198,7 @@ class Conductor(QObject):
 
     def edit(self, turn: Turn) -> None:
         """Begin to write a question anew. The old one stays beside it."""
-        if turn.asked is not None and turn is not self._turn:
+        if turn.asked is not None and turn is not self._writing.turn:
             self.editing = turn
             self.editing_changed.emit(turn)
 
@@ -265,8 +222,8 @@ class Conductor(QObject):
     @Slot()
     def stop(self) -> None:
         """End the running reply or comparison within a round."""
-        self._stopped_early = self._job == UNSENT
-        self._engine.cancel(self._job)
+        self._writing.stop()
+        self._comparing.stop()
 
     # Chats
 
@@ -297,8 +254,8 @@ class Conductor(QObject):
 
         if chat_id == self.chat.id:
             opened(self.chat)
-        elif self._written_chat is not None and chat_id == self._written_chat.id:
-            opened(self._written_chat)
+        elif self._writing.chat is not None and chat_id == self._writing.chat.id:
+            opened(self._writing.chat)
         else:
             self.library.open(chat_id, opened)
 
@@ -340,9 +297,7 @@ class Conductor(QObject):
         turn = self.chat.last_answered
         if turn is None or not self.can_compare:
             return
-        self.comparison = Comparison(turn)
-        self._job = self._engine.submit(CompareRequest(same_again(turn)))
-        self.comparison_started.emit(self.comparison)
+        self._comparing.start(turn)
         self.busy_changed.emit()
 
     @Slot(str)
@@ -353,7 +308,7 @@ class Conductor(QObject):
         self.noticed.emit(Notice(text))
 
     def _ready(self) -> bool:
-        if self.pair is None and self._load_job:
+        if self.pair is None and self._loading.running:
             self.noticed.emit(Notice("The models are still loading. Your message stays here; send it in a moment."))
         elif self.pair is None:
             self.noticed.emit(Notice("No models are loaded, so nothing can answer. Your message stays here.", offer="load"))
@@ -364,90 +319,12 @@ class Conductor(QObject):
         return False
 
     def _start(self, turn: Turn, request: GenerationRequest) -> None:
-        """Ask the engine as soon as the question is kept: a reply may be the last thing that this computer does."""
         self._at_start = False
-        self._turn, self._written_chat = turn, self.chat
-        self._job, self._stopped_early = UNSENT, False
-        self._saved_length = -1
-        nodes = [node for node in (turn.asked, turn.answered) if node is not None]
-        self.library.save(self.chat, nodes, lambda: self._submit(turn, request))
-        self._saver.start()
+        self._writing.start(turn, self.chat, request)
         self.busy_changed.emit()
         self.switches_changed.emit()
 
-    def _submit(self, turn: Turn, request: GenerationRequest) -> None:
-        if self._turn is not turn or self._job != UNSENT:
-            return
-        if self._stopped_early:
-            turn.reply.reason = "cancelled"
-            self._end_job()
-        else:
-            self._job = self._engine.submit(request)
-
     @Slot()
-    def _save_growth(self) -> None:
-        """Keep what there is of the reply, if it is more than was kept."""
-        turn, chat = self._turn, self._written_chat
-        if turn is None or chat is None:
-            return
-        length = len(turn.reply.answer) + len(turn.reply.thinking)
-        if length != self._saved_length and turn.answered is not None:
-            self._saved_length = length
-            self.library.save(chat, [turn.answered])
-
-    # What the engine says
-
-    @Slot(list)
-    def _hear(self, news: list[News]) -> None:
-        touched = False
-        for item in news:
-            if item.job == self._load_job:
-                self._hear_load(item)
-            elif item.job == self._job:
-                touched = True
-                if self.comparison is not None:
-                    self.comparison.accept(item)
-                elif self._turn is not None and item.event is not None:
-                    self._turn.reply.accept(item.event, item.at_s)
-                if item.event is None:
-                    self._end_job()
-        if touched:
-            if self.comparison is not None:
-                self.comparison.changed.emit()
-            elif self._turn is not None:
-                self.reply_changed.emit(self._turn)
-
-    def _hear_load(self, item: News) -> None:
-        match item.event:
-            case LoadProgress() as progress:
-                self.loading = progress
-                self.load_changed.emit()
-            case PairInfo() as pair:
-                self.pair = pair
-                self.pair_changed.emit()
-                self.switches_changed.emit()
-                if pair.why_plain:
-                    self.noticed.emit(Notice(f"DFlash is off: {pair.why_plain}"))
-            case Failed(error=error):
-                self.noticed.emit(Notice(error, "error", "load"))
-            case None:
-                self._load_job = 0
-                self.loading = None
-                self.load_changed.emit()
-
-    def _end_job(self) -> None:
-        self._job = 0
-        turn, chat, comparison = self._turn, self._written_chat, self.comparison
-        self._turn = self._written_chat = self.comparison = None
-        self._saver.stop()
-        if comparison is not None:
-            comparison.changed.emit()
-            comparison.ended.emit()
-        elif turn is not None:
-            if turn.reply.running:  # an engine that ended without a word
-                turn.reply.accept(Failed("The reply ended unexpectedly."), 0.0)
-            if chat is not None and turn.answered is not None:
-                self.library.save(chat, [turn.answered])
-            self.reply_changed.emit(turn)
+    def _ended(self) -> None:
         self.busy_changed.emit()
         self.switches_changed.emit()

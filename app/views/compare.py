@@ -4,7 +4,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from app.conductor import Comparison
+from app.comparing import Comparison
 from app.conversations import words
 from app.conversations.reply import Reply
 from app.views.blocks_view import BlocksView

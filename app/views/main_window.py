@@ -4,7 +4,8 @@ from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QSplitter, QVBoxLayout, QWidget
 
-from app.conductor import Comparison, Conductor
+from app.comparing import Comparison
+from app.conductor import Conductor
 from app.views.chat_commands import ChatCommands
 from app.views.chat_settings import ChatSettingsDialog
 from app.views.compare import CompareDialog

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from app.conductor import Notice
 from app.conversations.chat import Node, Turn
+from app.notice import Notice
 from app.views.blocks_view import BlocksView
 from app.views.button import button
 from app.views.column import GAP, Column, Item, Place, areas

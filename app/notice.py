@@ -1,0 +1,13 @@
+"""What the app itself has to say."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Notice:
+    """A sentence for the chat. `offer` names what the button under it does."""
+
+    text: str
+    kind: Literal["info", "error"] = "info"
+    offer: Literal["", "load"] = ""
