@@ -20,6 +20,7 @@ from app.places import Places
 from app.rendering.highlight import warm_up
 from app.single_instance import SingleInstance
 from app.store_thread import StoreThread
+from app.views.icon import window_icon
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
 
@@ -106,6 +107,7 @@ def run(arguments: list[str]) -> int:
     QApplication.setApplicationName(places.NAME)
     QApplication.setApplicationDisplayName(places.NAME)
     app = QApplication(arguments)
+    app.setWindowIcon(window_icon())
     app.setQuitOnLastWindowClosed(False)  # the engine's thread ends first
 
     instance = SingleInstance()

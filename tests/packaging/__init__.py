@@ -1,0 +1,20 @@
+"""Tests of packaging/: configuration, bundle, release, what is installed, what the docs say."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+
+
+def script(path: str) -> ModuleType:
+    """A script under packaging/ as a module. By path, because `import packaging` finds the library of that name."""
+    name = "slipstream_" + path.removesuffix(".py").replace("/", "_")
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, ROOT / "packaging" / path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules[name]
