@@ -84,8 +84,9 @@ ACCEPTED = (15, 9, 12, 4, 15, 7, 15, 2)  # of each round in turn
 
 
 def _by(tokens: int) -> tuple[Source, ...]:
-    by: tuple[Source, ...] = ("drafter",)
-    return by * tokens
+    """All but the last token of a round were drafted."""
+    drafter: tuple[Source, ...] = ("drafter",)
+    return (*drafter * (tokens - 1), "target")
 
 
 class RecordedEngine:
@@ -115,7 +116,9 @@ class RecordedEngine:
             accepted = ACCEPTED[rounds % len(ACCEPTED)] if step > 1 else 0
             taken = tokens[done : done + accepted + 1]
             done += len(taken)
-            yield Commit("".join(taken), "answer", tuple(range(len(taken))), _by(len(taken)))
+            by = _by(len(taken))
+            runs = tuple((source, len(text)) for source, text in zip(by, taken, strict=True))
+            yield Commit("".join(taken), "answer", tuple(range(len(taken))), by, runs)
             if step > 1:
                 rounds += 1
                 kept += accepted

@@ -124,6 +124,11 @@ class Channels:
             text.append(self._pending.pop(0))
         return self._kept(text), False
 
+    @property
+    def held(self) -> int:
+        """How many of the last tokens may be the beginning of a marker."""
+        return len(self._pending)
+
     def rest(self) -> list[int]:
         """Tokens held back for a marker that did not come, once no more do: they were text."""
         text, self._pending = self._kept(self._pending), []

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
@@ -154,13 +154,50 @@ def _within(tokens: Sequence[int], marker: tuple[int, ...]) -> bool:
 
 
 @dataclass
+class _Text:
+    """Text, token by token: who supplied it, and how many characters of it."""
+
+    text: str = ""
+    runs: list[tuple[Source, int]] = field(default_factory=list)
+
+    def add(self, text: str, sources: Sequence[Source]) -> None:
+        """Text of these tokens together: all but the last began one character each, which was unfinished."""
+        left = len(text)
+        for source in sources[:-1]:
+            if left:
+                self.runs.append((source, 1))
+                left -= 1
+        if left:
+            self.runs.append((sources[-1], left))
+        self.text += text
+
+    def extend(self, other: "_Text") -> None:
+        self.text += other.text
+        self.runs += other.runs
+
+    def take(self, count: int) -> "_Text":
+        """Cut the first characters off."""
+        taken = _Text(self.text[:count])
+        self.text = self.text[count:]
+        while count:
+            source, size = self.runs[0]
+            taken.runs.append((source, min(size, count)))
+            if size > count:
+                self.runs[0] = (source, size - count)
+            else:
+                del self.runs[0]
+            count -= min(size, count)
+        return taken
+
+
+@dataclass
 class _Piece:
     """Tokens of one channel since the last commit, and their text."""
 
     channel: Channel
-    text: str
-    tokens: list[int]
-    sources: list[Source]
+    text: _Text = field(default_factory=_Text)
+    tokens: list[int] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
 
 
 class ReplyText:
@@ -176,12 +213,16 @@ class ReplyText:
     """
 
     def __init__(self, tokenizer: TokenizerWrapper, prompt: Prompt, stop: Sequence[str] = ()) -> None:
+        self._tokenizer = tokenizer
         self._detokenizer = tokenizer.detokenizer
         self._silent = set(tokenizer.eos_token_ids)
         self._silent |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
         self._known = len(tokenizer)  # a model's table may be padded beyond it
         self._stop = tuple(text for text in stop if text)
-        self._held = ""  # the end of the answer that may be the beginning of a stop string
+        self._held = _Text()  # the end of the answer that may be the beginning of a stop string
+        self._queue: list[Source] = []  # of the tokens that may be the beginning of a marker
+        self._unread: list[Source] = []  # of the tokens whose text the decoder keeps back
+        self._source: Source = "prefill"  # of the last token read
         self._at_start = True  # nothing but white space in this section yet
         self._shown: set[Channel] = set()  # channels with text in them
         self.stopped = False
@@ -203,21 +244,22 @@ class ReplyText:
 
     def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit]:
         """Commits for these tokens, one a channel and change of channel; none after a stop string, which sets `stopped`."""
-        piece = _Piece(self.channel, "", [], [])
+        piece = _Piece(self.channel)
         for token, source in zip(tokens, sources, strict=True):
             piece.tokens.append(token)
             piece.sources.append(source)
+            self._queue.append(source)
             text, ended = self._channels.take(token, self._at_start)
-            self._read(text)
+            shown = self._read(text)
             if ended:
-                piece.text += self._flush()
+                piece.text.extend(self._flush(shown))
                 yield self._commit(piece)
                 if self.stopped:
                     return
                 self._turn()
-                piece = _Piece(self.channel, "", [], [])
+                piece = _Piece(self.channel)
                 continue
-            piece.text += self._through(self._detokenizer.last_segment)
+            piece.text.extend(self._through(shown))
             if self.stopped:  # looked for after every token, so that none after it is kept
                 break
         if piece.tokens:
@@ -225,17 +267,28 @@ class ReplyText:
 
     def finish(self) -> Iterator[Commit]:
         """What was held back, once no more tokens come."""
-        text = ""
-        if not self.stopped:
-            self._read(self._channels.rest())
-            text = self._flush()
-        if text:
-            yield Commit(text, self.channel, (), ())
+        if self.stopped:
+            return
+        piece = _Piece(self.channel, self._flush(self._read(self._channels.rest())))
+        if piece.text.text:
+            yield self._commit(piece)
 
-    def _read(self, tokens: Sequence[int]) -> None:
-        for token in tokens:
+    def _read(self, tokens: Sequence[int]) -> _Text:
+        """The text of tokens that are no marker."""
+        found = _Text()
+        for token, source in zip(tokens, self._queue, strict=False):
             if token not in self._silent and token < self._known:
+                self._source = source
+                hidden = self._at_start and not found.text  # white space here is not shown
+                if not (hidden and self._tokenizer.decode([token]).isspace()):
+                    self._unread.append(source)
                 self._detokenizer.add_token(token)
+                text = self._detokenizer.last_segment
+                if text := text.lstrip() if hidden else text:
+                    found.add(text, self._unread or [source])
+                    self._unread.clear()
+        del self._queue[: len(self._queue) - self._channels.held]
+        return found
 
     def _turn(self) -> None:
         """A new section begins. A header belongs to the channel before it, as nobody sees it."""
@@ -243,38 +296,45 @@ class ReplyText:
             self.channel = self._channels.state
         self._at_start = True
 
-    def _flush(self) -> str:
-        """The end of a section."""
-        text = self._detokenizer.last_segment
+    def _flush(self, found: _Text) -> _Text:
+        """The end of a section, after this text."""
         self._detokenizer.finalize()
-        text = self._through(text + self._detokenizer.last_segment.rstrip(_BROKEN)) + self._held
+        found.add(self._detokenizer.last_segment.rstrip(_BROKEN), self._unread or [self._source])
+        self._unread.clear()
+        shown = self._through(found)
+        shown.extend(self._held)
         self._detokenizer.reset()
-        self._held = ""
-        return text
+        self._held = _Text()
+        return shown
 
-    def _through(self, text: str) -> str:
+    def _through(self, found: _Text) -> _Text:
         """What may be shown of the text so far: without leading white space, up to a stop string or what could become one."""
         if self._at_start:
-            text = text.lstrip()
-            if text:
+            found.take(len(found.text) - len(found.text.lstrip()))
+            if found.text:
                 self._at_start = False
                 if self._headed and self.channel in self._shown:  # one message after another
-                    text = "\n\n" + text
+                    gap = _Text("\n\n", [(found.runs[0][0], 2)])
+                    gap.extend(found)
+                    found = gap
                 self._shown.add(self.channel)
         if self.channel == "thinking" or not self._stop:
-            return text
-        text = self._held + text
-        found = [(at + len(stop), at) for stop in self._stop if (at := text.find(stop)) >= 0]
-        if found:
-            self.stopped, self._held = True, ""
-            return text[: min(found)[1]]
-        hold = max(_overlap(text, stop) for stop in self._stop)
-        self._held = text[len(text) - hold :]
-        return text[: len(text) - hold]
+            return found
+        self._held.extend(found)
+        found, self._held = self._held, _Text()
+        text = found.text
+        ends = [(at + len(stop), at) for stop in self._stop if (at := text.find(stop)) >= 0]
+        if ends:
+            self.stopped = True
+            return found.take(min(ends)[1])
+        shown = found.take(len(text) - max(_overlap(text, stop) for stop in self._stop))
+        self._held = found
+        return shown
 
     @staticmethod
     def _commit(piece: _Piece) -> Commit:
-        return Commit(piece.text, piece.channel, tuple(piece.tokens), tuple(piece.sources))
+        text = piece.text
+        return Commit(text.text, piece.channel, tuple(piece.tokens), tuple(piece.sources), tuple(text.runs))
 
 
 def _overlap(text: str, stop: str) -> int:

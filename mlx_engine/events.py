@@ -154,13 +154,16 @@ class PrefillProgress:
 class Commit:
     """Text that is final. `tokens` and `sources` (who supplied each token) belong to this text and are of equal length.
 
-    Text may lag its tokens, while a character or a stop string is incomplete.
+    Text may lag its tokens, while a character or a stop string is incomplete. `runs` tells the text token by token, also where the
+    token came with an earlier commit: who supplied it, and how many characters it has. A character that is torn over several tokens
+    counts for the first. They add up to the text's length, or are empty where it is not known.
     """
 
     text: str
     channel: Channel
     tokens: tuple[int, ...]
     sources: tuple[Source, ...]
+    runs: tuple[tuple[Source, int], ...] = ()
 
 
 @dataclass(frozen=True)

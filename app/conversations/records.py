@@ -14,6 +14,7 @@ from app.conversations.chat import Chat, Node, NodeRole, new_id
 from app.conversations.plain_text import NEW_CHAT, clean
 from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings, sampling_from
+from app.conversations.suppliers import Suppliers
 from mlx_engine.errors import UserError
 from mlx_engine.events import GenerationRequest, Message, Mode, Stats, StopReason
 
@@ -33,6 +34,7 @@ def details(node: Node) -> Json:
         "reason": reply.reason,
         "error": reply.error,
         "origin": reply.origin,
+        "thinking_s": reply.thinking_s,
         "tokens": reply.tokens,
         "rounds": reply.rounds,
         "tested": reply.tested,
@@ -52,7 +54,15 @@ def details(node: Node) -> Json:
     }
 
 
-def node_from(role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any]) -> Node:
+def suppliers(node: Node) -> str:
+    """Who supplied a reply's answer and, after a slash, its thinking."""
+    reply = node.reply
+    return f"{reply.answer_by.written()}/{reply.thinking_by.written()}" if reply and not reply.origin else ""
+
+
+def node_from(
+    role: NodeRole, node_id: str, text: str, thinking: str, created: float, found: Mapping[str, Any], supplied: str = ""
+) -> Node:
     """A message without its place in the tree. A reply that had not ended is one that was interrupted."""
     if role != "assistant":
         return Node(role, text=text, id=node_id, created=created)
@@ -69,6 +79,8 @@ def node_from(role: NodeRole, node_id: str, text: str, thinking: str, created: f
         effort=_text(asked.get("effort")) or None,
         stop=tuple(text for text in _list(asked.get("stop")) if isinstance(text, str)),
     )
+    seconds = found.get("thinking_s")
+    answer_by, _, thinking_by = supplied.partition("/")
     reply = Reply(
         _mode(mode),
         request.max_tokens,
@@ -82,6 +94,9 @@ def node_from(role: NodeRole, node_id: str, text: str, thinking: str, created: f
         rounds=_count(found.get("rounds")) or 0,
         tested=_count(found.get("tested")) or 0,
         accepted=_count(found.get("accepted")) or 0,
+        thinking_s=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < math.inf else None,
+        answer_by=_fitting(answer_by, text),
+        thinking_by=_fitting(thinking_by, thinking),
     )
     return Node(role, reply=reply, request=request, id=node_id, created=created)
 
@@ -160,7 +175,7 @@ def _message(node: Node) -> Json:
         "created": node.created,
         "text": text,
     }
-    return found | ({"thinking": thinking, "details": details(node)} if node.reply else {})
+    return found | ({"thinking": thinking, "details": details(node), "suppliers": suppliers(node)} if node.reply else {})
 
 
 def _row(data: object) -> Row:
@@ -176,8 +191,21 @@ def _row(data: object) -> Row:
         _text(data.get("thinking")),
         _time(data.get("created"), time.time()),
         _dict(data.get("details")),
+        _text(data.get("suppliers")),
     )
     return node, parent if isinstance(parent, str) else None, data.get("chosen") is True
+
+
+def _fitting(written: str, text: str) -> Suppliers:
+    """Who supplied a text, if that is what was written."""
+    found = Suppliers.read(written)
+    return found if len(found) == len(text) else _unknown(len(text))
+
+
+def _unknown(length: int) -> Suppliers:
+    found = Suppliers()
+    found.add(length, ())
+    return found
 
 
 def _stats(data: object) -> Stats | None:

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from app.conversations.suppliers import Suppliers
 from mlx_engine.events import (
     Commit,
     Event,
@@ -68,6 +69,8 @@ class Reply:
     accepted: int = 0
     rate: LiveRate = field(default_factory=LiveRate)
     thinking_s: float | None = None  # how long it thought, from the first word to the last
+    answer_by: Suppliers = field(default_factory=Suppliers)
+    thinking_by: Suppliers = field(default_factory=Suppliers)
     _thinking_since: float | None = None
 
     @classmethod
@@ -81,10 +84,13 @@ class Reply:
             case Commit():
                 if event.channel == "thinking":
                     self.thinking += event.text
-                    self._thinking_since = at_s if self._thinking_since is None else self._thinking_since
+                    self.thinking_by.add(len(event.text), event.runs)
+                    if self._thinking_since is None:
+                        self._thinking_since = at_s - (self.thinking_s or 0.0)  # a part of it may be older than a pause
                     self.thinking_s = at_s - self._thinking_since
                 else:
                     self.answer += event.text
+                    self.answer_by.add(len(event.text), event.runs)
                 if event.tokens:
                     self.tokens += len(event.tokens)
                     self.rate.add(at_s, len(event.tokens))
@@ -105,6 +111,7 @@ class Reply:
         self.mode = mode
         self.reason, self.error, self.prefill = None, "", None
         self.rate = LiveRate()
+        self._thinking_since = None
 
     @property
     def can_continue(self) -> bool:

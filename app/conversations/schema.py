@@ -51,8 +51,20 @@ WHEN old.text IS NOT new.text OR old.running IS NOT new.running BEGIN
 END;
 """
 
+# Who supplied a reply's text, and what was compared.
+_SECOND = """
+ALTER TABLE message ADD COLUMN suppliers TEXT NOT NULL DEFAULT '';
+CREATE TABLE comparison (
+    id TEXT PRIMARY KEY,
+    pair TEXT NOT NULL,
+    created REAL NOT NULL,
+    record TEXT NOT NULL
+) STRICT;
+CREATE INDEX comparison_of_pair ON comparison (pair, created);
+"""
+
 Step = str | Callable[[sqlite3.Connection], None]
-STEPS: tuple[Step, ...] = (_FIRST,)  # STEPS[n] makes version n + 1 of version n
+STEPS: tuple[Step, ...] = (_FIRST, _SECOND)  # STEPS[n] makes version n + 1 of version n
 VERSION = len(STEPS)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from app.conversations import schema
 from app.conversations.chat import Chat, Node
 from app.conversations.plain_text import clean
-from app.conversations.records import Row, details, hang, node_from, text_of
+from app.conversations.records import Row, details, hang, node_from, suppliers, text_of
 from app.conversations.settings import ChatSettings, Preset
 
 MOST_HITS = 200
@@ -221,11 +221,12 @@ class Store:
 
     def _rows(self, chat_id: str) -> Iterator[Row]:
         rows = self._db.execute(
-            "SELECT role, id, text, thinking, created, details, parent, chosen FROM message WHERE chat = ? ORDER BY number",
+            "SELECT role, id, text, thinking, created, details, suppliers, parent, chosen FROM message "
+            "WHERE chat = ? ORDER BY number",
             (chat_id,),
         )
-        for role, node_id, text, thinking, created, found, parent, chosen in rows:
-            yield node_from(role, node_id, text, thinking, created, json.loads(found)), parent, bool(chosen)
+        for role, node_id, text, thinking, created, found, supplied, parent, chosen in rows:
+            yield node_from(role, node_id, text, thinking, created, json.loads(found), supplied), parent, bool(chosen)
 
     def _write(self, db: sqlite3.Connection, snapshot: "Snapshot") -> None:
         entry = snapshot.entry
@@ -243,10 +244,10 @@ class Store:
             ),
         )
         db.executemany(
-            "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details) "
-            "VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details) "
+            "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers) "
+            "VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details, :suppliers) "
             "ON CONFLICT (id) DO UPDATE SET text = excluded.text, thinking = excluded.thinking, running = excluded.running, "
-            "details = excluded.details, chosen = excluded.chosen",
+            "details = excluded.details, suppliers = excluded.suppliers, chosen = excluded.chosen",
             snapshot.messages,
         )
 
@@ -302,6 +303,7 @@ def _record(chat_id: str, node: Node) -> dict[str, Any]:
         "created": node.created,
         "running": bool(node.reply and node.reply.running),
         "details": json.dumps(details(node)),
+        "suppliers": suppliers(node),
     }
 
 

@@ -58,7 +58,13 @@ def nodes(draw: st.DrawFn) -> Node:
         rounds=draw(counts),
         tested=draw(counts),
         accepted=draw(counts),
+        thinking_s=draw(st.one_of(st.none(), st.floats(0, 1e6))),
     )
+    if not reply.origin:
+        for by, text in ((reply.answer_by, reply.answer), (reply.thinking_by, reply.thinking)):
+            cut = draw(st.integers(0, len(text)))
+            by.add(cut, (("drafter", cut),))
+            by.add(len(text) - cut, draw(st.sampled_from([(), (("target", len(text) - cut),)])))
     return Node("assistant", reply=reply, request=request, created=draw(times))
 
 

@@ -31,7 +31,7 @@ Script = Sequence[Event | Exception | threading.Event]
 
 
 def commit(text: str, tokens: int = 1, channel: str = "answer") -> Commit:
-    return Commit(text, channel, tuple(range(tokens)), ("target",) * tokens)  # type: ignore[arg-type]
+    return Commit(text, channel, tuple(range(tokens)), ("target",) * tokens, (("target", len(text)),))  # type: ignore[arg-type]
 
 
 def stats(mode: Mode = "dflash", tokens: int = 12, why_plain: str = "", decode_tok_s: float | None = 512.3, seed: int = 7) -> Stats:

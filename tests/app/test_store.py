@@ -228,6 +228,8 @@ def test_each_earlier_version_is_brought_to_today(tmp_path: Path) -> None:
             chat = store.load(entry.id)
             assert [turn.reply.answer for turn in chat.turns] == ["56.", "It is 63, of cou"]
             assert chat.turns[0].last.place == (2, 2) and chat.turns[1].reply.reason == "interrupted"
+            reply = chat.turns[0].reply
+            assert (reply.answer_by.written(), reply.thinking_s) == (("u3", None) if version == 1 else ("p1d2", 1.5))
             assert chat.settings.system == "Be brief." and chat.turns[0].reply.stats.tokens == 3
             assert [preset.name for preset in contents.presets] == ["Short"]
             assert len(store.search("of cou")) == 1

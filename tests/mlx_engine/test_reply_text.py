@@ -6,8 +6,10 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mlx_lm.tokenizer_utils import load as load_tokenizer
 
 from mlx_engine import chat
+from mlx_engine.pairs.demo import demo_pair
 from tests.mlx_engine.made_tokenizers import ids, made
 
 FRESH = chat.Prompt([], [], [])
@@ -18,6 +20,11 @@ bytes_of_text = st.text(st.sampled_from("ab \n.é€😀"), max_size=8).map(lamb
 torn = st.sampled_from([[0xF0, 0x9F], [0xC3], [0x80], [0xFF], [0xE2, 0x82]])
 stops = st.lists(st.text(st.sampled_from("ab \n.é"), min_size=1, max_size=3), max_size=2).map(tuple)
 cuts = st.lists(st.integers(1, 6), max_size=12)
+
+
+@pytest.fixture(scope="module")
+def demo_tokenizer():
+    return load_tokenizer(demo_pair()[0])
 
 
 def joined(parts):
@@ -39,6 +46,7 @@ def shown(tokenizer, tokens, blocks, stop=(), prompt=FRESH):
     def keep(commits):
         for commit in commits:
             assert len(commit.tokens) == len(commit.sources)
+            assert sum(size for _, size in commit.runs) == len(commit.text) and all(size > 0 for _, size in commit.runs)
             text[commit.channel] += commit.text
             seen.extend(commit.tokens)
         states.append(dict(text))
@@ -150,6 +158,37 @@ def test_nothing_is_held_back_without_a_reason(text, blocks):
         at = min(at + size, len(tokens))
         whole = bytes(tokens[:at]).decode("utf-8", "ignore").lstrip()
         assert state["answer"] in (whole, whole.removesuffix(" "), whole.rstrip(" "))
+
+
+@given(text=st.text(st.sampled_from("abc \n.é€😀"), max_size=30), blocks=cuts, stop=stops)
+def test_every_character_is_told_from_the_token_that_begins_it(text, blocks, stop):
+    """A token is a byte here, so character and token are known; each token has a supplier of its own to be told by."""
+    reply, tokens, told, shown, at = chat.ReplyText(made("think"), FRESH, stop), list(text.encode()), [], "", 0
+    commits = []
+    for size in [*blocks, len(tokens)]:
+        if not reply.stopped:
+            commits += reply.add(tokens[at : at + size], range(at, min(at + size, len(tokens))))
+        at = min(at + size, len(tokens))
+    for commit in [*commits, *reply.finish()]:
+        told += [supplier for supplier, size in commit.runs for _ in range(size)]
+        shown += commit.text
+    starts = [len(text[:index].encode()) for index in range(len(text))]
+    first = len(text) - len(text.lstrip())
+    assert told == starts[first : first + len(shown)]
+
+
+@given(st.text(st.sampled_from("The quick brown fox, 12 + 30 = 42.\n\t—é"), max_size=60))
+def test_runs_are_the_tokenizer_s_own_offsets(demo_tokenizer, text):
+    """What the tokenizers library says of where each token of a text stands."""
+    text = text.strip()
+    found = demo_tokenizer._tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
+    reply = chat.ReplyText(demo_tokenizer, FRESH)
+    commits = [*reply.add(found["input_ids"], range(len(found["input_ids"]))), *reply.finish()]
+    told = [supplier for commit in commits for supplier, size in commit.runs for _ in range(size)]
+    offsets = dict(enumerate(found["offset_mapping"]))
+    for at, token in enumerate(told):
+        first, last = offsets[token]
+        assert first <= at < last or text[at] in "—é"  # of a torn character, offsets name all of its tokens
 
 
 @given(
