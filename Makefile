@@ -23,4 +23,4 @@ format: ## bring every file into the house's style
 	@.venv/bin/ruff format --quiet .
 
 clean: ## remove the environment and all caches
-	rm -rf .venv .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .metal_cache build dist *.egg-info

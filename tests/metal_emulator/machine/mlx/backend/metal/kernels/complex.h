@@ -1,0 +1,10 @@
+// In place of MLX's file of this name, whose overloads differ in address spaces only: as much of it as utils.h names.
+#pragma once
+template <typename T>
+struct complex_t {
+  T real, imag;
+  complex_t() = default;
+  constexpr complex_t(T real, T imag) : real(real), imag(imag) {}
+  constexpr complex_t(T real) : real(real), imag(0) {}
+};
+typedef complex_t<float> complex64_t;
