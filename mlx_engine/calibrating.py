@@ -56,7 +56,7 @@ def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationPr
         if plain and time.perf_counter() - began > _ENOUGH_S:
             break
         yield CalibrationProgress(done / parts, f"Measuring at {depth:,} tokens")
-        bench = _Bench(target, drafter, depth)
+        bench = Bench(target, drafter, depth)
         row: dict[tuple[str, int], float] = {}
         for name, width in (("plain", 1), *((name, width) for width in widths for name in ("draft", "verify"))):
             row[name, width] = getattr(bench, name)(width)
@@ -73,7 +73,7 @@ def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationPr
     yield Table(depths[: len(plain)], widths, tuple(plain), tuple(verify), tuple(draft))
 
 
-class _Bench:
+class Bench:
     """One target and drafter with caches and context of one depth, whose content does not matter."""
 
     def __init__(self, target: Target, drafter: Drafter, depth: int) -> None:

@@ -48,9 +48,7 @@ def parser() -> argparse.ArgumentParser:
 
     bench = command("bench", "measure plain and DFlash decoding in turn over a set of prompts, and report medians")
     arguments.add_pair(bench)
-    bench.add_argument("--runs", type=arguments.whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
-    bench.add_argument("--prompts", type=arguments.whole(1), metavar="N", help="only the first N prompts")
-    bench.add_argument("--max-tokens", type=arguments.whole(2), default=256, metavar="N", help="a reply (default 256)")
+    arguments.add_bench(bench)
     arguments.add_json(bench)
 
     calibrate = command("calibrate", "measure what passes cost for a pair on this machine, so that widths are chosen well at once")

@@ -15,7 +15,7 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import calibrating, chat, limits, memory
+from mlx_engine import calibrating, chat, limits, memory, roofline
 from mlx_engine.boundaries import boundaries
 from mlx_engine.comparing import compare
 from mlx_engine.decoding.costs import ASSUMED
@@ -41,6 +41,7 @@ from mlx_engine.events import (
     Mode,
     PairInfo,
     PrefillProgress,
+    Roofline,
     Round,
     StopReason,
     TokenCount,
@@ -213,6 +214,23 @@ class Engine:
             self._experience = Experience(pair.info.block_size, event, self._lookup)
             kept = keep and calibrating.keep(pair, event)
             yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
+
+    def roofline(self, cancel: threading.Event | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
+        """Hold the loaded pair's passes against what this machine can do at most, in a few seconds.
+
+        The machine itself is measured the first time only, unless `again`.
+
+        Yields:
+            Progress, and last the `Roofline`; nothing more once `cancel` is set.
+
+        Raises:
+            UserError: no pair is loaded, or a reply is being written.
+        """
+        pair = self.pair
+        if self._running is not None:
+            raise UserError("A reply is still being written. Stop it or wait for its end, then measure.")
+        with memory.wired():
+            yield from roofline.measure(pair, cancel or threading.Event(), again)
 
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
         """Answer a request plainly and with DFlash, with one seed, in turn.

@@ -142,6 +142,69 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
+class MachineFacts:
+    """What this machine can do, measured once and kept: what speed and fit are predicted from, and what phases are held against.
+
+    `bandwidth` is in bytes a second that weights larger than every cache are read with, `compute` in floating-point operations a
+    second of large matrix products in `dtype`. `device` is “Metal” or “CPU”; `blas` names what computes on a CPU; `measured` is the
+    day.
+    """
+
+    name: str
+    device: str
+    cores: int
+    memory_bytes: int
+    working_set_bytes: int
+    bandwidth: float
+    compute: float
+    dtype: str
+    blas: str
+    mlx: str
+    measured: str
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A pass of the loaded pair: how long it took, and what it cannot do without.
+
+    `rows` tokens were in it and `depth` in the caches before it. `bytes` is what has to be read at least once (weights, K/V and
+    states), `operations` are those of its matrix products and attention.
+    """
+
+    name: Literal["prefill", "plain", "verify", "draft"]
+    rows: int
+    depth: int
+    seconds: float
+    bytes: int
+    operations: int
+
+
+@dataclass(frozen=True)
+class Roofline:
+    """A machine's roofline, and what the loaded pair's phases reach of it."""
+
+    facts: MachineFacts
+    phases: tuple[Phase, ...]
+
+    def floor_s(self, phase: Phase) -> float:
+        """Seconds below which this machine cannot get: those of memory or of arithmetic, whichever are more."""
+        return max(phase.bytes / self.facts.bandwidth, phase.operations / self.facts.compute)
+
+    def bound(self, phase: Phase) -> Literal["memory", "compute"]:
+        """Which of the two is the limit."""
+        return "memory" if phase.bytes / self.facts.bandwidth >= phase.operations / self.facts.compute else "compute"
+
+    def reached(self, phase: Phase) -> float:
+        """Floor / measured, 0 to 1. Above 1 the weights came out of the processor's own cache, which is quicker than memory."""
+        return self.floor_s(phase) / phase.seconds
+
+    @property
+    def plain_ceiling(self) -> float | None:
+        """Tokens a second that plain decoding could reach if only memory held it up; None if no plain step was measured."""
+        return next((1 / self.floor_s(phase) for phase in self.phases if phase.name == "plain"), None)
+
+
+@dataclass(frozen=True)
 class PrefillProgress:
     """`done` of `total` prompt tokens are in the target's cache; `reused` of them were there before."""
 
@@ -279,6 +342,7 @@ Event = (
     | PairInfo
     | CalibrationProgress
     | Calibrated
+    | Roofline
     | PrefillProgress
     | Commit
     | Round

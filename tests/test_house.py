@@ -20,6 +20,7 @@ FLOORS = (
     ("bench",),
     ("terminal",),
     ("engine",),
+    ("roofline",),
     ("calibrating", "comparing", "measuring", "boundaries"),
     ("loading",),
     ("chat",),

@@ -36,7 +36,7 @@ from mlx_engine.bench.paired import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparing import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import Finished, GenerationRequest, Message, Mode  # noqa: E402
+from mlx_engine.events import Finished, GenerationRequest, Mode  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 
 
@@ -195,7 +195,7 @@ def _part(asked: argparse.Namespace) -> dict:
         "z-lab": z_lab(target, drafter, ours),
         "mlx-dspark": mlx_dspark(target, drafter, ours),
     }
-    prompts = [chat.template(engine.pair.tokenizer, [Message("user", prompt.text)]) for prompt in PROMPTS[: asked.prompts]]
+    prompts = [chat.template(engine.pair.tokenizer, prompt.messages) for prompt in PROMPTS[: asked.prompts]]
     before = os.getloadavg()[0]
     measured = measure(decoders, prompts, asked.runs, asked.max_tokens, asked.seed)
     return {

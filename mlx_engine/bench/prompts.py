@@ -1,14 +1,27 @@
-"""The prompts that speed is measured on: mixed on purpose, since a drafter that shines on lists may be useless for small talk."""
+"""The prompts that speed is measured on: mixed on purpose, since a drafter that shines on lists may be useless for small talk.
+
+Three sets. `mixed`: what the demo pair was trained for. `long`: the same pair within long chats, and asked for what stands there
+already. `general`: chat, code, maths, copying and long context, for pairs that know the world; all of it was written for this.
+"""
 
 from dataclasses import dataclass
+
+from mlx_engine.events import Message
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """One question and what kind of text its answer is."""
+    """One question, what kind of text its answer is, and what was said before: questions and answers in turn."""
 
     kind: str
     text: str
+    before: tuple[str, ...] = ()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The chat up to the question."""
+        earlier = tuple(Message("assistant" if index % 2 else "user", text) for index, text in enumerate(self.before))
+        return (*earlier, Message("user", self.text))
 
 
 # Two of every kind that the demo pair was trained for, with operands or wordings it has not seen. Neighbours differ in kind, so
@@ -41,4 +54,27 @@ PROMPTS = tuple(
         ("percentage", "Find 40% of 280."),
         ("counting", "Can you count down from 63 to 51?"),
     )
+)
+
+
+def _times(number: int, last: int) -> str:
+    """A table as the demo pair writes one."""
+    return "\n".join(f"{number} × {n} = {number * n}" for n in range(1, last + 1))
+
+
+_TABLES = tuple(text for n in range(3, 15) for text in (f"Give me a table of {n} times 1 to 10.", _times(n, 10)))
+_MONTHS = "January February March April May June July August September October November December".split()
+_LIST = ("Can you list the months of the year?", "\n".join(f"{n}. {name}" for n, name in enumerate(_MONTHS, 1)))
+_CODE = "Give me Python code that finds the factorial of a number."
+_FACTORIAL = (
+    "```python\ndef factorial(n):\n    result = 1\n    for i in range(2, n + 1):\n        result *= i\n    return result\n```"
+)
+
+LONG = (
+    Prompt("long", "How many positive whole-number divisors does 196 have?", _TABLES),
+    Prompt("copy", "Can you list the months of the year?", _LIST),
+    Prompt("long", "Please count from 47 to 80 by 3.", (*_LIST, *_TABLES[:16])),
+    Prompt("copy", "Give me a table of 8 times 1 to 10.", _TABLES[6:14]),
+    Prompt("long", "What is the capital of Chile?", (*_TABLES[:20], *_LIST)),
+    Prompt("copy", _CODE, (_CODE, _FACTORIAL)),
 )

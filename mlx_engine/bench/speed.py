@@ -1,7 +1,8 @@
-"""`slipstream bench`: plain and DFlash decoding in turn over mixed prompts, and the medians.
+"""`slipstream bench`: plain decoding, DFlash with its own choice of widths, and fixed widths in turn over a set of prompts.
 
-A machine's speed drifts with heat and load, so the two modes take turns prompt by prompt, alternating which comes first, and the
-ratio is formed within a run before the median is taken over runs. Rates are of decoding alone: prefill is never folded in.
+A machine's speed drifts with heat and load, so plain and DFlash take turns prompt by prompt, alternating which comes first, with
+the fixed widths after every few prompts; between two runs the machine rests. A ratio is formed within a run before the median is
+taken over runs. Rates are of decoding alone: prefill is never folded in.
 """
 
 import argparse
@@ -9,179 +10,131 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
-from statistics import median
 from typing import Any
 
 from mlx_engine import blas
-from mlx_engine.bench.prompts import PROMPTS, Prompt
-from mlx_engine.events import GenerationRequest, Message, Mode, PairInfo, Reply, Stats
+from mlx_engine.bench import comparison, picture, results, roofline
+from mlx_engine.bench.energy import Meter
+from mlx_engine.bench.general_prompts import GENERAL
+from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
+from mlx_engine.errors import UserError
+from mlx_engine.events import GenerationRequest, Reply
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.terminal import interrupt, reply
-from mlx_engine.terminal.pair import Engine, MakeEngine, open_pair
+from mlx_engine.terminal.pair import Engine, MakeEngine, folders, open_pair
 
-MODES: tuple[Mode, ...] = ("plain", "dflash")
+SETS = {"mixed": PROMPTS, "long": LONG, "general": GENERAL}
+AUTO: tuple[results.Way, ...] = (results.PLAIN, results.DFLASH)
+_USUAL_WIDTHS = (4, 8, 16)
+_BESIDE = 4  # prompts after which the fixed widths have their turn
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One reply of one run."""
+class Plan:
+    """What is to be measured. `cool_down_s`: seconds of rest between two runs."""
 
-    run: int
-    prompt: Prompt
-    mode: Mode
-    reply: Reply
+    prompts: Sequence[Prompt]
+    runs: int
+    max_tokens: int
+    widths: tuple[int, ...] = ()
+    cool_down_s: float = 0.0
+    rest: Callable[[float], None] = time.sleep
 
 
 def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     """Measure and report; 130 when interrupted, with nothing reported."""
+    if given.compare:
+        return comparison.run(given.compare[0], given.compare[1], given.json)
+    if given.roofline:
+        return roofline.run(given, make_engine)
     engine, info = open_pair(make_engine, given)
-    prompts = PROMPTS[: given.prompts]
-    before = _load()
-    measured = measure(engine, prompts, given.runs, given.max_tokens)
+    chosen = given.set or ("mixed" if folders(given) == demo_pair() else "general")
+    plan = Plan(
+        prompts=SETS[chosen][: given.prompts],
+        runs=given.runs,
+        max_tokens=given.max_tokens,
+        widths=_widths(given.widths, info.block_size),
+        cool_down_s=given.cool_down,
+    )
+    before, meter = _load(), Meter()
+    measured = measure(engine, plan, meter)
     if measured is None:
         print("Stopped; nothing is reported.", file=sys.stderr)
         return 130
-    result = summarise(measured, info, given.max_tokens, (before, _load()))
-    print(json.dumps(result, ensure_ascii=False) if given.json else table(result))
+    result = {
+        "pair": {"name": info.name, "family": info.family, "block_size": info.block_size, "drafter_weights": info.drafter_weights},
+        "machine": _machine((before, _load())),
+        "when": datetime.now(UTC).isoformat(timespec="seconds"),
+        "set": chosen,
+        "max_tokens": given.max_tokens,
+        "cool_down_s": given.cool_down,
+        "energy": "powercap" if meter.known else "unknown",
+        **results.summarise(measured),
+    }
+    for path, text in ((given.out, json.dumps(result, ensure_ascii=False)), (given.picture, picture.svg(result))):
+        if path is not None:
+            results.write(path, text)
+    print(json.dumps(result, ensure_ascii=False) if given.json else results.table(result))
     return 0
 
 
-def measure(engine: Engine, prompts: Sequence[Prompt], runs: int, max_tokens: int) -> list[Measured] | None:
-    """Every prompt in both modes, `runs` times; None when it was interrupted.
+def measure(engine: Engine, plan: Plan, meter: Meter) -> list[results.Measured] | None:
+    """Every prompt in every way, `runs` times; None when it was interrupted.
 
     Raises:
         UserError: the engine could not answer.
     """
-    measured: list[Measured] = []
+    measured: list[results.Measured] = []
+    fixed = tuple(results.Way("dflash", width) for width in plan.widths)
     with interrupt.stops_reply() as cancel:
-        for number in range(-1, runs):  # the first run, of one prompt, warms up and is not kept
-            chosen = prompts if number >= 0 else prompts[:1]
-            for index, prompt in enumerate(chosen):
-                _progress(f"run {number + 1} of {runs}, prompt {index + 1} of {len(chosen)}" if number >= 0 else "warming up")
-                for mode in MODES if (number + index) % 2 else MODES[::-1]:
-                    request = GenerationRequest((Message("user", prompt.text),), mode=mode, max_tokens=max_tokens, reuse=False)
-                    answer = reply.show(engine.generate(request, cancel), None)
-                    if answer.reason == "cancelled":
-                        _progress("")
-                        return None
-                    if number >= 0:
-                        measured.append(Measured(number, prompt, mode, answer))
+
+        def answer(prompt: Prompt, way: results.Way) -> tuple[Reply, float | None]:
+            request = GenerationRequest(prompt.messages, mode=way.mode, width=way.width, max_tokens=plan.max_tokens, reuse=False)
+            meter.joules()
+            return reply.show(engine.generate(request, cancel), None), meter.joules()
+
+        for number in range(-1, plan.runs):  # the first run, of one prompt, warms up and is not kept
+            chosen = list(plan.prompts if number >= 0 else plan.prompts[:1])
+            if number > 0 and plan.cool_down_s:
+                _progress(f"resting before run {number + 1} of {plan.runs}")
+                plan.rest(plan.cool_down_s)
+            for index, prompt, way in turns(chosen, number, fixed if number >= 0 else ()):
+                _progress(f"run {number + 1} of {plan.runs}, prompt {index + 1} of {len(chosen)}" if number >= 0 else "warming up")
+                answered, joules = answer(prompt, way)
+                if answered.reason == "cancelled":
+                    _progress("")
+                    return None
+                if number >= 0:
+                    measured.append(results.Measured(number, prompt, way, answered, joules))
     _progress("")
     return measured
 
 
-def summarise(measured: Sequence[Measured], info: PairInfo, max_tokens: int, load: tuple[Any, Any]) -> dict[str, Any]:
-    """Medians over runs, every run, and what the figures depend on."""
-    runs = sorted({each.run for each in measured})
-    rates = {mode: [_rate([each for each in measured if (each.run, each.mode) == (run, mode)]) for run in runs] for mode in MODES}
-    pairs = _pairs(measured)
-    return {
-        "pair": {"name": info.name, "family": info.family, "block_size": info.block_size},
-        "machine": _machine(load),
-        "runs": len(runs),
-        "prompts": len(pairs) // len(runs),
-        "max_tokens": max_tokens,
-        "plain": _side([each for each in measured if each.mode == "plain"], rates["plain"]),
-        "dflash": _side([each for each in measured if each.mode == "dflash"], rates["dflash"]),
-        "ratio": _median([_over(b, a) for a, b in zip(rates["plain"], rates["dflash"], strict=True)]),
-        "ratios": [_over(b, a) for a, b in zip(rates["plain"], rates["dflash"], strict=True)],
-        "identical": sum(plain.reply.tokens == dflash.reply.tokens for plain, dflash in pairs),
-        "compared": len(pairs),
-        "kinds": {kind: _kind([pair for pair in pairs if pair[0].prompt.kind == kind]) for kind in _kinds(measured)},
-        "replies": [_row(each) for each in measured],
-    }
+def turns(prompts: list[Prompt], number: int, fixed: tuple[results.Way, ...]) -> list[tuple[int, Prompt, results.Way]]:
+    """The order of one run: index of the prompt, prompt, way."""
+    order = []
+    for start in range(0, len(prompts), _BESIDE):
+        few = list(enumerate(prompts))[start : start + _BESIDE]
+        for index, prompt in few:
+            order += [(index, prompt, way) for way in (AUTO if (number + index) % 2 else AUTO[::-1])]
+        for index, prompt in few if fixed else ():
+            first = (number + index) % len(fixed)
+            order += [(index, prompt, way) for way in fixed[first:] + fixed[:first]]
+    return order
 
 
-def table(result: dict[str, Any]) -> str:
-    """The summary for a person."""
-    machine, name = result["machine"], result["pair"]["name"]
-    lines = [
-        f"{name}: {result['prompts']} prompts, {result['runs']} runs, at most {result['max_tokens']} tokens a reply",
-        f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
-        f" before and {machine['load_after']} after",
-        "",
-        f"{'':12}{'tok/s':>8}{'(runs)':>16}{'tokens a round':>17}{'first token':>14}",
-    ]
-    for name, side in (("plain", result["plain"]), ("DFlash", result["dflash"])):
-        spread = [rate for rate in side["runs_tok_s"] if rate is not None]
-        between = f"{min(spread):.0f} – {max(spread):.0f}" if spread else "–"
-        lines.append(
-            f"{name:12}{_words(side['decode_tok_s'], '.0f'):>8}{between:>16}{_words(side['tokens_per_round'], '.1f'):>17}"
-            f"{_words(side['ttft_s'], '.3f'):>12} s"
-        )
-    ratios = [ratio for ratio in result["ratios"] if ratio is not None]
-    if ratios:
-        lines += ["", f"DFlash / plain: {result['ratio']:.2f} (runs {min(ratios):.2f} – {max(ratios):.2f})"]
-    lines += [
-        f"Identical texts: {result['identical']} of {result['compared']}",
-        "",
-        f"{'kind':12}{'ratio':>8}{'tokens a round':>17}",
-    ]
-    for kind, side in result["kinds"].items():
-        lines.append(f"{kind:12}{_words(side['ratio'], '.2f'):>8}{_words(side['tokens_per_round'], '.1f'):>17}")
-    return "\n".join(lines)
-
-
-def _words(value: float | None, form: str) -> str:
-    return "–" if value is None else format(value, form)
-
-
-def _side(measured: Sequence[Measured], rates: list[float | None]) -> dict[str, Any]:
-    stats = [each.reply.stats for each in measured]
-    return {
-        "decode_tok_s": _median(rates),
-        "runs_tok_s": rates,
-        "ttft_s": _median([each.ttft_s for each in stats]),
-        "tokens_per_round": _per_round(stats),
-        "tokens": sum(each.tokens for each in stats),
-        "peak_memory_bytes": max(each.peak_memory_bytes for each in stats),
-    }
-
-
-def _kind(pairs: Sequence[tuple[Measured, Measured]]) -> dict[str, Any]:
-    drafted = [dflash.reply.stats for _, dflash in pairs]
-    return {
-        "ratio": _median([_over(dflash.reply.stats.decode_tok_s, plain.reply.stats.decode_tok_s) for plain, dflash in pairs]),
-        "tokens_per_round": _per_round(drafted),
-    }
-
-
-def _per_round(stats: Sequence[Stats]) -> float | None:
-    """Tokens that rounds yielded over rounds; what a last round drafted beyond the end of the reply is not counted."""
-    rounds = sum(each.rounds for each in stats)
-    return sum(each.tokens - 1 - each.plain_steps for each in stats if each.rounds) / rounds if rounds else None
-
-
-def _kinds(measured: Sequence[Measured]) -> list[str]:
-    return list(dict.fromkeys(each.prompt.kind for each in measured))
-
-
-def _pairs(measured: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
-    """Each prompt of each run: plain's reply and DFlash's."""
-    found = {(each.run, each.prompt.text, each.mode): each for each in measured}
-    return [(found[run, text, "plain"], found[run, text, "dflash"]) for run, text, mode in found if mode == "plain"]
-
-
-def _rate(measured: Sequence[Measured]) -> float | None:
-    """Tokens over seconds of decoding, all replies together: long replies count for more, as they do for whoever waits."""
-    timed = [(each.reply.stats.tokens - 1, each.reply.stats.decode_tok_s) for each in measured]
-    seconds = sum(tokens / rate for tokens, rate in timed if rate)
-    return sum(tokens for tokens, rate in timed if rate) / seconds if seconds else None
-
-
-def _over(a: float | None, b: float | None) -> float | None:
-    return a / b if a and b else None
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
-
-
-def _row(each: Measured) -> dict[str, Any]:
-    return {"run": each.run, "kind": each.prompt.kind, "prompt": each.prompt.text, **reply.as_json(each.reply)["stats"]}
+def _widths(asked: tuple[int, ...] | None, block: int) -> tuple[int, ...]:
+    if asked is None:
+        return tuple(sorted({*(width for width in _USUAL_WIDTHS if width < block), block} - {1}))
+    if too_wide := [width for width in asked if width > block]:
+        raise UserError(f"A width of {too_wide[0]} is more than this drafter's block of {block}. Give widths from 2 to {block}.")
+    return asked
 
 
 def _load() -> list[float]:
@@ -189,7 +142,7 @@ def _load() -> list[float]:
 
 
 def _machine(load: tuple[Any, Any]) -> dict[str, Any]:
-    in_use = blas.prepare()
+    in_use, facts = blas.prepare(), machine.known()
     return {
         "system": f"{platform.system()} {platform.release()}",
         "device": "Metal" if in_use.name == "metal" else f"CPU, {os.cpu_count()} cores, {platform.machine()}",
@@ -200,6 +153,7 @@ def _machine(load: tuple[Any, Any]) -> dict[str, Any]:
         "python": platform.python_version(),
         "mlx": version("mlx"),
         "mlx_lm": version("mlx-lm"),
+        "facts": asdict(facts) if facts else None,
     }
 
 

@@ -92,6 +92,34 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
+def add_bench(parser: argparse.ArgumentParser) -> None:
+    """What is measured, and where the report goes."""
+    parser.add_argument("--runs", type=whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
+    parser.add_argument("--prompts", type=whole(1), metavar="N", help="only the first N prompts")
+    parser.add_argument(
+        "--set",
+        choices=("mixed", "long", "general"),
+        help="prompts: mixed is what the demo pair can answer (its default), long the same in long chats, general for other pairs",
+    )
+    parser.add_argument("--max-tokens", type=whole(2), default=256, metavar="N", help="a reply (default 256)")
+    parser.add_argument(
+        "--widths",
+        type=_widths,
+        metavar="LIST",
+        help="fixed widths to measure besides, such as 4,8; “none” for none (default 4, 8, 16, as far as the drafter's block goes)",
+    )
+    parser.add_argument("--cool-down", type=_seconds, default=1.0, metavar="S", help="seconds of rest between two runs (default 1)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the report there as JSON besides")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it there as SVG")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two reports that --out has written; nothing is measured"
+    )
+    instead.add_argument(
+        "--roofline", action="store_true", help="measure only what this machine can do at most, and what the pair's passes reach"
+    )
+
+
 def check_pair(parser: argparse.ArgumentParser, arguments: argparse.Namespace, needs_drafter: bool = False) -> None:
     """Refuse a choice of pair that makes no sense, as a mistake of usage."""
     if arguments.drafter and not arguments.target:
@@ -187,6 +215,21 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         return number
 
     return convert
+
+
+def _widths(text: str) -> tuple[int, ...]:
+    width = whole(2)
+    return () if text == "none" else tuple(sorted({width(part.strip()) for part in text.split(",")}))
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 3600:
+        raise argparse.ArgumentTypeError(f"“{text}” is no time: give seconds from 0 to 3600")
+    return value
 
 
 def _width(text: str) -> int | None:

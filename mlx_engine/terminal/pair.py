@@ -7,7 +7,16 @@ from pathlib import Path
 from threading import Event as CancelEvent
 from typing import Protocol
 
-from mlx_engine.events import Calibrated, CalibrationProgress, CompareRequest, Event, GenerationRequest, LoadProgress, PairInfo
+from mlx_engine.events import (
+    Calibrated,
+    CalibrationProgress,
+    CompareRequest,
+    Event,
+    GenerationRequest,
+    LoadProgress,
+    PairInfo,
+    Roofline,
+)
 from mlx_engine.pairs.demo import demo_pair
 
 
@@ -18,6 +27,7 @@ class Engine(Protocol):
     def generate(self, request: GenerationRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
     def compare(self, request: CompareRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
     def calibrate(self, cancel: CancelEvent | None = None) -> Iterator[CalibrationProgress | Calibrated]: ...
+    def roofline(self, cancel: CancelEvent | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]: ...
 
 
 MakeEngine = Callable[[], Engine]

@@ -1,0 +1,44 @@
+"""Where the facts of this machine are kept between two starts. Reading them imports no MLX."""
+
+import contextlib
+import json
+import os
+import tempfile
+from dataclasses import asdict, fields
+from importlib.metadata import PackageNotFoundError, version
+from math import isfinite
+from pathlib import Path
+
+import platformdirs
+
+from mlx_engine.events import MachineFacts
+
+
+def file() -> Path:
+    """The file that holds them."""
+    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "machine.json"
+
+
+def known() -> MachineFacts | None:
+    """What was measured here earlier; None if nothing was, if it cannot be read, or if processor or MLX have changed since."""
+    try:
+        kept = json.loads(file().read_text(encoding="utf-8"))
+        facts = MachineFacts(**{field.name: kept[field.name] for field in fields(MachineFacts)})
+        rates = (float(facts.bandwidth), float(facts.compute))
+        if not all(isfinite(rate) and rate > 0 for rate in rates) or (facts.cores, facts.mlx) != (os.cpu_count(), version("mlx")):
+            return None
+        return facts
+    except (OSError, ValueError, KeyError, TypeError, PackageNotFoundError):
+        return None
+
+
+def keep(facts: MachineFacts) -> bool:
+    """Keep them for later; False where the folder cannot be written to, which is no error."""
+    with contextlib.suppress(OSError):
+        file().parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=file().parent)
+        with os.fdopen(handle, "w", encoding="utf-8") as written:
+            written.write(json.dumps(asdict(facts)))
+        os.replace(name, file())
+        return True
+    return False

@@ -1,0 +1,148 @@
+"""`slipstream bench`: what is asked in which order, what the figures are, the files it writes, and the comparison of two."""
+
+import json
+import xml.etree.ElementTree as ET
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.bench import comparison, results
+from mlx_engine.bench.energy import Meter
+from mlx_engine.bench.general_prompts import GENERAL
+from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
+from mlx_engine.bench.results import DFLASH, PLAIN, Measured, Way
+from mlx_engine.bench.speed import Plan, measure, turns
+from mlx_engine.cli import main
+from mlx_engine.events import Reply
+from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
+
+
+def test_plain_and_dflash_take_turns_and_fixed_widths_follow_every_few_prompts() -> None:
+    fixed = (Way("dflash", 4), Way("dflash", 8))
+    prompts = [Prompt("talk", f"Number {n}") for n in range(6)]
+    order = [(index, way) for index, _, way in turns(prompts, 0, fixed)]
+    assert Counter(order) == Counter((index, way) for index in range(6) for way in (PLAIN, DFLASH, *fixed))
+    heads = [way for _, way in order if not way.width]
+    assert heads[:4] == [DFLASH, PLAIN, PLAIN, DFLASH]
+    assert [bool(way.width) for _, way in order[:16]] == [False] * 8 + [True] * 8
+    firsts = [next(way for at, way in order if at == index and way.width) for index in range(6)]
+    assert set(firsts) == set(fixed), "no fixed width is always the first"
+
+
+def test_it_rests_between_runs_and_measures_what_was_asked() -> None:
+    engine, rests = ScriptedEngine(), []
+    plan = Plan(PROMPTS[:2], runs=3, max_tokens=9, widths=(4,), cool_down_s=7.0, rest=rests.append)
+    measured = measure(engine, plan, Meter(Path("/nowhere")))
+    assert measured is not None
+    assert rests == [7.0, 7.0]
+    assert Counter(each.way for each in measured) == {PLAIN: 6, DFLASH: 6, Way("dflash", 4): 6}
+    assert {request.width for request in engine.requests} == {None, 4}
+    assert all(request.max_tokens == 9 and not request.reuse for request in engine.requests)
+    assert all(each.joules is None for each in measured)
+
+
+@given(st.lists(st.integers(2, 16).flatmap(lambda w: st.tuples(st.just(w), st.integers(0, w - 1))), max_size=30))
+def test_acceptance_by_position_is_a_count_over_drafts(rounds: list[tuple[int, int]]) -> None:
+    told = replace(stats("dflash"), widths=tuple(w for w, _ in rounds), accepted_per_round=tuple(a for _, a in rounds))
+    kept, tested = results.by_position([told])
+    for k, (a, b) in enumerate(zip(kept, tested, strict=True)):
+        assert a == sum(accepted > k for _, accepted in rounds)
+        assert b == sum(width - 1 > k and accepted >= k for width, accepted in rounds)
+    assert sum(kept) == sum(accepted for _, accepted in rounds)
+
+
+def measured(rate: dict[Way, float], runs: int = 3) -> list[Measured]:
+    def reply(way: Way, run: int) -> Reply:
+        told = replace(stats(way.mode, tokens=101), decode_tok_s=rate[way] * (1 + run / 100), prompt_tok_s=50.0 + run)
+        return Reply("", "", (1, 2), "eos", told)
+
+    return [
+        Measured(run, prompt, way, reply(way, run), joules=202.0) for run in range(runs) for prompt in PROMPTS[:5] for way in rate
+    ]
+
+
+def test_medians_spread_and_energy() -> None:
+    told = results.summarise(measured({PLAIN: 100.0, DFLASH: 300.0, Way("dflash", 8): 200.0}))
+    assert told["plain"]["runs_tok_s"] == pytest.approx([100, 101, 102])
+    assert told["plain"]["decode_tok_s"] == pytest.approx(101)
+    assert told["plain"]["quartiles"]["decode_tok_s"] == pytest.approx([100, 102])
+    assert (told["ratio"], told["fixed"]["8"]["ratio"]) == pytest.approx((3.0, 2.0))
+    assert told["dflash"]["prompt_tok_s"] == 51.0
+    assert told["dflash"]["joules_per_token"] == 2.0
+    assert len(told["replies"]) == 30 and len(told["fixed"]["8"]["replies"]) == 15
+
+
+def test_a_counter_of_energy_that_wraps(tmp_path: Path) -> None:
+    package = tmp_path / "intel-rapl:0"
+    package.mkdir()
+    (package / "max_energy_range_uj").write_text("9999999\n")
+    (package / "energy_uj").write_text("9000000\n")
+    meter = Meter(tmp_path)
+    (package / "energy_uj").write_text("500000\n")
+    assert meter.known and meter.joules() == 1.5
+    (package / "energy_uj").unlink()
+    assert meter.joules() is None and not meter.known
+
+
+def test_reports_and_pictures_are_written_and_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path in files:
+        options = ["--runs", "2", "--prompts", "3", "--cool-down", "0", "--out", str(path), "--picture", str(tmp_path / "a.svg")]
+        assert main(["bench", *options], ScriptedEngine) == 0
+    assert "width 4" in capsys.readouterr().out
+    report = json.loads(files[0].read_text())
+    assert set(report["fixed"]) == {"4", "8"} and report["energy"] in ("unknown", "powercap")
+    assert not [path for path in tmp_path.iterdir() if path.name not in ("a.json", "b.json", "a.svg")], "no partial file is left"
+    texts = [part.text for part in ET.parse(tmp_path / "a.svg").getroot().iter("{http://www.w3.org/2000/svg}text")]
+    assert {"plain", "DFlash", "width 4", "width 8", "divisors"} <= set(texts)
+    assert main(["bench", "--json", "--compare", *map(str, files)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["differs"] == []
+    assert {way: ratio["value"] for way, ratio in told["ways"].items()} == pytest.approx(
+        {"plain": 1.0, "dflash": 1.0, "width 4": 1.0, "width 8": 1.0}
+    )
+
+
+def test_a_comparison_says_what_else_differs() -> None:
+    def report(name: str, plain: float) -> dict:
+        shared = {"name": name, "family": "qwen3", "block_size": 8, "drafter_weights": "float32"}
+        machine = {"system": "Linux", "device": "CPU", "blas": "wheel", "threads": 1, "mlx": "1", "mlx_lm": "1"}
+        told = results.summarise(measured({PLAIN: plain, DFLASH: 300.0}))
+        return {"pair": shared, "machine": machine, "set": "mixed", "max_tokens": 9, **told}
+
+    found = comparison.compare(report("small", 100.0), report("large", 50.0))
+    assert found["differs"] == [{"what": "pair: name", "a": "small", "b": "large"}]
+    assert found["ways"]["plain"]["value"] == pytest.approx(0.5)
+    assert "differs – pair: name: small and large" in comparison.table(found)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"replies": [{}]}'])
+def test_what_is_no_report_is_refused_in_a_sentence(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    assert main(["bench", "--compare", str(path), str(path)]) == 1
+    assert "is no report of" in capsys.readouterr().err
+    assert main(["bench", "--compare", str(tmp_path / "none"), str(path)]) == 1
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_to_and_a_width_beyond_the_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "--runs", "1", "--prompts", "1", "--out", str(tmp_path / "no" / "a.json")], ScriptedEngine) == 1
+    assert "cannot be written" in capsys.readouterr().err
+    assert main(["bench", "--widths", "4,9"], ScriptedEngine) == 1
+    assert "more than this drafter's block of 8" in capsys.readouterr().err
+
+
+def test_the_sets_are_mixed_and_alternate_in_their_messages() -> None:
+    assert len(PROMPTS) == 24 and {prompt.kind for prompt in GENERAL} == {"chat", "code", "maths", "copy", "long"}
+    for prompts in (PROMPTS, LONG, GENERAL):
+        assert len({(prompt.text, prompt.before) for prompt in prompts}) == len(prompts)
+        assert all(a.kind != b.kind for a, b in pairwise(prompts))
+        for prompt in prompts:
+            roles = [message.role for message in prompt.messages]
+            assert roles == (["user", "assistant"] * len(roles))[: len(roles)] and roles[-1] == "user"

@@ -1,0 +1,125 @@
+"""The roofline: what is counted of a pass, what is kept of a machine, and that a broken file is as good as none."""
+
+import json
+import threading
+from dataclasses import asdict, replace
+
+import mlx.core as mx
+import mlx.nn as nn
+import pytest
+from mlx_lm.models.switch_layers import SwitchLinear
+
+from mlx_engine import roofline
+from mlx_engine.bench.roofline import table
+from mlx_engine.engine import Engine
+from mlx_engine.errors import UserError
+from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
+from mlx_engine.pairs import machine
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+
+FACTS = MachineFacts("chip", "CPU", 2, 8 << 30, 6 << 30, 10e9, 1e12, "float32", "wheel", "0.32.4", "2026-11-20")
+
+
+@pytest.fixture
+def kept_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(machine.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr(roofline, "_STREAM_BYTES", 1 << 20)
+    monkeypatch.setattr(roofline, "_LONG_ENOUGH_S", 0.0)
+    monkeypatch.setattr(roofline, "CHUNK", 32)
+    return tmp_path / "cache"
+
+
+@pytest.mark.parametrize("case", ["e2e_qwen3", "e2e_qwen3_5"])
+def test_a_pair_is_measured_and_answers_as_before(kept_in, case):
+    engine = loaded(GOLDEN / case / "target", GOLDEN / case / "drafter")
+    before = reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens
+    events = list(engine.roofline())
+    found = events[-1]
+    assert isinstance(found, Roofline) and all(isinstance(event, CalibrationProgress) for event in events[:-1])
+    progress = [event.fraction for event in events[:-1] if isinstance(event, CalibrationProgress)]
+    assert progress == sorted(progress) and progress[-1] == 1
+    assert [phase.name for phase in found.phases] == ["prefill", "plain", "verify", "draft"]
+    assert all(phase.seconds > 0 and phase.bytes > 0 and phase.operations > 0 for phase in found.phases)
+    assert machine.known() == found.facts
+    assert reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens == before
+    assert "reached" in table(found)
+    # a second time the machine's facts are at hand, and a target alone has two phases
+    alone = loaded(GOLDEN / case / "target", None)
+    again = list(alone.roofline())[-1]
+    assert again.facts == found.facts and [phase.name for phase in again.phases] == ["prefill", "plain"]
+
+
+def test_cancelled_it_says_nothing_and_without_a_pair_it_says_so(kept_in):
+    with pytest.raises(UserError, match="No pair"):
+        next(Engine().roofline())
+    cancel = threading.Event()
+    cancel.set()
+    engine = loaded(GOLDEN / "e2e_qwen3" / "target", None)
+    assert all(isinstance(event, CalibrationProgress) for event in engine.roofline(cancel))
+
+
+@pytest.mark.parametrize("change", [{"cores": 99}, {"mlx": "0.1"}, {"bandwidth": 0}, {"compute": float("nan")}, {"bandwidth": "x"}])
+def test_facts_of_another_machine_or_nonsense_are_as_good_as_none(kept_in, change):
+    own = replace(FACTS, cores=machine.os.cpu_count(), mlx=machine.version("mlx"))
+    assert machine.keep(own) and machine.known() == own
+    machine.file().write_text(json.dumps(asdict(own) | change))
+    assert machine.known() is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"name": 1}'])
+def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, text):
+    machine.file().parent.mkdir(parents=True)
+    machine.file().write_text(text)
+    assert machine.known() is None
+
+
+def test_the_limit_is_whichever_takes_longer():
+    slow = Phase("plain", 1, 10, seconds=0.5, bytes=int(1e9), operations=int(2e9))
+    wide = Phase("prefill", 512, 0, seconds=4.0, bytes=int(1e9), operations=int(1e12))
+    found = Roofline(FACTS, (wide, slow))
+    assert (found.bound(slow), found.floor_s(slow), found.reached(slow)) == ("memory", 0.1, 0.2)
+    assert (found.bound(wide), found.floor_s(wide), found.reached(wide)) == ("compute", 1.0, 0.25)
+    assert found.plain_ceiling == 10
+    assert Roofline(FACTS, (wide,)).plain_ceiling is None
+
+
+class _Mixture(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.args = {"num_experts_per_tok": 2}
+        self.embed_tokens = nn.Embedding(100, 8)
+        self.gate = nn.Linear(8, 16, bias=False)
+        self.experts = SwitchLinear(8, 4, 16, bias=False)
+        self.lm_head = nn.Linear(8, 100, bias=False)
+
+
+def test_what_a_pass_reads_is_counted_from_the_weights():
+    model = _Mixture()
+    load = roofline.Load(model)
+    dense, expert = 4 * (8 * 16 + 8 * 100), 4 * 8 * 4
+    assert load.bytes(1) == dense + 2 * expert  # the embedding is no head here, and one row of it is nothing
+    assert load.bytes(10_000) == dense + 16 * expert
+    assert load.operations(3) == 3 * 2 * (8 * 16 + 8 * 100 + 2 * 8 * 4)
+    assert load.head_bytes == 4 * 8 * 100
+    before = load.operations(1)
+    nn.quantize(model, group_size=32, bits=4, class_predicate=lambda name, _: False)
+    assert roofline.Load(model).operations(1) == before
+
+
+def test_a_quantised_layer_reads_less_and_computes_the_same():
+    linear = nn.Linear(64, 64, bias=False)
+    plain = roofline.Load(linear)
+    packed = roofline.Load(nn.QuantizedLinear.from_linear(linear, group_size=64, bits=4))
+    assert packed.operations(5) == plain.operations(5) == 5 * 2 * 64 * 64
+    assert packed.bytes(1) == 64 * 64 // 2 + 2 * 64 * mx.float32.size
+
+
+def test_a_tied_table_is_the_head():
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embed_tokens = nn.Embedding(100, 8)
+
+    load = roofline.Load(Tied())
+    assert load.bytes(1) == load.head_bytes == 4 * 800
