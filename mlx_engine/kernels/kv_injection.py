@@ -5,19 +5,48 @@ DFlash conditions its drafter by writing the target's fused hidden features into
 (K norm, RoPE, layout) is this function.
 """
 
+from functools import cache
+from typing import Any
+
 import mlx.core as mx
+
+from metal import kernel_source
+
+DTYPES = (mx.float32, mx.float16, mx.bfloat16)
+WIDEST = 512  # head dim
+
+_SIMDGROUPS = 4  # of a threadgroup; a row of 5 layers x 8 heads fills 10 threadgroups
+_BODY = """
+    const uint heads = projected_shape[3], layers = projected_shape[1], rows = projected_shape[0];
+    const uint row = threadgroup_position_in_grid.y;
+    const uint at = threadgroup_position_in_grid.x * simdgroups_per_threadgroup + simdgroup_index_in_threadgroup;
+    if (at < layers * heads) {
+      const uint layer = at / heads, head = at % heads;
+      const int64_t k = row * projected_strides[0] + layer * projected_strides[1] + head * projected_strides[3];
+      const size_t place = (size_t(at) * rows + row) * DIM;
+      kv_injection<T, DIM>(projected + k, projected + k + projected_strides[2], projected_strides[4],
+                           k_norm + layer * k_norm_strides[0], k_norm_strides[1], frequencies, frequencies_strides[0],
+                           first_position[0] + int(row), eps, scale, context + place,
+                           context + place + size_t(layers) * heads * rows * DIM, thread_index_in_simdgroup);
+    }
+"""
 
 
 def reference(
-    projected: mx.array, k_norm: mx.array, frequencies: mx.array, first_position: int, eps: float, scale: float = 1.0
+    projected: mx.array,
+    k_norm: mx.array,
+    frequencies: mx.array,
+    first_position: int | mx.array,
+    eps: float,
+    scale: float = 1.0,
 ) -> mx.array:
-    """Plain MLX version.
+    """Plain MLX version; also what runs where there is no Metal.
 
     Args:
-        projected: K and V of every layer, [S, L, 2, H, D], float16, bfloat16 or float32.
+        projected: K and V of every layer, [S, L, 2, H, D], float16, bfloat16 or float32; need not be contiguous.
         k_norm: RMSNorm weights of the K heads, [L, D], same dtype.
         frequencies: positions per radian of each pair, [D / 2], float32.
-        first_position: absolute position of row 0.
+        first_position: absolute position of row 0; [1] int32 where it shall stay on the device.
         eps: of the RMSNorm.
         scale: factor on the keys (yarn's attention factor).
 
@@ -31,3 +60,67 @@ def reference(
         keys = keys * scale
     keys = mx.fast.rope(keys, dim, traditional=False, base=None, scale=1.0, offset=first_position, freqs=frequencies)
     return mx.stack([keys, projected[:, :, 1].transpose(1, 2, 0, 3)])
+
+
+def unsupported(projected: mx.array, k_norm: mx.array, frequencies: mx.array) -> str | None:
+    """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
+    if projected.dtype not in DTYPES:
+        return f"kv_injection takes float32, float16 or bfloat16, not {_name(projected.dtype)}"
+    if projected.ndim != 5 or projected.shape[2] != 2:
+        return f"kv_injection takes [rows, layers, 2, heads, head dim], not {projected.shape}"
+    _, layers, _, _, dim = projected.shape
+    if dim % 2 or not 16 <= dim <= WIDEST:
+        return f"kv_injection takes even head dims from 16 to {WIDEST}, not {dim}"
+    if k_norm.dtype != projected.dtype or k_norm.shape != (layers, dim):
+        return (
+            f"kv_injection takes norms of {(layers, dim)} in {_name(projected.dtype)}, not {k_norm.shape} in {_name(k_norm.dtype)}"
+        )
+    if frequencies.dtype != mx.float32 or frequencies.shape != (dim // 2,):
+        return f"kv_injection takes {dim // 2} frequencies in float32, not {frequencies.shape} in {_name(frequencies.dtype)}"
+    return None
+
+
+@cache
+def _kernel(build: Any) -> Any:
+    return build(
+        name="kv_injection",
+        input_names=["projected", "k_norm", "frequencies", "first_position", "eps", "scale"],
+        output_names=["context"],
+        header=kernel_source("kv_injection"),
+        source=_BODY,
+        ensure_row_contiguous=False,  # a slice of the projection's layers is read where it lies, by its strides
+    )
+
+
+def metal(
+    projected: mx.array,
+    k_norm: mx.array,
+    frequencies: mx.array,
+    first_position: int | mx.array,
+    eps: float,
+    scale: float = 1.0,
+    *,
+    build: Any = mx.fast.metal_kernel,
+) -> mx.array:
+    """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
+
+    Raises:
+        ValueError: what `unsupported` names.
+    """
+    if limit := unsupported(projected, k_norm, frequencies):
+        raise ValueError(limit)
+    rows, layers, _, heads, dim = projected.shape
+    first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)
+    context: mx.array = _kernel(build)(
+        inputs=[projected, k_norm, frequencies, first, float(eps), float(scale)],
+        template=[("T", projected.dtype), ("DIM", dim)],
+        grid=(32 * _SIMDGROUPS * -(-layers * heads // _SIMDGROUPS), rows, 1),
+        threadgroup=(32 * _SIMDGROUPS, 1, 1),
+        output_shapes=[(2, layers, heads, rows, dim)],
+        output_dtypes=[projected.dtype],
+    )[0]
+    return context
+
+
+def _name(dtype: mx.Dtype) -> str:
+    return str(dtype).removeprefix("mlx.core.")

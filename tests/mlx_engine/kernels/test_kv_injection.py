@@ -1,0 +1,101 @@
+"""kv_injection against float64 numpy, in the emulator: kernel and plain version follow one definition."""
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.kernels import kv_injection
+from tests.metal_emulator import metal_kernel
+from tests.mlx_engine.kernels.exact import ROUNDING, float64
+
+DTYPES = [mx.float32, mx.float16, mx.bfloat16]
+
+
+def exact(projected, k_norm, frequencies, first_position, eps, scale):
+    """The definition in float64, but for the angle, a float32 product by contract; and the sizes that errors scale with."""
+    projected, k_norm = float64(projected), float64(k_norm)
+    keys, values = projected[:, :, 0], projected[:, :, 1]
+    keys = keys / np.sqrt((keys**2).mean(-1, keepdims=True) + eps) * k_norm[None, :, None] * scale
+    positions = np.float32(first_position + np.arange(len(keys)))
+    angle = (positions[:, None] * (np.float32(1) / np.array(frequencies))).astype(np.float64)[:, None, None]
+    low, high = np.split(keys, 2, axis=-1)
+    cos, sin = np.cos(angle), np.sin(angle)
+    turned = np.concatenate([low * cos - high * sin, low * sin + high * cos], -1)
+    size = np.concatenate([abs(low * cos) + abs(high * sin), abs(low * sin) + abs(high * cos)], -1)
+    layout = (1, 2, 0, 3)
+    return np.stack([turned.transpose(layout), values.transpose(layout)]), size.transpose(layout)
+
+
+def drawn(dtype, rows, layers, heads, dim, extra, seed):
+    """A slice of a wider projection, norms near one, frequencies of which the last pair's is infinite; none of them contiguous."""
+    mx.random.seed(seed)
+    projected = mx.random.normal((rows, layers + extra, 2, heads, dim)).astype(dtype)[:, extra:]
+    k_norm = (1 + 0.1 * mx.random.normal((dim, layers))).astype(dtype).T
+    frequencies = 1e6 ** (mx.arange(dim // 2) / (dim // 2))
+    frequencies = mx.where(mx.arange(dim // 2) == dim // 2 - 1, mx.inf, frequencies)
+    return projected, k_norm, mx.repeat(frequencies, 2)[::2]
+
+
+def follows(found, want, size, roundings):
+    """Values are copied; keys are as near as so many roundings and a float32 sum and cosine let them be."""
+    error = 1.01 * roundings * ROUNDING[found.dtype] * size + 1e-5 * size + 1e-7
+    found = float64(found)
+    assert (found[1] == want[1]).all()
+    assert (abs(found[0] - want[0]) <= error).all()
+
+
+@given(
+    dtype=st.sampled_from(DTYPES),
+    rows=st.integers(1, 20),
+    layers=st.integers(1, 4),
+    heads=st.integers(1, 3),
+    dim=st.sampled_from([16, 80, 128, 256]),
+    extra=st.integers(0, 2),
+    first=st.integers(0, 100_000),
+    scale=st.sampled_from([1.0, 1.1386]),
+    seed=st.integers(0, 99),
+)
+def test_kernel_and_plain_version_follow_the_definition(dtype, rows, layers, heads, dim, extra, first, scale, seed):
+    given = drawn(dtype, rows, layers, heads, dim, extra, seed)
+    want, size = exact(*given, first, 1e-6, scale)
+    # of the norm, of its weight, of the scale and with it, and of the result
+    follows(kv_injection.metal(*given, first, 1e-6, scale, build=metal_kernel), want, size, roundings=5)
+    # on a CPU MLX's rotation also rounds cosine and sine, and every product
+    follows(kv_injection.reference(*given, first, 1e-6, scale), want, size, roundings=7)
+
+
+def test_the_first_position_may_stay_on_the_device():
+    given = drawn(mx.bfloat16, 16, 5, 8, 128, 0, 3)
+    on_host = kv_injection.metal(*given, 4097, 1e-6, build=metal_kernel)
+    on_device = kv_injection.metal(*given, mx.array([4000], mx.int32) + 97, 1e-6, build=metal_kernel)
+    assert mx.array_equal(on_host, on_device)
+    assert mx.array_equal(kv_injection.reference(*given, 4097, 1e-6), kv_injection.reference(*given, mx.array(4097), 1e-6))
+
+
+def test_one_dispatch_whatever_the_number_of_layers():
+    for layers in (1, 8):
+        given = drawn(mx.bfloat16, 16, layers, 2, 64, 0, 3)
+        seen = []
+        mx.export_function(seen.append, lambda *arrays: kv_injection.metal(*arrays, 7, 1e-6), *given)
+        assert [entry["name"] for entry in seen if entry["type"] == "primitive"] == ["CustomKernel"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"projected": mx.zeros((2, 1, 2, 1, 64), mx.int32)}, "float32, float16 or bfloat16, not int32"),
+        ({"projected": mx.zeros((2, 1, 2, 1, 65))}, "even head dims from 16 to 512, not 65"),
+        ({"projected": mx.zeros((2, 1, 2, 1, 8))}, "even head dims from 16 to 512, not 8"),
+        ({"projected": mx.zeros((2, 1, 3, 1, 64))}, "rows, layers, 2, heads, head dim"),
+        ({"k_norm": mx.ones((1, 64), mx.float16)}, "norms of"),
+        ({"frequencies": mx.ones((64,))}, "32 frequencies"),
+    ],
+)
+def test_what_the_kernel_cannot_take_is_told_before_it_is_asked(change, words):
+    fine = {"projected": mx.zeros((2, 1, 2, 1, 64)), "k_norm": mx.ones((1, 64)), "frequencies": mx.ones((32,))}
+    assert kv_injection.unsupported(**fine) is None
+    assert words in kv_injection.unsupported(**(fine | change))
+    with pytest.raises(ValueError, match="kv_injection"):
+        kv_injection.metal(**(fine | change), first_position=0, eps=1e-6, build=metal_kernel)
