@@ -16,6 +16,8 @@ from app.conductor import Conductor
 from app.conversations.opening import open_store
 from app.door import Engine, real_engine
 from app.engine_thread import EngineThread
+from app.macos import Activity
+from app.memory_watch import MemoryWatch
 from app.places import Places
 from app.rendering.highlight import warm_up
 from app.single_instance import SingleInstance
@@ -40,14 +42,17 @@ class Slipstream(QObject):
         super().__init__(app)
         self._where = where
         settings = QSettings(str(where.settings_file), QSettings.Format.IniFormat, self)
-        saved = settings.value("appearance", "system")
-        self.theme = Theme(app, saved if saved in ("light", "dark") else "system")
+        self.theme = Theme(app)
         self.engine = EngineThread(make_engine, str(where.log_file), self)
         self.store = StoreThread(lambda: open_store(where.data, where.keeps), str(where.log_file), self)
         self.conductor = Conductor(self.engine, self, self.store)
         self.window = MainWindow(self.theme, self.conductor, settings, str(where.logs))
         self.window.closed.connect(self.close)
         self.engine.stopped.connect(self._finish)
+        self._activity = Activity()
+        self._memory = MemoryWatch(self)
+        self._memory.short.connect(self.conductor.tell)
+        self.conductor.busy_changed.connect(self._note_work)
 
     def start(self) -> None:
         # A call into Qt gives Python's lock away and must win it back from the engine, which by default holds it for 5 ms.
@@ -55,9 +60,17 @@ class Slipstream(QObject):
         self.window.show()
         if self._where.complaint:
             self.conductor.tell(self._where.complaint)
+        self._memory.start()
         self.conductor.library.load()
         self.conductor.load()
         threading.Thread(target=warm_up, name="lexers", daemon=True).start()
+
+    @Slot()
+    def _note_work(self) -> None:
+        """Neither sleep nor App Nap while a reply or a comparison is written."""
+        self._activity.set_held("reply", self.conductor.busy, "A reply is being written")
+        if not self.conductor.busy and self.conductor.chat.turns and (stats := self.conductor.chat.turns[-1].reply.stats):
+            self._memory.note_peak(stats.peak_memory_bytes)
 
     @Slot()
     def close(self) -> None:

@@ -3,14 +3,17 @@
 Views call its methods and listen to its signals. It has no widgets, so the behaviour of the app is tested without a window.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.attaching import Attaching
 from app.comparing import Comparing, Comparison
+from app.conversations.attachments import Attachment
 from app.conversations.chat import Chat, Node, Turn, continuation
 from app.conversations.plain_text import clean
-from app.conversations.settings import ChatSettings
+from app.conversations.settings import ChatSettings, Preset
 from app.engine_thread import EngineThread, LoadPair
 from app.library import Library
 from app.notice import Notice
@@ -54,6 +57,9 @@ class Conductor(QObject):
         self._comparing = Comparing(engine, self)
         self._comparing.started.connect(self.comparison_started)
         self._comparing.ended.connect(self._ended)
+        self.attaching = Attaching(engine, self)
+        self.attaching.refused.connect(self.tell)
+        self.pair_changed.connect(self.attaching.count_all)
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""
@@ -141,6 +147,10 @@ class Conductor(QObject):
         """What the pair's makers advise, for chats that ask for nothing else."""
         return self.pair.sampling if self.pair else Sampling()
 
+    def apply_preset(self, preset: Preset) -> None:
+        """Give this chat a preset's settings."""
+        self.set_settings(preset.applied_to(self.chat.settings))
+
     # What may start
 
     @property
@@ -157,15 +167,15 @@ class Conductor(QObject):
         self._loading.load(LoadPair())
 
     @Slot(str)
-    def send(self, prompt: str) -> bool:
-        """Ask, or ask anew what is being edited; False when it cannot be asked now, and then nothing was taken."""
+    def send(self, prompt: str, attachments: Sequence[Attachment] = ()) -> bool:
+        """Ask, with these files, or ask anew what is being edited; False when that cannot be now, and then nothing was taken."""
         prompt = clean(prompt).strip()
-        if not prompt:
+        if not prompt and not attachments:
             self.noticed.emit(Notice("There is nothing to send yet: write a message first."))
             return False
         if not self._ready():
             return False
-        options = (self.next_mode, self.thinking, self.default_sampling)
+        options = (self.next_mode, self.thinking, self.default_sampling, tuple(attachments))
         if self.editing is not None and self.editing.asked is not None:
             assert self.editing.asked.parent is not None
             turn = self.chat.ask_under(self.editing.asked.parent, prompt, *options)

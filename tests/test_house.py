@@ -166,6 +166,14 @@ def test_the_constraints_hold_no_index_address() -> None:
     assert not re.search(r"^\s*-", text, re.MULTILINE)
 
 
+def test_nothing_is_tracked_that_git_is_to_ignore() -> None:
+    """Checking out a tracked `.venv` would put it in the place of the real one, and lose that."""
+    found = subprocess.run(
+        ["git", "ls-files", "--cached", "--ignored", "--exclude-standard"], cwd=ROOT, capture_output=True, check=False
+    )
+    assert found.stdout.decode().split() == []
+
+
 def test_files_stay_small() -> None:
     code = [name for name in tracked() if name.endswith((".py", ".metal", ".sh"))]
     long = [name for name in code if len((ROOT / name).read_text(encoding="utf-8").splitlines()) > 500]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from app.conversations.attachments import Attachment, told
 from app.conversations.plain_text import NEW_CHAT, title_from
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
@@ -22,19 +23,25 @@ def new_id() -> str:
 class Node:
     """One message. `children` are the versions of what follows it, oldest first; `chosen` is the one that is shown.
 
-    A user's node has `text`; an assistant's has `reply` and the `request` that it answers, whose messages are only the system
-    prompt: the rest is the path to the node. The root of a chat has neither.
+    A user's node has `text` and `attachments`; an assistant's has `reply` and the `request` that it answers, whose messages are
+    only the system prompt: the rest is the path to the node. The root of a chat has neither.
     """
 
     role: NodeRole
     parent: "Node | None" = None
     text: str = ""
+    attachments: tuple[Attachment, ...] = ()
     reply: Reply | None = None
     request: GenerationRequest = field(default_factory=GenerationRequest)
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
     children: list["Node"] = field(default_factory=list)
     chosen: "Node | None" = None
+
+    @property
+    def told(self) -> str:
+        """What the model reads of a user's message."""
+        return told(self.text, self.attachments)
 
     def add(self, child: "Node") -> "Node":
         """The newest version, which is shown from now on."""
@@ -126,16 +133,31 @@ class Chat:
             node = turns[-1].last.chosen
         return turns
 
-    def ask(self, prompt: str, mode: Mode, thinking: bool = False, sampling: Sampling | None = None) -> Turn:
+    def ask(
+        self,
+        prompt: str,
+        mode: Mode,
+        thinking: bool = False,
+        sampling: Sampling | None = None,
+        attachments: tuple[Attachment, ...] = (),
+    ) -> Turn:
         """Add a turn at the end: the prompt after everything that was answered before it."""
         turns = self.turns
-        return self.ask_under(turns[-1].last if turns else self.root, prompt, mode, thinking, sampling)
+        return self.ask_under(turns[-1].last if turns else self.root, prompt, mode, thinking, sampling, attachments)
 
-    def ask_under(self, node: Node, prompt: str, mode: Mode, thinking: bool = False, sampling: Sampling | None = None) -> Turn:
+    def ask_under(
+        self,
+        node: Node,
+        prompt: str,
+        mode: Mode,
+        thinking: bool = False,
+        sampling: Sampling | None = None,
+        attachments: tuple[Attachment, ...] = (),
+    ) -> Turn:
         """Add a turn after this message, as the newest version of what follows it."""
         if not any(self.root.below()) and self.title == NEW_CHAT:
-            self.title = title_from(prompt)
-        asked = node.add(Node("user", text=prompt))
+            self.title = title_from(prompt or " ".join(one.name for one in attachments))
+        asked = node.add(Node("user", text=prompt, attachments=attachments))
         return self._answer(asked, mode, thinking, sampling)
 
     def ask_again(self, turn: Turn, mode: Mode, thinking: bool = False, sampling: Sampling | None = None) -> Turn:
@@ -195,7 +217,7 @@ class Chat:
 def history(asked: Node) -> tuple[Message, ...]:
     """What came before a question, and the question."""
     before = past(asked.parent) if asked.parent else ()
-    return (*before, Message("user", asked.text))
+    return (*before, Message("user", asked.told))
 
 
 def past(node: Node) -> tuple[Message, ...]:
@@ -208,7 +230,7 @@ def past(node: Node) -> tuple[Message, ...]:
             question = one
         elif one.reply is not None and one.reply.answer.strip():
             if question is not None:
-                messages.append(Message("user", question.text))
+                messages.append(Message("user", question.told))
             messages.append(Message("assistant", one.reply.answer, one.reply.thinking))
             question = None
     return tuple(messages)

@@ -14,7 +14,7 @@ def to_markdown(chat: Chat) -> str:
         parts += ["## System prompt", chat.settings.system.strip()]
     for turn in chat.turns:
         if turn.asked is not None:
-            parts += ["## You", turn.prompt]
+            parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.attachments)]
         if turn.reply.thinking.strip():
             parts += ["<details><summary>Thoughts</summary>", turn.reply.thinking.strip(), "</details>"]
         if turn.answered is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from typing import Any, cast, get_args
 
+from app.conversations.attachments import attachment_from
 from app.conversations.chat import Chat, Node, NodeRole, new_id
 from app.conversations.plain_text import NEW_CHAT, clean
 from app.conversations.reply import Ending, Reply
@@ -25,10 +26,10 @@ _NO_STATS = Stats("plain", 0, 0, 0, None, None, None, 0, 0, 0, 0, (), (), 0, "",
 
 
 def details(node: Node) -> Json:
-    """All of a message that is not text or place: how a reply was asked for, how it went, and its figures."""
+    """All of a message that is not text or place: its files; or how a reply was asked for, how it went, and its figures."""
     reply, request = node.reply, node.request
     if reply is None:
-        return {}
+        return {"attachments": [one.to_json() for one in node.attachments]} if node.attachments else {}
     return {
         "mode": reply.mode,
         "reason": reply.reason,
@@ -65,7 +66,8 @@ def node_from(
 ) -> Node:
     """A message without its place in the tree. A reply that had not ended is one that was interrupted."""
     if role != "assistant":
-        return Node(role, text=text, id=node_id, created=created)
+        files = tuple(one for data in _list(found.get("attachments")) if (one := attachment_from(data)) is not None)
+        return Node(role, text=text, attachments=files, id=node_id, created=created)
     asked = _dict(found.get("request"))
     mode, reason = found.get("mode"), found.get("reason")
     request = GenerationRequest(
@@ -175,7 +177,9 @@ def _message(node: Node) -> Json:
         "created": node.created,
         "text": text,
     }
-    return found | ({"thinking": thinking, "details": details(node), "suppliers": suppliers(node)} if node.reply else {})
+    if node.reply:
+        found |= {"thinking": thinking, "details": details(node), "suppliers": suppliers(node)}
+    return found | ({"details": details(node)} if node.attachments else {})
 
 
 def _row(data: object) -> Row:

@@ -26,7 +26,9 @@ def duration(seconds: float) -> str:
 
 def size(count: float) -> str:
     """Bytes in the decimal units that macOS shows."""
-    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+    if count >= 1e9:
+        return f"{count / 1e9:.1f} GB"
+    return f"{count / 1e6:.0f} MB" if count >= 1e6 else f"{max(count / 1e3, 1):.0f} KB" if count else "0 KB"
 
 
 def chip(reply: Reply, short: bool = False) -> str:

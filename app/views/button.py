@@ -11,5 +11,6 @@ def button(text: str, name: str, kind: str = "quiet") -> QPushButton:
     made = QPushButton(text)
     made.setAccessibleName(name)
     made.setCursor(Qt.CursorShape.PointingHandCursor)
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click must not take the focus from where one writes
     look(made, kind)
     return made

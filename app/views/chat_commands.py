@@ -48,7 +48,7 @@ class ChatCommands(QObject):
         self.version_before = make("Previous &Version", partial(self._version, -1), "Ctrl+Alt+Left")
         self.version_after = make("Ne&xt Version", partial(self._version, 1), "Ctrl+Alt+Right")
         self.rename = make("Re&name…", self._rename, "F2")
-        self.pin = make("&Pin", self._pin, "Ctrl+Shift+P")
+        self.pin = make("&Pin", self._pin, "Ctrl+Alt+P")
         self.pin.setCheckable(True)
         self.duplicate = make("D&uplicate", self._duplicate, "Ctrl+D")
         self.delete = make("&Delete", self._delete)

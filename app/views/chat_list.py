@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemD
 from app.conductor import Conductor
 from app.conversations.shelves import Shelf, shelves
 from app.views.icon_button import SIGN, draw_sign
-from app.views.theme import Theme
+from app.views.theme import LISTED, Theme
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -69,6 +69,7 @@ class ChatList(QTreeView):
         conductor.chat_changed.connect(self.mark_open)
         conductor.busy_changed.connect(self.viewport().update)
         theme.changed.connect(self.viewport().update)
+        theme.text_resized.connect(self.doItemsLayout)
         self.refresh()
 
     def chat_ids(self) -> list[str]:
@@ -207,7 +208,8 @@ class _Delegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         first = index.row() == 0 and not index.parent().isValid()
-        return QSize(0, 32 if index.data(KIND) != "heading" else 28 if first else 40)
+        height = self._theme.row_height()
+        return QSize(0, height if index.data(KIND) != "heading" else height - 4 if first else height + 8)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         colours, kind = self._theme.colours, index.data(KIND)
@@ -254,7 +256,7 @@ class _Delegate(QStyledItemDelegate):
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         editor = QLineEdit(parent)
         editor.setAccessibleName("Name")
-        editor.setFont(self._theme.list_font())
+        self._theme.set_font(editor, LISTED)
         return editor
 
     def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:

@@ -25,7 +25,7 @@ from app.conductor import Conductor
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.views.button import button
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Sampling
 
 CUSTOM = "Custom"
@@ -203,7 +203,7 @@ class ChatSettingsDialog(QDialog):
             field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             field.installEventFilter(_NoWheel(field))
         name = QLabel(label)
-        name.setFont(self._theme.small())
+        self._theme.set_font(name, SMALL)
         name.setToolTip(tip)
         name.setBuddy(field)
         self._grid.addWidget(name, number // 2, 3 * (number % 2))
@@ -260,7 +260,7 @@ class _NoWheel(QObject):
 
 def _heading(theme: Theme, text: str) -> QLabel:
     label = QLabel(text)
-    label.setFont(theme.small(bold=True))
+    theme.set_font(label, SMALL, bold=True)
     look(label, "secondary")
     return label
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPush
 from app.rendering.blocks import Code
 from app.rendering.highlight import Highlighter
 from app.views.marks import Marks, selections
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 
 COPIED_MS = 1500
 BELOW = 12  # pixels under the last line
@@ -38,7 +38,7 @@ class CodeView(QFrame):
         self._text = ""
         look(self, "code")
         self._title = QLabel(block.language or "text")
-        self._title.setFont(theme.small())
+        theme.set_font(self._title, SMALL)
         look(self._title, "faint")
         self.wrap = _button("Wrap", "Wrap long lines")
         self.wrap.setCheckable(True)

@@ -12,7 +12,7 @@ from app.views.button import button
 from app.views.following import Following
 from app.views.message import NoticeView
 from app.views.stats_line import StatsLine
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 from app.views.thinking_view import ThinkingView
 from mlx_engine.events import Mode
 
@@ -34,11 +34,11 @@ class CompareDialog(QDialog):
 
         prompt = QLabel(comparison.turn.prompt.replace("\n", " "))
         prompt.setTextFormat(Qt.TextFormat.PlainText)
-        prompt.setFont(theme.large(1.1))
+        theme.set_font(prompt, 1.1, bold=True)
         prompt.setWordWrap(True)
         prompt.setMaximumHeight(3 * prompt.fontMetrics().lineSpacing())
         same = QLabel("One after the other, never at the same time, with the same seed and settings.")
-        same.setFont(theme.small())
+        theme.set_font(same, SMALL)
         same.setWordWrap(True)
         look(same, "secondary")
         self.sides: dict[Mode, _Side] = {"plain": _Side(theme, "plain"), "dflash": _Side(theme, "dflash")}
@@ -52,7 +52,7 @@ class CompareDialog(QDialog):
 
         self.bars = _Bars(theme)
         self.headline = QLabel()
-        self.headline.setFont(theme.large(1.3))
+        theme.set_font(self.headline, 1.3, bold=True)
         self.headline.setWordWrap(True)
         self.headline.setAccessibleName("Result")
         self.verdict = QLabel()
@@ -133,6 +133,7 @@ class _Side(QWidget):
         self._mode = mode
         self._reply: Reply | None = None
         self._drawn = 0
+        theme.text_resized.connect(self._redraw)
         theme.changed.connect(self._redraw)
         self.stats = StatsLine(theme, stacked=True)  # so that both texts begin at one height
         self.stats.show_reply(Reply(mode, 0))
@@ -187,7 +188,7 @@ class _Bars(QWidget):
         self.setFixedHeight(52)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Rates")
-        self.setFont(theme.small())
+        theme.set_font(self, SMALL)
         theme.changed.connect(self.update)
 
     def show_rates(self, rates: dict[Mode, float | None]) -> None:

@@ -1,6 +1,8 @@
 """Where the user writes. Enter sends, Shift+Enter begins a new line; the field grows with the text."""
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -14,36 +16,49 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.attaching import Attaching
+from app.conversations.attachments import Attachment
 from app.conversations.chat import Turn
-from app.views.theme import Theme, look
+from app.views.attachment_chips import AttachmentChips
+from app.views.icon_button import IconButton
+from app.views.theme import SMALL, Theme, look
 
 MOST_LINES = 8
 
 
 class Composer(QFrame):
-    """Text and one button, which sends or, while a reply is written, stops it. The text stays until it was taken."""
+    """Text, files, and one button, which sends or, while a reply is written, stops it. The text stays until it was taken."""
 
     sent = Signal(str)
     stopped = Signal()
     edit_cancelled = Signal()
+    attach_asked = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, attaching: Attaching, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._attaching = attaching
         look(self, "composer")
         self.field = _Field(self)
         self.field.setPlaceholderText("Message Slipstream")
         self.field.setAccessibleName("Message")
         self.field.submitted.connect(self._submit)
         self.field.focused.connect(self._show_focus)
+        self.field.dropped.connect(attaching.attach)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
+        self.attach_button = IconButton(theme, "clip", "Attach files")
+        self.attach_button.clicked.connect(self.attach_asked)
+        self.files = AttachmentChips(theme, removable=True)
+        self.files.removed.connect(attaching.remove)
+        attaching.changed.connect(self._show_files)
         self._busy = False
         self._set_aside = ""
+        self._files_aside: tuple[Attachment, ...] = ()
         self._editing = False
         self.banner = QWidget()
         label = QLabel("Editing an earlier message")
         look(label, "secondary")
-        label.setFont(theme.small())
+        theme.set_font(label, SMALL)
         self.cancel_button = QPushButton("Cancel")
         self.cancel_button.setAccessibleName("Cancel editing")
         look(self.cancel_button, "quiet")
@@ -55,12 +70,14 @@ class Composer(QFrame):
         self.banner.hide()
         row = QHBoxLayout()
         row.setSpacing(8)
+        row.addWidget(self.attach_button, 0, Qt.AlignmentFlag.AlignBottom)
         row.addWidget(self.field, 1)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(16, 8, 8, 8)
+        layout.setContentsMargins(8, 8, 8, 8)
         layout.setSpacing(2)
         layout.addWidget(self.banner)
+        layout.addWidget(self.files)
         layout.addLayout(row)
         self.field.textChanged.connect(self._show_button)
         self._show_button()
@@ -77,14 +94,17 @@ class Composer(QFrame):
     @Slot()
     def clear(self) -> None:
         self.field.clear()
+        self._attaching.set_files(())
 
     @Slot(object)
     def show_editing(self, turn: Turn | None) -> None:
         """Put the question of a turn here to be written anew, or, with None, what stood here before."""
         if turn is not None and not self._editing:
-            self._set_aside = self.text
+            self._set_aside, self._files_aside = self.text, tuple(self._attaching.files)
         if turn is not None or self._editing:
             self.field.setPlainText(turn.prompt if turn is not None else self._set_aside)
+            asked = turn.asked if turn is not None else None
+            self._attaching.set_files(asked.attachments if asked is not None else self._files_aside)
             self.field.moveCursor(QTextCursor.MoveOperation.End)
             self.field.setFocus()
         self._editing = turn is not None
@@ -103,7 +123,13 @@ class Composer(QFrame):
 
     @Slot()
     def _show_button(self) -> None:
-        self.button.show_as("stop" if self._busy else "send", ready=self._busy or bool(self.text.strip()))
+        self.button.show_as("stop" if self._busy else "send", ready=self._busy or bool(self.text.strip() or self._attaching.files))
+
+    @Slot()
+    def _show_files(self) -> None:
+        state = self._attaching
+        self.files.show_files(state.files, state.counts, state.reading > 0)
+        self._show_button()
 
     @Slot(bool)
     def _show_focus(self, focused: bool) -> None:
@@ -114,6 +140,7 @@ class Composer(QFrame):
 
 class _Field(QPlainTextEdit):
     submitted = Signal()
+    dropped = Signal(list)  # of Path
     focused = Signal(bool)
 
     def __init__(self, parent: QWidget) -> None:
@@ -125,6 +152,16 @@ class _Field(QPlainTextEdit):
         self.document().setDocumentMargin(2)
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self._fit()
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return bool(files_in(source)) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Pasted or dropped: files are attached, not written out as addresses."""
+        if files := files_in(source):
+            self.dropped.emit(files)
+        else:
+            super().insertFromMimeData(source)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
@@ -145,6 +182,11 @@ class _Field(QPlainTextEdit):
         super().focusOutEvent(event)
         self.focused.emit(False)
 
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
     @Slot()
     def _fit(self) -> None:
         lines = round(self.document().size().height())  # QPlainTextEdit counts in lines
@@ -154,6 +196,11 @@ class _Field(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(scroll)
         if height != self.maximumHeight():
             self.setFixedHeight(height)
+
+
+def files_in(data: QMimeData) -> list[Path]:
+    """The files of this machine that something dragged or copied names."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class _RoundButton(QAbstractButton):

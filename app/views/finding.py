@@ -16,7 +16,7 @@ from app.rendering.streaming import StreamingMarkdown
 from app.views.button import button
 from app.views.column import Column, Place
 from app.views.marks import Stretch
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 
 if TYPE_CHECKING:
     from app.views.transcript import Transcript
@@ -46,7 +46,7 @@ class FindBar(QFrame):
         self.field.setAccessibleName("Find in this chat")
         self.field.setClearButtonEnabled(True)
         self.count = QLabel()
-        self.count.setFont(theme.small())
+        theme.set_font(self.count, SMALL)
         self.count.setAccessibleName("Hits")
         look(self.count, "secondary")
         self.before = button("↑", "Previous hit")

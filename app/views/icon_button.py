@@ -101,6 +101,16 @@ def _search(painter: QPainter) -> None:
     painter.drawLine(QPointF(11.3, 11.3), QPointF(14.5, 14.5))
 
 
+def _close(painter: QPainter) -> None:
+    painter.drawLine(QPointF(5.5, 5.5), QPointF(12.5, 12.5))
+    painter.drawLine(QPointF(12.5, 5.5), QPointF(5.5, 12.5))
+
+
+def _clip(painter: QPainter) -> None:
+    painter.drawPolyline(_points((13.5, 7.5), (8, 13), (5.6, 13.4), (4.3, 12.1), (4.7, 9.7), (10.6, 3.8), (12.2, 3.5)))
+    painter.drawPolyline(_points((12.2, 3.5), (13.6, 4.9), (13.3, 6.5), (8, 11.8), (6.8, 11.9), (6.4, 11.2), (6.7, 10.3), (11, 6)))
+
+
 SIGNS: dict[str, Callable[[QPainter], None]] = {
     "sidebar": _sidebar,
     "new": _new,
@@ -110,4 +120,6 @@ SIGNS: dict[str, Callable[[QPainter], None]] = {
     "opened": _opened,
     "closed": _closed,
     "search": _search,
+    "close": _close,
+    "clip": _clip,
 }

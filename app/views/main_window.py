@@ -1,20 +1,28 @@
 """The window: top bar, chat, composer, menus."""
 
+from pathlib import Path
+
 from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QMessageBox, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QMessageBox, QSplitter, QVBoxLayout, QWidget
 
 from app.comparing import Comparison
 from app.conductor import Conductor
+from app.suiting import suiting
 from app.views.chat_commands import ChatCommands
 from app.views.chat_settings import ChatSettingsDialog
 from app.views.compare import CompareDialog
-from app.views.composer import Composer
+from app.views.composer import Composer, files_in
+from app.views.introduction import Introduction
 from app.views.menus import Menus
+from app.views.palette import Palette, choices_of
+from app.views.preferences import Preferences
+from app.views.settings_dialog import SettingsDialog
 from app.views.sidebar import USUAL, Sidebar
 from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
 from app.views.top_bar import TopBar
 from app.views.transcript import Transcript
+from mlx_engine.pairs.catalogue import catalogue
 
 NARROWEST_CHAT = 440
 
@@ -34,14 +42,16 @@ class MainWindow(QMainWindow):
         self.theme = theme
         self.conductor = conductor
         self._settings = settings
+        self.preferences = Preferences(theme, settings, self)
         self._log_folder = log_folder
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
+        self.setAcceptDrops(True)
 
         self.top_bar = TopBar(theme, conductor)
         self.transcript = Transcript(theme)
-        self.composer = Composer(theme)
+        self.composer = Composer(theme, conductor.attaching)
         self.composer.setMaximumWidth(COLUMN + 24)
         foot = QHBoxLayout()
         foot.setContentsMargins(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 18)
@@ -68,6 +78,7 @@ class MainWindow(QMainWindow):
         self._wants_sidebar = True
         self.commands = ChatCommands(self)
         self.menus = Menus(self)
+        self._introduce()
         self.settings_dialog: ChatSettingsDialog | None = None
         self.compare_dialog: CompareDialog | None = None
 
@@ -79,6 +90,7 @@ class MainWindow(QMainWindow):
         conductor.library.changed.connect(self._show_title)
         self.composer.sent.connect(self._send)
         self.composer.stopped.connect(conductor.stop)
+        self.composer.attach_asked.connect(self.attach_files)
         self.transcript.sample_chosen.connect(conductor.send)
         self.composer.edit_cancelled.connect(conductor.cancel_edit)
         self.transcript.retry.connect(conductor.regenerate)
@@ -101,10 +113,28 @@ class MainWindow(QMainWindow):
         self._restore()
         self.composer.field.setFocus()
 
+    def _introduce(self) -> None:
+        """At the first start, say what this is."""
+        if self._settings.value("welcomed", False, bool) is True:
+            return
+        page = Introduction(self.theme, suiting(catalogue()))
+        page.begun.connect(self.begin)
+        page.choose_button.hide()
+        self.transcript.welcome.introduce(page)
+        self.conductor.turn_added.connect(self.begin)
+        self.conductor.chat_changed.connect(self.begin)
+
+    @Slot()
+    def begin(self) -> None:
+        """The user has begun: the first page is not shown again."""
+        self._settings.setValue("welcomed", True)
+        self.transcript.welcome.end_introduction()
+        self.composer.field.setFocus()
+
     @Slot(str)
     def _send(self, text: str) -> None:
         editing = self.conductor.editing is not None  # what was written besides comes back then
-        if self.conductor.send(text) and not editing:
+        if self.conductor.send(text, tuple(self.conductor.attaching.files)) and not editing:
             self.composer.clear()
 
     @Slot()
@@ -186,6 +216,36 @@ class MainWindow(QMainWindow):
             QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder))
 
     @Slot()
+    def attach_files(self) -> None:
+        """Choose files that go with the next message."""
+        files, _ = QFileDialog.getOpenFileNames(self, "Attach Files", "", "Text, code and PDF (*)")
+        self.conductor.attaching.attach([Path(file) for file in files])
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if files_in(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Files dropped anywhere in the window go with the next message."""
+        if files := files_in(event.mimeData()):
+            event.acceptProposedAction()
+            self.conductor.attaching.attach(files)
+            self.composer.field.setFocus()
+
+    @Slot()
+    def show_palette(self) -> None:
+        """Find a command, a chat or a preset by a few letters."""
+        self.commands.refresh()
+        Palette(self.theme, choices_of(self), self).open()
+
+    @Slot()
+    def show_settings(self) -> None:
+        """Of the whole app."""
+        dialog = SettingsDialog(self.theme, self.preferences, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot()
     def show_about(self) -> None:
         QMessageBox.about(self, "About Slipstream", ABOUT)
 
@@ -202,7 +262,6 @@ class MainWindow(QMainWindow):
         if self.compare_dialog is not None:
             self.compare_dialog.close()
         self._settings.setValue("window", self.saveGeometry())
-        self._settings.setValue("appearance", self.theme.appearance)
         self._settings.setValue("sidebar", self._wants_sidebar)
         if self.sidebar.isVisible():
             self._settings.setValue("sidebar_width", self.sidebar.width())

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit, QTextEdit
 
-from app.views.theme import Appearance
+from app.views.theme import Appearance, Contrast
 from app.views.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -32,10 +32,13 @@ class Menus(QObject):
         self.new_chat = chats.new
         file.addActions([chats.new, chats.new_folder])
         file.addSeparator()
+        self._add(file, "&Attach Files…", window.attach_files, QKeySequence("Ctrl+Shift+A"))
+        file.addSeparator()
         file.addActions([chats.import_, chats.export, chats.export_all])
         file.addSeparator()
         self._add(file, "&Close Window", window.close, Keys.Close)
-        # On macOS these two move into the app's own menu, by their roles.
+        # On macOS these three move into the app's own menu, by their roles.
+        self._add(file, "Settings…", window.show_settings, QKeySequence("Ctrl+,"), QAction.MenuRole.PreferencesRole)
         self._add(file, "About Slipstream", window.show_about, role=QAction.MenuRole.AboutRole)
         self._add(file, "&Quit Slipstream", window.close, Keys.Quit, QAction.MenuRole.QuitRole)
 
@@ -68,9 +71,25 @@ class Menus(QObject):
             action = self._add(appearance, text, self._set_appearance)
             action.setCheckable(True)
             action.setData(value)
-            action.setChecked(window.theme.appearance == value)
             group.addAction(action)
+        contrast = view.addMenu("&Contrast")
+        contrasts = QActionGroup(self)
+        for text, one in (("&System", "system"), ("S&tandard", "standard"), ("&High", "high")):
+            action = self._add(contrast, text, self._set_contrast)
+            action.setCheckable(True)
+            action.setData(one)
+            contrasts.addAction(action)
+        self._groups = (group, contrasts)
+        preferences = window.preferences
+        larger = self._add(view, "&Larger Text", preferences.larger_text)
+        larger.setShortcuts([QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")])
+        self._add(view, "S&maller Text", preferences.smaller_text, QKeySequence("Ctrl+-"))
+        self._add(view, "&Usual Text Size", preferences.usual_text, QKeySequence("Ctrl+0"))
+        preferences.changed.connect(self._check_looks)
+        self._check_looks()
         view.addSeparator()
+        palette = self._add(view, "&Command Palette…", window.show_palette, QKeySequence("Ctrl+Shift+P"))
+        palette.setProperty("palette", False)  # it is open already
         view.addActions([chats.focus_message, chats.focus_list])
         self._add(view, "Go to the &End", window.transcript.follow, QKeySequence("Ctrl+End"))
 
@@ -151,7 +170,21 @@ class Menus(QObject):
         action = self.sender()
         if isinstance(action, QAction):
             value: Appearance = action.data()
-            self._window.theme.set_appearance(value)
+            self._window.preferences.set_appearance(value)
+
+    @Slot()
+    def _set_contrast(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            value: Contrast = action.data()
+            self._window.preferences.set_contrast(value)
+
+    @Slot()
+    def _check_looks(self) -> None:
+        preferences = self._window.preferences
+        for group, value in zip(self._groups, (preferences.appearance, preferences.contrast), strict=True):
+            for action in group.actions():
+                action.setChecked(action.data() == value)
 
     @Slot()
     def _zoom(self) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 
 from app.conversations.chat import Turn
 from app.rendering.markdown import clean
+from app.views.attachment_chips import AttachmentChips
 from app.views.blocks_view import BlocksView
 from app.views.button import button
 from app.views.stats_line import StatsLine
@@ -45,6 +46,10 @@ class PromptView(QWidget):
         folded = len(self.text) > FOLD_ABOVE
         self.unfold.setVisible(folded)
         self._show(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if folded else self.text)
+        self.files = AttachmentChips(theme, removable=False)
+        if turn.asked is not None and turn.asked.attachments:
+            self.files.show_files(list(turn.asked.attachments), {})
+        bubble.setVisible(bool(self.text))
         row = QHBoxLayout()
         row.setContentsMargins(48, 0, 0, 0)
         row.addStretch(1)
@@ -62,6 +67,7 @@ class PromptView(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
+        layout.addWidget(self.files)
         layout.addLayout(row)
         layout.addLayout(foot)
 
@@ -103,7 +109,7 @@ class _Bubble(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget, blocks: BlocksView) -> None:
         super().__init__(parent)
-        self._metrics = QFontMetricsF(theme.text_font)
+        self._theme = theme
         self._wanted = 0
         self._blocks = blocks
         blocks.resized.connect(self._pass_on)
@@ -116,7 +122,8 @@ class _Bubble(QWidget):
 
     def measure(self, text: str) -> None:
         longest = sorted(text[:20_000].split("\n"), key=len)[-8:]
-        widest = max(self._metrics.horizontalAdvance(line[:400]) for line in longest)
+        metrics = QFontMetricsF(self._theme.text_font)
+        widest = max(metrics.horizontalAdvance(line[:400]) for line in longest)
         self._wanted = min(ceil(widest) + 4, WIDEST_BUBBLE)
         self._pass_on()
 

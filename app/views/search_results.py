@@ -28,6 +28,7 @@ class SearchResults(QListView):
         self.setUniformItemSizes(True)
         self.setMouseTracking(True)
         theme.changed.connect(self.viewport().update)
+        theme.text_resized.connect(self.doItemsLayout)
 
     def show_hits(self, found: list[tuple[str, Hit]]) -> None:
         """Titles with their hits."""
@@ -73,7 +74,7 @@ class _Delegate(QStyledItemDelegate):
         self._view = view
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(0, 56)
+        return QSize(0, self._theme.row_height(lines=2))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         colours = self._theme.colours

@@ -9,7 +9,7 @@ from app.conversations.store import Hit, terms_of
 from app.views.chat_list import ChatList
 from app.views.icon_button import SIGN, IconButton, draw_sign
 from app.views.search_results import SearchResults
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 
 SEARCH_MS = 150
 UNDO_MS = 10_000
@@ -44,7 +44,7 @@ class Sidebar(QWidget):
         self.nothing.setWordWrap(True)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.nothing.setContentsMargins(20, 32, 20, 0)
-        self.nothing.setFont(theme.small())
+        theme.set_font(self.nothing, SMALL)
         look(self.nothing, "secondary")
         self._pages = QStackedWidget()
         for page in (self.list, self.results, self.nothing):
@@ -183,7 +183,7 @@ class UndoBar(QFrame):
         super().__init__()
         look(self, "undo")
         self.label = QLabel()
-        self.label.setFont(theme.small())
+        theme.set_font(self.label, SMALL)
         self.label.setWordWrap(True)
         self.label.setAccessibleName("Done last")
         self.button = QPushButton("Undo")

@@ -76,6 +76,17 @@ class Stack(QWidget):
         self.entries[index].sure = False
         self._valid = min(self._valid, index)
 
+    def let_go(self, index: int) -> None:
+        """Let the view of an entry go; it is built anew when it is in sight."""
+        self._forget(index)
+        self.changed(index)
+
+    def measure_anew(self) -> None:
+        """Nothing has the height that it had."""
+        for index in range(len(self.entries)):
+            self.entries[index].height = 0
+            self.changed(index)
+
     def fit(self, width: int) -> int:
         """Put everything in its place at this width; the height of it all."""
         if width != self._width:

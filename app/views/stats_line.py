@@ -7,7 +7,7 @@ from app.conversations import words
 from app.conversations.reply import Reply
 from app.views.button import button
 from app.views.stats_popover import StatsPopover
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 
 
 class StatsLine(QWidget):
@@ -19,7 +19,7 @@ class StatsLine(QWidget):
         self.chip = QLabel()
         self.facts = QLabel()
         for label in (self.chip, self.facts):
-            label.setFont(theme.small())
+            theme.set_font(label, SMALL)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.facts, "secondary")
         self.chip.setAccessibleName("Mode")

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations import words
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Stats
 
 CHART = QSize(320, 72)
@@ -25,11 +25,11 @@ class StatsPopover(QFrame):
         layout.setSpacing(10)
         if stats.rounds:
             title = QLabel("Tokens accepted of those tested, round by round")
-            title.setFont(theme.small(bold=True))
+            theme.set_font(title, SMALL, bold=True)
             layout.addWidget(title)
             layout.addWidget(RoundsChart(theme, stats))
         self.facts = QLabel(words.details(stats))
-        self.facts.setFont(theme.small())
+        theme.set_font(self.facts, SMALL)
         self.facts.setTextFormat(Qt.TextFormat.PlainText)
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.facts, "secondary")
@@ -58,7 +58,7 @@ class RoundsChart(QWidget):
         self.bars = shared(stats.accepted_per_round, widths, CHART.width() // 4)
         self.setFixedSize(CHART.width(), CHART.height() + LEGEND)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        self.setFont(theme.small())
+        theme.set_font(self, SMALL)
         self.setAccessibleName("Acceptance and width of each round")
         self.setAccessibleDescription(
             f"{rounds} rounds; accepted {min(stats.accepted_per_round, default=0)} to {max(stats.accepted_per_round, default=0)}"

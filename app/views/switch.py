@@ -1,12 +1,13 @@
 """An on/off switch with its label, drawn here because Qt Widgets has none."""
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QEasingCurve, QRectF, QSize, Qt, QVariantAnimation, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.views.theme import Theme
+from app.views.theme import SMALL, Theme
 
 TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8
+SLIDE_MS = 120
 
 
 class Switch(QAbstractButton):
@@ -20,8 +21,30 @@ class Switch(QAbstractButton):
         self.setCheckable(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setFont(theme.small())
+        theme.set_font(self, SMALL)
         theme.changed.connect(self.update)
+        self._slide = QVariantAnimation(self)
+        self._slide.setDuration(SLIDE_MS)
+        self._slide.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self._slide.valueChanged.connect(self.update)
+        self.toggled.connect(self._move)
+
+    @Slot(bool)
+    def _move(self, checked: bool) -> None:
+        """The knob goes to the other side."""
+        self._slide.stop()
+        if self._theme.moves and self.isVisible():
+            self._slide.setStartValue(0.0 if checked else 1.0)
+            self._slide.setEndValue(1.0 if checked else 0.0)
+            self._slide.start()
+        self.update()
+
+    @property
+    def _place(self) -> float:
+        """Of the knob, from 0 for off to 1."""
+        if self._slide.state() == QVariantAnimation.State.Running:
+            return float(self._slide.currentValue())
+        return 1.0 if self.isChecked() else 0.0
 
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
@@ -44,7 +67,7 @@ class Switch(QAbstractButton):
         painter.setBrush(QColor(colours.accent if self.isChecked() else colours.track))
         painter.drawRoundedRect(track, TRACK_HEIGHT / 2, TRACK_HEIGHT / 2)
         size = TRACK_HEIGHT - 4
-        left = track.right() - size - 2 if self.isChecked() else track.left() + 2
+        left = track.left() + 2 + self._place * (track.width() - size - 4)
         painter.setBrush(QColor(colours.knob))
         painter.drawEllipse(QRectF(left, track.top() + 2, size, size))
         if self.hasFocus():

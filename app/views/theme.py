@@ -1,15 +1,23 @@
-"""Every colour, font and measure of the window, for light and dark. No other file names a colour."""
+"""Fonts, measures and looks of the window, and the colours in force; `colours` holds the colours themselves."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QFontInfo, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app import macos
+from app.views.colours import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colours
 from app.views.maths import Typesetter
 
 Appearance = Literal["system", "light", "dark"]
+Contrast = Literal["system", "standard", "high"]
+APPEARANCES: tuple[Appearance, ...] = ("system", "light", "dark")
+CONTRASTS: tuple[Contrast, ...] = ("system", "standard", "high")
+TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 24)  # pixels
+USUAL_SIZE = 15
+SMALL = 0.86  # of the text's size: figures and labels
+LISTED = 0.93  # rows of a list
 
 COLUMN = 760  # widest line of reading
 MARGIN = 20
@@ -20,128 +28,40 @@ QUOTE = 18
 DEEPEST_INDENT = 8  # what is nested deeper stands no further in
 
 
-@dataclass(frozen=True)
-class Colours:
-    """Named by what they are for."""
-
-    window: str
-    sidebar: str
-    raised: str  # composer, dialogs' fields
-    bubble: str  # what the user said
-    code: str  # ground of code
-    hover: str
-    chosen: str  # the row of the open chat
-    line: str  # hairlines
-    text: str
-    secondary: str
-    faint: str
-    accent: str
-    on_accent: str
-    accent_ground: str
-    danger: str
-    danger_ground: str
-    selection: str
-    track: str  # a switch that is off, the rest of a bar
-    knob: str
-    # code
-    comment: str
-    keyword: str
-    string: str
-    number: str
-    name: str
-    builtin: str
-    operator: str
-    # search
-    hit: str
-    current_hit: str
-    on_hit: str
-
-
-LIGHT = Colours(
-    window="#ffffff",
-    sidebar="#f5f6f8",
-    raised="#ffffff",
-    bubble="#f0f2f5",
-    code="#f6f7f9",
-    hover="#eceef1",
-    chosen="#dfe5ec",
-    line="#dfe2e6",
-    text="#1b1f24",
-    secondary="#626a73",
-    faint="#8b929b",
-    accent="#0b6bcb",
-    on_accent="#ffffff",
-    accent_ground="#e7f1fb",
-    danger="#b3261e",
-    danger_ground="#fdf1f0",
-    selection="#b9d7f5",
-    track="#c3c8ce",
-    knob="#ffffff",
-    comment="#727a84",
-    keyword="#8a2da5",
-    string="#1a7f37",
-    number="#9a5b00",
-    name="#0550ae",
-    builtin="#0b7285",
-    operator="#505862",
-    hit="#ffe9a8",
-    current_hit="#ffc533",
-    on_hit="#1b1f24",
-)
-
-DARK = Colours(
-    window="#1b1d20",
-    sidebar="#16181a",
-    raised="#24272b",
-    bubble="#2b2f34",
-    code="#232629",
-    hover="#2a2e33",
-    chosen="#353b43",
-    line="#373b41",
-    text="#e7e9ec",
-    secondary="#a2a9b2",
-    faint="#7d858f",
-    accent="#5aa9f5",
-    on_accent="#0d1a26",
-    accent_ground="#1f3247",
-    danger="#f2938c",
-    danger_ground="#3a2322",
-    selection="#2f5580",
-    track="#4b5057",
-    knob="#f2f4f6",
-    comment="#8b939d",
-    keyword="#d2a0ec",
-    string="#8ccf9a",
-    number="#e6b673",
-    name="#85bdf7",
-    builtin="#7fd1de",
-    operator="#b4bac2",
-    hit="#6b5a1e",
-    current_hit="#946800",
-    on_hit="#ffffff",
-)
-
-
 class Theme(QObject):
-    """The colours in force. Views draw from it and redraw on `changed`."""
+    """What is in force. Views draw from it and redraw on `changed`; on `text_resized`, which comes after, they measure anew."""
 
     changed = Signal()
+    text_resized = Signal()
 
     def __init__(self, app: QApplication, appearance: Appearance = "system") -> None:
         super().__init__(app)
         self._app = app
         self.appearance: Appearance = appearance
+        self.contrast: Contrast = "system"
+        self.wants_less_motion = False
+        self._system_moves = not macos.reduces_motion()
         self.colours = LIGHT
         self.text_font = _text_font(app)
         self.code_font = _code_font(self.text_font)
         self.typesetter = Typesetter(self)
         app.setFont(self.text_font)
         app.styleHints().colorSchemeChanged.connect(self._apply)
+        app.styleHints().accessibility().contrastPreferenceChanged.connect(self._apply)
         self.set_appearance(appearance)
 
     @property
     def dark(self) -> bool:
-        return self.colours is DARK
+        return self.colours in (DARK, DARK_CONTRAST)
+
+    @property
+    def moves(self) -> bool:
+        """Whether anything may move by itself."""
+        return self._system_moves and not self.wants_less_motion
+
+    @property
+    def high_contrast(self) -> bool:
+        return self.colours in (LIGHT_CONTRAST, DARK_CONTRAST)
 
     def set_appearance(self, appearance: Appearance) -> None:
         """Light, dark, or as the system is."""
@@ -150,25 +70,53 @@ class Theme(QObject):
         self._app.styleHints().setColorScheme(schemes[appearance])
         self._apply()
 
-    def small(self, bold: bool = False) -> QFont:
-        """For figures and labels."""
+    def set_contrast(self, contrast: Contrast) -> None:
+        """High, standard, or as the system is."""
+        self.contrast = contrast
+        self._apply()
+
+    def set_text_size(self, pixels: int) -> None:
+        """Of the text that is read; all other text keeps its proportion to it."""
+        pixels = min(max(pixels, TEXT_SIZES[0]), TEXT_SIZES[-1])
+        if pixels == self.text_pixels:
+            return
+        self.text_font.setPixelSize(pixels)
+        self.code_font.setPixelSize(_code_pixels(pixels))
+        self._app.setFont(self.text_font)
+        self._apply()  # first: a new style sheet gives widgets back the fonts they had before the old one
+        for widget in self._app.allWidgets():
+            if (share := widget.property("text_share")) is not None:
+                self.set_font(widget, share, widget.property("text_bold") is True)
+        self.text_resized.emit()
+
+    def set_font(self, widget: QWidget, share: float, bold: bool = False) -> None:
+        """Give a widget a font of this share of the text's size, which it keeps when that changes."""
+        widget.setProperty("text_share", share)
+        widget.setProperty("text_bold", bold)
+        widget.setFont(self.font(share, bold))
+
+    def font(self, share: float, bold: bool = False) -> QFont:
+        """The font of this share of the text's size."""
         font = QFont(self.text_font)
-        font.setPixelSize(round(self.text_pixels * 0.86))
+        font.setPixelSize(round(self.text_pixels * share))
         font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
         return font
 
+    def small(self, bold: bool = False) -> QFont:
+        """For figures and labels."""
+        return self.font(SMALL, bold)
+
     def list_font(self) -> QFont:
         """For rows of a list: between text and labels."""
-        font = QFont(self.text_font)
-        font.setPixelSize(round(self.text_pixels * 0.93))
-        return font
+        return self.font(LISTED)
 
     def large(self, factor: float) -> QFont:
         """For headlines."""
-        font = QFont(self.text_font)
-        font.setPixelSize(round(self.text_pixels * factor))
-        font.setWeight(QFont.Weight.DemiBold)
-        return font
+        return self.font(factor, bold=True)
+
+    def row_height(self, lines: int = 1) -> int:
+        """Of a list's row with so many lines of text."""
+        return round(32 * max(self.text_pixels, USUAL_SIZE) / USUAL_SIZE) + (lines - 1) * round(self.text_pixels * 1.6)
 
     @property
     def text_pixels(self) -> int:
@@ -176,13 +124,14 @@ class Theme(QObject):
 
     @Slot()
     def _apply(self) -> None:
-        dark = self.appearance == "dark" or (
-            self.appearance == "system" and self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        hints = self._app.styleHints()
+        dark = self.appearance == "dark" or (self.appearance == "system" and hints.colorScheme() == Qt.ColorScheme.Dark)
+        high = self.contrast == "high" or (
+            self.contrast == "system" and hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast
         )
-        colours = DARK if dark else LIGHT
-        self.colours = colours
-        self._app.setPalette(_palette(colours))
-        self._app.setStyleSheet(_style_sheet(colours, self.small().pixelSize()))
+        self.colours = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
+        self._app.setPalette(_palette(self.colours))
+        self._app.setStyleSheet(_style_sheet(self.colours, self.small().pixelSize()))
         self.changed.emit()
 
 
@@ -218,14 +167,16 @@ def _palette(c: Colours) -> QPalette:
 
 def _style_sheet(c: Colours, small: int) -> str:
     """Only for what the palette cannot say; matched by the `look` property, so that native controls stay native."""
+    chip = round(small * 0.62)  # half of a chip's height
     return f"""
     QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 5px; }}
     QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; }}
-    QPushButton[look="quiet"] {{ border: none; border-radius: 6px; padding: 4px 8px; color: {c.secondary};
+    QPushButton[look="quiet"] {{ border: 1px solid transparent; border-radius: 6px; padding: 3px 7px; color: {c.secondary};
         background: transparent; font-size: {small}px; }}
     QPushButton[look="quiet"]:hover, QPushButton[look="quiet"]:focus {{ background: {c.hover}; color: {c.text}; }}
+    QPushButton[look]:focus {{ border-color: {c.accent}; }}
     QPushButton[look="quiet"]:disabled {{ color: {c.faint}; background: transparent; }}
-    QPushButton[look="arrow"] {{ border: none; border-radius: 5px; padding: 0px 6px 2px 6px; color: {c.secondary};
+    QPushButton[look="arrow"] {{ border: 1px solid transparent; border-radius: 5px; padding: 0px 5px 1px 5px; color: {c.secondary};
         background: transparent; }}
     QPushButton[look="arrow"]:hover, QPushButton[look="arrow"]:focus {{ background: {c.hover}; color: {c.text}; }}
     QPushButton[look="arrow"]:disabled {{ color: {c.track}; background: transparent; }}
@@ -235,7 +186,12 @@ def _style_sheet(c: Colours, small: int) -> str:
     QPushButton[look="bordered"]:disabled {{ color: {c.faint}; background: transparent; }}
     QPushButton[look="card"] {{ border: 1px solid {c.line}; border-radius: {RADIUS}px; padding: 12px 14px; color: {c.text};
         background: {c.raised}; text-align: left; }}
-    QPushButton[look="card"]:hover, QPushButton[look="card"]:focus {{ background: {c.hover}; border-color: {c.faint}; }}
+    QPushButton[look="card"]:hover, QPushButton[look="card"]:focus {{ background: {c.hover}; }}
+    QPushButton[look="card"]:focus {{ border-color: {c.accent}; }}
+    QPushButton[look="primary"] {{ border: 1px solid {c.accent}; border-radius: 7px; padding: 6px 14px; color: {c.on_accent};
+        background: {c.accent}; font-size: {small}px; }}
+    QPushButton[look="primary"]:focus {{ border-color: {c.text}; }}
+    QPushButton[look="primary"]:disabled {{ color: {c.window}; background: {c.track}; border-color: {c.track}; }}
     QPushButton[look="card"]:disabled {{ color: {c.faint}; }}
     QPushButton[look="float"] {{ border: 1px solid {c.line}; border-radius: 15px; padding: 6px 14px; color: {c.text};
         background: {c.raised}; font-size: {small}px; }}
@@ -243,8 +199,8 @@ def _style_sheet(c: Colours, small: int) -> str:
     QLabel[look="secondary"] {{ color: {c.secondary}; }}
     QLabel[look="faint"] {{ color: {c.faint}; }}
     QLabel[look="danger"] {{ color: {c.danger}; }}
-    QLabel[look="chip"] {{ color: {c.secondary}; background: {c.bubble}; border-radius: 9px; padding: 2px 9px; }}
-    QLabel[look="chip-accent"] {{ color: {c.accent}; background: {c.accent_ground}; border-radius: 9px; padding: 2px 9px; }}
+    QLabel[look="chip"] {{ color: {c.secondary}; background: {c.bubble}; border-radius: {chip}px; padding: 2px 9px; }}
+    QLabel[look="chip-accent"] {{ color: {c.accent}; background: {c.accent_ground}; border-radius: {chip}px; padding: 2px 9px; }}
     QFrame[look="bubble"] {{ background: {c.bubble}; border-radius: 14px; }}
     QFrame[look="code"] {{ background: {c.code}; border: 1px solid {c.line}; border-radius: {RADIUS}px; }}
     QFrame[look="popover"] {{ background: {c.raised}; border: 1px solid {c.line}; }}
@@ -252,9 +208,15 @@ def _style_sheet(c: Colours, small: int) -> str:
     QFrame[look="find"] QLineEdit {{ background: transparent; border: none; color: {c.text};
         selection-background-color: {c.selection}; selection-color: {c.text}; }}
     QFrame[look="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
-    QFrame[look="composer"][active="true"] {{ border-color: {c.faint}; }}
+    QFrame[look="composer"][active="true"] {{ border-color: {c.accent}; }}
     QFrame[look="notice"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}
+    QFrame[look="attachment"] {{ background: {c.bubble}; border: 1px solid {c.line}; border-radius: 9px; }}
+    QDialog[look="palette"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 12px; }}
+    QDialog[look="palette"] QListView {{ background: transparent; border: none; outline: 0; }}
+    QLineEdit[look="palette"] {{ background: transparent; border: none; border-bottom: 1px solid {c.line}; padding: 8px 10px;
+        color: {c.text}; selection-background-color: {c.selection}; selection-color: {c.text}; }}
+    QFrame[look="drop"] {{ background: {c.accent_ground}; border: 2px dashed {c.accent}; border-radius: 16px; }}
     QFrame[look="hairline"] {{ background: {c.line}; max-height: 1px; min-height: 1px; border: none; }}
     QFrame[look="upright"] {{ background: {c.line}; max-width: 1px; min-width: 1px; border: none; }}
     QWidget[look="sidebar"] {{ background: {c.sidebar}; }}
@@ -289,7 +251,7 @@ def _text_font(app: QApplication) -> QFont:
             if family in QFontDatabase.families():
                 font.setFamily(family)
                 break
-    font.setPixelSize(15)
+    font.setPixelSize(USUAL_SIZE)
     return font
 
 
@@ -302,8 +264,12 @@ def _code_font(text: QFont) -> QFont:
     font.setStyleHint(QFont.StyleHint.Monospace)
     for ligatures in ("calt", "liga"):
         font.setFeature(QFont.Tag(ligatures), 0)  # code is read character by character
-    font.setPixelSize(round(text.pixelSize() * 0.88))
+    font.setPixelSize(_code_pixels(text.pixelSize()))
     return font
+
+
+def _code_pixels(text: int) -> int:
+    return round(text * 0.88)
 
 
 def look(widget: QWidget, name: str) -> None:

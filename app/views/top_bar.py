@@ -9,7 +9,7 @@ from app.conversations.words import MODE_NAMES, size
 from app.views.button import button
 from app.views.icon_button import IconButton
 from app.views.switch import Switch
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 
 
 class TopBar(QWidget):
@@ -20,13 +20,13 @@ class TopBar(QWidget):
         self._conductor = conductor
         self._pair_name = ""
         self.name = QLabel()
-        self.name.setFont(theme.small(bold=True))
+        theme.set_font(self.name, SMALL, bold=True)
         self.name.setAccessibleName("Loaded models")
         self.name.setMinimumWidth(40)
         self.sidebar = IconButton(theme, "sidebar", "Show or hide the list of chats")
         self.settings = IconButton(theme, "sliders", "Chat settings")
         self.pending = QLabel()
-        self.pending.setFont(theme.small())
+        theme.set_font(self.pending, SMALL)
         self.pending.setAccessibleName("From the next reply on")
         look(self.pending, "faint")
         self.compare = button("Compare", "Compare both modes on the last prompt", "bordered")

@@ -56,6 +56,7 @@ class Transcript(Following):
         page = QWidget()
         self.welcome = Welcome(theme, page)
         self.welcome.chosen.connect(self.sample_chosen)
+        self.welcome.load.connect(self._ask_load)
         self.column = Column(theme, self._make, page)
         self.column.relaid.connect(self._laid_out_anew)
         self._page = page
@@ -69,6 +70,7 @@ class Transcript(Following):
         self.to_end.clicked.connect(self.follow)
         self.follow_changed.connect(self._follow_changed)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
+        theme.text_resized.connect(self._rebuild)
         theme.changed.connect(self._redraw)
 
     def reply_views(self) -> list[ReplyView]:
@@ -295,7 +297,7 @@ class Transcript(Following):
         anchor = None if self.following else self._anchor()
         for _ in range(6):
             total = self.column.fit(width)
-            height = total + ABOVE + BELOW
+            height = total + ABOVE + BELOW + (self.welcome.height_for(width) + GAP if empty else 0)
             self._page.resize(size.width(), max(height, size.height()))
             at = QPoint((size.width() - width) // 2, self._page.height() - total - BELOW if empty else ABOVE)
             self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
@@ -372,6 +374,15 @@ class Transcript(Following):
     def _ask_load(self) -> None:
         self.clear_notices()
         self.load.emit()
+
+    @Slot()
+    def _rebuild(self) -> None:
+        """Text has another size: what is built has the old one in its layout."""
+        for index, item in enumerate(self.column.items):
+            if item.notice is None:
+                self.column.let_go(index)
+        self.column.measure_anew()
+        self._settle()
 
     @Slot()
     def _redraw(self) -> None:

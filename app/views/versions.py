@@ -4,7 +4,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.conversations.chat import Node
-from app.views.theme import Theme, look
+from app.views.theme import SMALL, Theme, look
 
 
 class Versions(QWidget):
@@ -16,7 +16,7 @@ class Versions(QWidget):
         super().__init__(parent)
         self._node = node
         self.label = QLabel()
-        self.label.setFont(theme.small())
+        theme.set_font(self.label, SMALL)
         look(self.label, "secondary")
         self.before = self._arrow("‹", "Previous version", -1)
         self.after = self._arrow("›", "Next version", 1)

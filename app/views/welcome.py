@@ -1,11 +1,14 @@
-"""The empty chat: what this is, what it is loading, and four things to ask."""
+"""The empty chat: what it is loading, and four things to ask; before the first of all, what this is."""
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from app.views.button import button
+from app.views.introduction import Introduction
 from app.views.theme import Theme, look
 from mlx_engine.events import LoadProgress, PairInfo
 
+TITLE = "Ask anything, faster"
 SAMPLES = (
     "How many positive whole-number divisors does 196 have?",
     "Write a Python function that checks if a number is prime.",
@@ -14,16 +17,20 @@ SAMPLES = (
 )
 
 
+LOWEST_CARD = 68
+
+
 class Welcome(QWidget):
     """Shown while there are no turns."""
 
     chosen = Signal(str)
+    load = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.title = QLabel("Ask anything, faster")
-        self.title.setFont(theme.large(1.75))
+        self.title = QLabel(TITLE)
+        theme.set_font(self.title, 1.75, bold=True)
         self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.title.setWordWrap(True)
         self.subtitle = QLabel()
@@ -36,6 +43,10 @@ class Welcome(QWidget):
         self.progress.setFixedHeight(6)
         self.progress.setFixedWidth(280)
         self.progress.setAccessibleName("Loading the models")
+        self.load_again = button("Load Again", "Load the models again", "bordered")
+        self.load_again.clicked.connect(self.load)
+        self._began = False  # a loading was seen
+        self.introduction: Introduction | None = None
         self._cards = QGridLayout()
         self._cards.setSpacing(12)
         self.cards = [self._card(text) for text in SAMPLES]
@@ -47,7 +58,9 @@ class Welcome(QWidget):
         layout.addWidget(self.title)
         layout.addWidget(self.subtitle)
         layout.addWidget(self.progress, 0, Qt.AlignmentFlag.AlignHCenter)
+        layout.addWidget(self.load_again, 0, Qt.AlignmentFlag.AlignHCenter)
         layout.addSpacing(22)
+        self._layout = layout
         layout.addLayout(self._cards)
         layout.addStretch(3)
         self._arrange(2)
@@ -55,9 +68,38 @@ class Welcome(QWidget):
         self._colour()
         self.show_state(None, None)
 
+    def introduce(self, page: Introduction) -> None:
+        """Show this until the user has begun."""
+        self.introduction = page
+        self.title.setText("Welcome to Slipstream")
+        self.subtitle.hide()
+        for card in self.cards:
+            card.hide()
+        self._layout.insertWidget(self._layout.indexOf(self.progress), page)
+
+    def height_for(self, width: int) -> int:
+        """The least height that shows it all."""
+        layout = self.layout()
+        return layout.heightForWidth(width) if layout is not None else 0
+
+    @Slot()
+    def end_introduction(self) -> None:
+        """The usual page from now on."""
+        if self.introduction is None:
+            return
+        self.introduction.hide()
+        self.introduction.deleteLater()
+        self.introduction = None
+        self.title.setText(TITLE)
+        self.subtitle.show()
+        for card in self.cards:
+            card.show()
+
     def show_state(self, loading: LoadProgress | None, pair: PairInfo | None) -> None:
         """Say what is loaded or loading."""
         self.progress.setVisible(loading is not None)
+        self.load_again.setVisible(loading is None and pair is None and self._began)
+        self._began = self._began or loading is not None
         for card in self.cards:
             card.setEnabled(pair is not None)
         if loading is not None:
@@ -68,7 +110,7 @@ class Welcome(QWidget):
         elif pair is not None:
             self.subtitle.setText("Ready, without DFlash.")
         else:
-            self.subtitle.setText("No models are loaded.")
+            self.subtitle.setText("No models are loaded, so nothing can answer.")
 
     def resizeEvent(self, event) -> None:  # type: ignore[no-untyped-def]
         super().resizeEvent(event)
@@ -116,4 +158,19 @@ class _Card(QPushButton):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 13, 16, 13)
         layout.addWidget(label, 0, Qt.AlignmentFlag.AlignVCenter)
-        self.setMinimumHeight(68)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        layout = self.layout()
+        return max(LOWEST_CARD, layout.heightForWidth(width) if layout is not None else 0)
+
+    def sizeHint(self) -> QSize:
+        return QSize(260, self.heightForWidth(260))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(160, LOWEST_CARD)

@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
 from app.places import Places
+from app.views.theme import USUAL_SIZE
 from tests.app.scripted_engine import ScriptedEngine
 
 PATIENCE_MS = 120_000  # a busy machine is no failure
@@ -68,7 +70,10 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Callable
         complaint: str = "",
         data: Path | None = None,
         keeps: bool = True,
+        welcomed: bool = True,
     ) -> Running:
+        if welcomed:
+            QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
         engine = engine or ScriptedEngine()
         slipstream = Slipstream(qapp, Places(tmp_path, tmp_path, complaint, data, keeps), lambda: engine)
         running = Running(slipstream, engine, qtbot)
@@ -85,5 +90,7 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Callable
         assert running.slipstream.engine.wait(120)
         assert running.slipstream.store.wait(120)
         running.slipstream.theme.set_appearance("system")
+        running.slipstream.theme.set_contrast("system")
+        running.slipstream.theme.set_text_size(USUAL_SIZE)
         running.window.deleteLater()
     qapp.processEvents()

@@ -1,0 +1,116 @@
+"""Between the composer and the files: reads them beside the window's thread, and has their tokens counted."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.conversations.attachments import Attachment, read, told
+from app.engine_thread import EngineThread, News
+from mlx_engine.errors import UserError
+from mlx_engine.events import CountTokens, Message, TokenCount
+
+log = logging.getLogger(__name__)
+
+
+class Counting(QObject):
+    """Asks the engine how many tokens a text takes. It answers between two replies."""
+
+    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._engine.happened.connect(self._hear)
+        self._waiting: dict[int, Callable[[TokenCount], None]] = {}
+
+    def count(self, text: str, then: Callable[[TokenCount], None]) -> None:
+        """`then` hears the number, unless the engine cannot say."""
+        self._waiting[self._engine.submit(CountTokens((Message("user", text),)))] = then
+
+    @Slot(list)
+    def _hear(self, news: list[News]) -> None:
+        for item in news:
+            if item.job not in self._waiting:
+                continue
+            if isinstance(item.event, TokenCount):
+                self._waiting[item.job](item.event)
+            elif item.event is None:
+                del self._waiting[item.job]
+
+
+class Attaching(QObject):
+    """The files that go with the next message."""
+
+    changed = Signal()
+    refused = Signal(str)  # a sentence
+
+    _read = Signal(object)  # Attachment or sentence, from the thread that reads
+
+    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._counting = Counting(engine, self)
+        self._read.connect(self._take)
+        self.files: list[Attachment] = []
+        self.counts: dict[Attachment, TokenCount] = {}
+        self.reading = 0  # files that are being read
+        self.can_count = False  # a pair is loaded
+
+    @Slot(list)
+    def attach(self, paths: Sequence[Path]) -> None:
+        """Read files and add them, in order."""
+        if not paths:
+            return
+        self.reading += len(paths)
+        threading.Thread(target=self._read_all, args=(tuple(paths),), name="attachments", daemon=True).start()
+        self.changed.emit()
+
+    def set_files(self, files: Sequence[Attachment]) -> None:
+        """Have these, for a message that is written anew, or none."""
+        self.files = list(files)
+        for one in self.files:
+            self._count(one)
+        self.changed.emit()
+
+    def remove(self, one: Attachment) -> None:
+        """Leave a file out again."""
+        if one in self.files:
+            self.files.remove(one)
+            self.changed.emit()
+
+    @Slot()
+    def count_all(self) -> None:
+        """A pair was loaded, which may count differently."""
+        self.can_count = True
+        self.counts.clear()
+        for one in self.files:
+            self._count(one)
+
+    def _read_all(self, paths: tuple[Path, ...]) -> None:
+        for path in paths:
+            try:
+                self._read.emit(read(path))
+            except UserError as error:
+                self._read.emit(str(error))
+            except Exception:
+                log.exception("An attachment could not be read")
+                self._read.emit(f"“{path.name}” could not be read.")
+
+    @Slot(object)
+    def _take(self, result: Attachment | str) -> None:
+        self.reading -= 1
+        if isinstance(result, str):
+            self.refused.emit(result)
+        elif result not in self.files:
+            self.files.append(result)
+            self._count(result)
+        self.changed.emit()
+
+    def _count(self, one: Attachment) -> None:
+        if self.can_count and one not in self.counts:
+            self._counting.count(told("", (one,)), partial(self._counted, one))
+
+    def _counted(self, one: Attachment, count: TokenCount) -> None:
+        self.counts[one] = count
+        self.changed.emit()

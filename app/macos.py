@@ -1,0 +1,80 @@
+"""What is asked of macOS itself: the only file that does. Elsewhere each of these says or does nothing.
+
+Menu roles, dark mode and contrast need no word here: Qt passes them on.
+"""
+
+import ctypes
+import logging
+import sys
+from typing import Any, Literal
+
+log = logging.getLogger(__name__)
+
+# NSActivityUserInitiated: the user waits for it, so neither App Nap nor idle sleep may hold it up. The screen may still go dark.
+USER_INITIATED = 0x00FFFFFF
+
+Pressure = Literal["normal", "warning", "critical"]
+_LEVELS: dict[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
+
+
+class Activity:
+    """Keeps the Mac awake and the app out of App Nap while anything holds it."""
+
+    def __init__(self, process: Any = None) -> None:
+        """`process` stands for NSProcessInfo.processInfo() in tests."""
+        self._process = process if process is not None else _process_info()
+        self._held: set[str] = set()
+        self._token: Any = None
+
+    def set_held(self, name: str, held: bool, reason: str = "") -> None:
+        """Hold it for this purpose, or no longer. `reason` is what `pmset -g assertions` shows."""
+        (self._held.add if held else self._held.discard)(name)
+        if self._process is None:
+            return
+        if self._held and self._token is None:
+            self._token = self._process.beginActivityWithOptions_reason_(USER_INITIATED, reason or name)
+        elif not self._held and self._token is not None:
+            self._process.endActivity_(self._token)
+            self._token = None
+
+
+def reduces_motion() -> bool:
+    """Whether the user asked macOS for less motion."""
+    if sys.platform != "darwin":
+        return False
+    try:
+        from AppKit import NSWorkspace
+
+        return bool(NSWorkspace.sharedWorkspace().accessibilityDisplayShouldReduceMotion())
+    except (ImportError, AttributeError):
+        log.exception("AppKit does not say whether motion is to be reduced")
+        return False
+
+
+def memory_pressure() -> Pressure | None:
+    """How short of memory macOS is; "warning" comes before it pages in earnest. None where it cannot be asked."""
+    if sys.platform != "darwin":
+        return None
+    level = _sysctl("kern.memorystatus_vm_pressure_level")
+    return _LEVELS.get(level) if level is not None else None
+
+
+def _sysctl(name: str) -> int | None:
+    value, size = ctypes.c_int(), ctypes.c_size_t(ctypes.sizeof(ctypes.c_int))
+    try:
+        failed = ctypes.CDLL(None).sysctlbyname(name.encode(), ctypes.byref(value), ctypes.byref(size), None, ctypes.c_size_t(0))
+    except (OSError, AttributeError):
+        return None
+    return None if failed else value.value
+
+
+def _process_info() -> Any:
+    if sys.platform != "darwin":
+        return None
+    try:
+        from Foundation import NSProcessInfo
+
+        return NSProcessInfo.processInfo()
+    except ImportError:
+        log.exception("Without pyobjc the Mac may fall asleep while a reply is written")
+        return None

@@ -1,0 +1,135 @@
+"""Files that go with a message, as chips: name, size, tokens."""
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from app.conversations.attachments import Attachment
+from app.conversations.words import number, size
+from app.views.button import button
+from app.views.icon_button import IconButton
+from app.views.stats_line import Flow
+from app.views.theme import SMALL, Theme, look
+from mlx_engine.events import TokenCount
+
+LONGEST_NAME = 40
+MOST_SHOWN = 300_000  # characters of a text that is looked at
+
+
+class AttachmentChips(QWidget):
+    """A chip a file, wrapping; each opens its text. With `removable`, each can be taken out."""
+
+    removed = Signal(object)  # Attachment
+
+    def __init__(self, theme: Theme, removable: bool, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._removable = removable
+        self.chips: list[AttachmentChip] = []
+        self._flow = Flow(self)
+        self._waiting = QLabel("Reading…")
+        theme.set_font(self._waiting, SMALL)
+        look(self._waiting, "secondary")
+        self._waiting.hide()
+        self._flow.addWidget(self._waiting)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    def show_files(self, files: list[Attachment], counts: dict[Attachment, TokenCount], reading: bool = False) -> None:
+        """Show these; `reading` says that more will come."""
+        for chip in self.chips:
+            chip.hide()
+            self._flow.removeWidget(chip)
+            chip.deleteLater()
+        self.chips = [AttachmentChip(self._theme, one, counts.get(one), self._removable) for one in files]
+        self._flow.removeWidget(self._waiting)
+        for chip in self.chips:
+            chip.removed.connect(self.removed)
+            self._flow.addWidget(chip)
+            chip.show()
+        self._flow.addWidget(self._waiting)
+        self._waiting.setVisible(reading)
+        self.setVisible(bool(files) or reading)
+        self.updateGeometry()
+
+
+class AttachmentChip(QFrame):
+    """One file. A text longer than the model can read is told by colour and words."""
+
+    removed = Signal(object)
+
+    def __init__(self, theme: Theme, file: Attachment, count: TokenCount | None, removable: bool) -> None:
+        super().__init__()
+        self._theme = theme
+        self.file = file
+        look(self, "attachment")
+        name = file.name if len(file.name) <= LONGEST_NAME else file.name[: LONGEST_NAME - 12] + "…" + file.name[-11:]
+        self.open_button = button(name, f"Attached: {file.name}. Show its text")
+        self.open_button.setToolTip(f"Show the text of {file.name}")
+        self.open_button.clicked.connect(self.show_text)
+        facts, too_long = figures(file, count)
+        self.facts = QLabel(facts)
+        self.facts.setAccessibleName(facts)
+        theme.set_font(self.facts, SMALL)
+        look(self.facts, "danger" if too_long else "secondary")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(4, 2, 4 if removable else 12, 2)
+        row.setSpacing(4)
+        row.addWidget(self.open_button)
+        row.addWidget(self.facts)
+        if removable:
+            self.remove_button = IconButton(theme, "close", f"Remove {file.name}")
+            self.remove_button.clicked.connect(self._remove)
+            row.addWidget(self.remove_button)
+
+    @Slot()
+    def show_text(self) -> None:
+        """What the model is told of the file."""
+        shown = TextDialog(self._theme, self.file, self.window())
+        shown.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        shown.open()
+
+    @Slot()
+    def _remove(self) -> None:
+        self.removed.emit(self.file)
+
+
+def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
+    """Size, pages and tokens in words, and whether that is more than the model can read."""
+    parts = [size(file.size)]
+    if file.pages:
+        parts.append("1 page" if file.pages == 1 else f"{number(file.pages)} pages")
+    too_long = count is not None and count.tokens >= count.limit
+    if count is not None:
+        tokens = f"{number(count.tokens)} tokens"
+        parts.append(f"{tokens}, more than the {number(count.limit)} that this model can read" if too_long else tokens)
+    return " · ".join(parts), too_long
+
+
+class TextDialog(QDialog):
+    """The text of a file as it was taken out of it."""
+
+    def __init__(self, theme: Theme, file: Attachment, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle(file.name)
+        self.resize(640, 520)
+        note = QLabel("This text goes to the model with the message.")
+        note.setWordWrap(True)
+        look(note, "secondary")
+        theme.set_font(note, SMALL)
+        text = QPlainTextEdit()
+        text.setReadOnly(True)
+        text.setAccessibleName(f"Text of {file.name}")
+        text.setFont(theme.code_font)
+        cut = len(file.text) > MOST_SHOWN
+        text.setPlainText(file.text[:MOST_SHOWN] + ("\n…" if cut else ""))
+        done: QPushButton = button("Done", "Close", "bordered")
+        done.setDefault(True)
+        done.clicked.connect(self.accept)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 16, 20, 14)
+        layout.setSpacing(10)
+        layout.addWidget(note)
+        layout.addWidget(text, 1)
+        layout.addWidget(done, 0, Qt.AlignmentFlag.AlignRight)

@@ -1,0 +1,84 @@
+"""The first page that a new user sees: what this is, which pair suits this machine, and a way to begin at once."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.conversations.words import size
+from app.suiting import Suiting
+from app.views.button import button
+from app.views.theme import SMALL, Theme, look
+
+WHAT = (
+    "A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of "
+    "words at once. You get the large model’s own words, several times faster."
+)
+PRIVATE = "Nothing you write leaves this computer."
+
+
+class Introduction(QWidget):
+    """Shown until the user has begun."""
+
+    begun = Signal()  # with the demo pair
+    choose = Signal()  # among the pairs of the catalogue
+
+    def __init__(self, theme: Theme, found: Suiting | None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Welcome")
+        self.what = QLabel(WHAT)
+        self.what.setWordWrap(True)
+        self.what.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        look(self.what, "secondary")
+        heading = QLabel("Suits this computer")
+        theme.set_font(heading, SMALL, bold=True)
+        look(heading, "secondary")
+        self.name, self.why = QLabel(), QLabel()
+        theme.set_font(self.name, 1.15, bold=True)
+        theme.set_font(self.why, SMALL)
+        look(self.why, "secondary")
+        for label in (self.name, self.why):
+            label.setWordWrap(True)
+        self.choose_button = button("Choose Models…", "Choose among the pairs of the catalogue", "bordered")
+        self.choose_button.clicked.connect(self.choose)
+        self.begin_button = button("Try the Demo Pair Now", "Begin with the demo pair", "primary")
+        self.begin_button.clicked.connect(self.begun)
+        private = QLabel(f"{PRIVATE} The demo pair comes with Slipstream and needs no download; it is a toy.")
+        private.setWordWrap(True)
+        private.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        theme.set_font(private, SMALL)
+        look(private, "secondary")
+        panel = QFrame()
+        look(panel, "notice")
+        inside = QVBoxLayout(panel)
+        inside.setContentsMargins(20, 16, 20, 16)
+        inside.setSpacing(4)
+        inside.addWidget(heading)
+        inside.addWidget(self.name)
+        inside.addWidget(self.why)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(12)
+        buttons.addStretch(1)
+        buttons.addWidget(self.choose_button)
+        buttons.addWidget(self.begin_button)
+        buttons.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(18)
+        layout.addWidget(self.what)
+        layout.addWidget(panel)
+        layout.addLayout(buttons)
+        layout.addWidget(private)
+        self.show_suiting(found)
+
+    def show_suiting(self, found: Suiting | None) -> None:
+        """Name the pair, with the arithmetic."""
+        if found is None:
+            self.name.setText("The demo pair")
+            self.why.setText("No larger pair of the catalogue fits this computer’s memory comfortably, as far as is known.")
+            return
+        bits = f", {found.bits} bits" if found.bits else ""
+        self.name.setText(f"{found.entry.name}{bits}")
+        about = "about " if found.estimated else ""
+        self.why.setText(
+            f"Its two models take {about}{size(found.needed)} of the {size(found.budget)} that models may use here; the rest is "
+            "for long chats and your other apps."
+        )

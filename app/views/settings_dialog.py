@@ -1,0 +1,118 @@
+"""Settings of the whole app. Each holds at once; there is nothing to confirm."""
+
+from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QSlider, QVBoxLayout, QWidget
+
+from app.views.button import button
+from app.views.preferences import Preferences
+from app.views.theme import APPEARANCES, CONTRASTS, SMALL, TEXT_SIZES, Theme, look
+
+APPEARANCE_NAMES = {"system": "As the system", "light": "Light", "dark": "Dark"}
+CONTRAST_NAMES = {"system": "As the system", "standard": "Standard", "high": "High"}
+
+
+class SettingsDialog(QDialog):
+    """Follows the preferences when the menus change them."""
+
+    def __init__(self, theme: Theme, preferences: Preferences, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._preferences = preferences
+        self.setWindowTitle("Settings")
+        self.setAccessibleName("Settings")
+        self.setMinimumWidth(420)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(16)
+        self._grid.setVerticalSpacing(14)
+        self._grid.setColumnStretch(1, 1)
+
+        self.appearance = QComboBox()
+        for appearance in APPEARANCES:
+            self.appearance.addItem(APPEARANCE_NAMES[appearance], appearance)
+        self.appearance.activated.connect(self._set_appearance)
+        self._row("Appearance", self.appearance)
+        self.contrast = QComboBox()
+        for contrast in CONTRASTS:
+            self.contrast.addItem(CONTRAST_NAMES[contrast], contrast)
+        self.contrast.activated.connect(self._set_contrast)
+        self._row("Contrast", self.contrast)
+        self.text_size = QSlider(Qt.Orientation.Horizontal)
+        self.text_size.setRange(0, len(TEXT_SIZES) - 1)
+        self.text_size.setPageStep(1)
+        self.text_size.setTickPosition(QSlider.TickPosition.TicksBelow)
+        self.text_size.valueChanged.connect(self._set_text_size)
+        self.sample = QLabel()
+        self.sample.setMinimumWidth(self.sample.fontMetrics().horizontalAdvance("24 px") + 4)
+        look(self.sample, "secondary")
+        sizes = QHBoxLayout()
+        sizes.addWidget(self.text_size, 1)
+        sizes.addWidget(self.sample)
+        self._row("Text size", self.text_size, sizes)
+        self.motion = QCheckBox("Reduce motion")
+        self.motion.setAccessibleName("Reduce motion")
+        self.motion.setAccessibleDescription("Nothing moves by itself. Where the system asks for it, that holds anyway.")
+        self.motion.setToolTip(self.motion.accessibleDescription())
+        self.motion.toggled.connect(preferences.set_less_motion)
+        self._grid.addWidget(self.motion, self._grid.rowCount(), 1)
+
+        done = button("Done", "Close the settings", "bordered")
+        done.setDefault(True)
+        done.clicked.connect(self.accept)
+        line = QFrame()
+        look(line, "hairline")
+        foot = QHBoxLayout()
+        foot.setContentsMargins(24, 12, 24, 14)
+        foot.addStretch(1)
+        foot.addWidget(done)
+        page = QVBoxLayout()
+        page.setContentsMargins(24, 22, 24, 22)
+        page.addLayout(self._grid)
+        page.addStretch(1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(page, 1)
+        layout.addWidget(line)
+        layout.addLayout(foot)
+        preferences.changed.connect(self.refresh)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what holds."""
+        preferences = self._preferences
+        fields: list[QWidget] = [self.appearance, self.contrast, self.text_size, self.motion]
+        blockers = [QSignalBlocker(field) for field in fields]
+        self.appearance.setCurrentIndex(self.appearance.findData(preferences.appearance))
+        self.contrast.setCurrentIndex(self.contrast.findData(preferences.contrast))
+        nearest = min(TEXT_SIZES, key=lambda size: abs(size - preferences.text_size))
+        self.text_size.setValue(TEXT_SIZES.index(nearest))
+        self.sample.setText(f"{preferences.text_size} px")
+        self.text_size.setAccessibleDescription(self.sample.text())
+        self.motion.setChecked(preferences.less_motion)
+        for blocker in blockers:
+            blocker.unblock()
+
+    def _row(self, label: str, field: QWidget, content: QHBoxLayout | None = None) -> None:
+        row = self._grid.rowCount()
+        name = QLabel(label)
+        self._theme.set_font(name, SMALL, bold=True)
+        name.setBuddy(field)
+        field.setAccessibleName(label)
+        self._grid.addWidget(name, row, 0)
+        if content is not None:
+            self._grid.addLayout(content, row, 1)
+        else:
+            self._grid.addWidget(field, row, 1)
+
+    @Slot(int)
+    def _set_appearance(self, place: int) -> None:
+        self._preferences.set_appearance(self.appearance.itemData(place))
+
+    @Slot(int)
+    def _set_contrast(self, place: int) -> None:
+        self._preferences.set_contrast(self.contrast.itemData(place))
+
+    @Slot(int)
+    def _set_text_size(self, place: int) -> None:
+        self._preferences.set_text_size(TEXT_SIZES[place])

@@ -1,0 +1,233 @@
+"""Files that go with a message: what is read, what is refused, and that the model is told of them."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
+from PySide6.QtCore import QMimeData, QUrl
+
+from app.conversations import attachments
+from app.conversations.attachments import Attachment, attachment_from, read, told
+from app.conversations.chat import Chat
+from app.conversations.markdown_export import to_markdown
+from app.conversations.records import chat_from_json, chat_to_json
+from app.views.attachment_chips import figures
+from app.views.message import PromptView
+from mlx_engine.errors import UserError
+from mlx_engine.events import TokenCount
+from tests.app.chats import same, texts
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine
+
+Start = Callable[..., Running]
+
+
+def pdf(*pages: str, password: str = "", algorithm: str = "RC4-128") -> bytes:
+    """A PDF with a line of text on each page; an empty string makes an empty page."""
+    writer = PdfWriter()
+    font = {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica", "/Encoding": "/WinAnsiEncoding"}
+    named = DictionaryObject({NameObject(key): NameObject(value) for key, value in font.items()})
+    for text in pages:
+        page = writer.add_blank_page(200, 200)
+        resources = DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/F1"): named})})
+        page[NameObject("/Resources")] = resources
+        content = DecodedStreamObject()
+        content.set_data(f"BT /F1 12 Tf 10 100 Td ({text}) Tj ET".encode() if text else b"")
+        page[NameObject("/Contents")] = writer._add_object(content)
+    if password:
+        writer.encrypt(password, algorithm=algorithm)
+    made = io.BytesIO()
+    writer.write(made)
+    return made.getvalue()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[[str, bytes], Path]:
+    def make(name: str, data: bytes) -> Path:
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    return make
+
+
+File = Callable[[str, bytes], Path]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Grüße\r\nzwei\rdrei".encode(), "Grüße\nzwei\ndrei"),
+        ("\ufeffmit Zeichen".encode(), "mit Zeichen"),
+        ("你好".encode("utf-16"), "你好"),
+        ("你好".encode("utf-32"), "你好"),
+        ("Grüße".encode("cp1252"), "Grüße"),
+        (b"\x1b[1mcolour\x1b[0m\x0cpage", "\x1b[1mcolour\x1b[0m\x0cpage"),
+    ],
+)
+def test_text_is_read_whatever_its_encoding(file: File, data: bytes, text: str) -> None:
+    assert read(file("a.txt", data)) == Attachment("a.txt", text, len(data))
+
+
+def test_a_pdf_gives_its_text_page_by_page(file: File) -> None:
+    data = pdf("First page", "", "Third page")
+    found = read(file("paper.pdf", data))
+    assert found == Attachment("paper.pdf", "First page\n\nThird page", len(data), 3)
+    assert read(file("named wrongly.txt", data)).pages == 3
+
+
+def test_a_pdf_that_opens_without_a_password_is_read(file: File, tmp_path: Path) -> None:
+    writer = PdfWriter(PdfReader(io.BytesIO(pdf("Open to all"))))
+    writer.encrypt("", owner_password="owner", algorithm="RC4-128")
+    with (tmp_path / "open.pdf").open("wb") as out:
+        writer.write(out)
+    assert read(tmp_path / "open.pdf").text == "Open to all"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("nothing.txt", b"", "is empty"),
+        ("blank.txt", b" \n\t ", "is empty"),
+        ("program", b"\x7fELF\x02\x01\x01\x00\x00", "holds no text that can be read"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "holds no text that can be read"),
+        ("cut.txt", b"\xff\xfea", "holds no text that can be read"),
+        ("locked.pdf", pdf("Secret", password="pass"), "locked by a password"),
+        ("scan.pdf", pdf("", ""), "its pages are pictures"),
+        ("broken.pdf", b"%PDF-1.7\nnothing of the kind", "PDF"),
+        ("broken2.pdf", pdf("Text")[:300], "PDF"),
+    ],
+)
+def test_what_cannot_be_attached_is_refused_in_a_sentence(file: File, name: str, data: bytes, says: str) -> None:
+    with pytest.raises(UserError, match=says) as refused:
+        read(file(name, data))
+    assert name in str(refused.value) and str(refused.value).endswith(".")
+
+
+def test_files_that_are_too_large_are_refused_before_they_are_read(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "MOST_TEXT", 1000)
+    monkeypatch.setattr(attachments, "MOST_PDF", 20_000)
+    monkeypatch.setattr(attachments, "MOST_PAGES", 3)
+    assert read(file("a.txt", b"x" * 1000)).size == 1000
+    with pytest.raises(UserError, match="too large"):
+        read(file("a.txt", b"x" * 1001))
+    with pytest.raises(UserError, match="too large"):
+        read(file("a.pdf", b"%PDF-" + b"x" * 20_000))
+    with pytest.raises(UserError, match="has 4 pages"):
+        read(file("a.pdf", pdf("a", "b", "c", "d")))
+    with pytest.raises(UserError, match="too much text"):
+        read(file("a.pdf", pdf("a" * 600, "b" * 600)))
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="is a folder"):
+        read(tmp_path)
+    with pytest.raises(UserError, match="cannot be read"):
+        read(tmp_path / "gone.txt")
+
+
+@given(st.binary(max_size=300), st.booleans())
+def test_whatever_a_file_holds_it_is_text_or_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, is_pdf: bool
+) -> None:
+    place = tmp_path_factory.getbasetemp() / "any.bin"
+    place.write_bytes((b"%PDF-1.4\n" if is_pdf else b"") + data)
+    try:
+        found = read(place)
+    except UserError as error:
+        assert str(error).endswith(".")
+    else:
+        assert found.text.strip() and "\0" not in found.text
+        found.text.encode()
+
+
+@given(st.lists(st.builds(Attachment, texts.filter(bool), texts, st.integers(0, 2**40), st.integers(0, 99)), max_size=3), texts)
+def test_files_come_back_with_their_message(files: list[Attachment], text: str) -> None:
+    chat = Chat()
+    turn = chat.ask(text, "plain", attachments=tuple(files))
+    turn.reply.reason = "eos"
+    again = chat_from_json(chat_to_json(chat))
+    assert same(chat, again)
+    assert again.turns[0].asked is not None and again.turns[0].asked.attachments == tuple(files)
+    content = turn.request.messages[-1].content
+    assert content == told(text, files) and text in content
+    for one in files:
+        assert one.text.strip() in content and f"*(attached: {one.name})*" in to_markdown(chat)
+
+
+@pytest.mark.parametrize("data", [None, 3, {}, {"name": "a"}, {"name": 1, "text": "b"}])
+def test_a_record_that_is_no_file_is_left_out(data: object) -> None:
+    assert attachment_from(data) is None
+
+
+def test_figures_say_when_a_file_is_longer_than_the_model_can_read() -> None:
+    file = Attachment("a.pdf", "", 12_400, 2)
+    assert figures(file, None) == ("12 KB · 2 pages", False)
+    assert figures(file, TokenCount(99, 2048)) == ("12 KB · 2 pages · 99 tokens", False)
+    words, too_long = figures(file, TokenCount(5000, 2048))
+    assert too_long and "5,000 tokens, more than the 2,048" in words
+
+
+# In the window
+
+
+def drop(app: Running, *files: Path) -> None:
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
+    app.window.composer.field.insertFromMimeData(data)
+    app.until(lambda: app.conductor.attaching.reading == 0)
+
+
+def test_a_dropped_file_shows_its_size_and_tokens_and_goes_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
+    app = start(data=tmp_path / "data")
+    (tmp_path / "data").mkdir(exist_ok=True)
+    drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("a.bin", b"\0\1\2"))
+    composer = app.window.composer
+    app.until(lambda: bool(app.conductor.attaching.counts))
+    (chip,) = composer.files.chips
+    assert chip.open_button.text() == "notes.md" and chip.facts.text() == "1 KB · 7 tokens"
+    assert "a.bin" in app.notices[-1] and composer.text == ""
+    app.ask("What is the answer?")
+    asked = app.engine.requests[0].messages[-1].content
+    assert asked == "--- notes.md ---\n# Notes\nThe answer is 42.\n--- end of notes.md ---\n\nWhat is the answer?"
+    assert composer.files.chips == [] and not composer.files.isVisible()
+    prompt = next(entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView))
+    assert prompt.files.chips[0].facts.text() == "1 KB"
+    # the next question is asked with the file still in the chat
+    app.ask("And twice that?")
+    assert "The answer is 42." in app.engine.requests[1].messages[0].content
+
+
+def test_a_file_can_be_taken_out_and_a_file_alone_can_be_sent(start: Start, file: File) -> None:
+    app = start()
+    drop(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
+    app.window.composer.files.chips[0].remove_button.click()
+    assert [one.name for one in app.conductor.attaching.files] == ["two.py"]
+    app.ask("")
+    assert app.engine.requests[0].messages[-1].content == "--- two.py ---\nprint(2)\n--- end of two.py ---"
+    assert app.conductor.chat.title == "two.py"
+
+
+def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(start: Start, file: File) -> None:
+    app = start(ScriptedEngine())
+    drop(app, file("old.txt", b"old"))
+    app.ask("First")
+    drop(app, file("new.txt", b"new"))
+    app.type("Second")
+    app.conductor.edit(app.conductor.chat.turns[0])
+    assert [one.name for one in app.conductor.attaching.files] == ["old.txt"] and app.window.composer.text == "First"
+    app.conductor.cancel_edit()
+    assert [one.name for one in app.conductor.attaching.files] == ["new.txt"] and app.window.composer.text == "Second"
+
+
+def test_the_text_of_a_file_can_be_looked_at(start: Start, file: File) -> None:
+    app = start()
+    drop(app, file("one.py", b"print(1)"))
+    chip = app.window.composer.files.chips[0]
+    chip.open_button.click()
+    dialog = app.window.findChildren(type(app.window.composer.field).__mro__[1])
+    assert any(field.toPlainText() == "print(1)" and field.isReadOnly() for field in dialog)

@@ -1,0 +1,87 @@
+"""The first start, and which pair is named there."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.suiting import suiting
+from mlx_engine.pairs.catalogue import Catalogue, Fact, catalogue
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, refuse
+
+Start = Callable[..., Running]
+GB = 1_000_000_000
+SHIPPED = catalogue()
+
+
+@given(st.integers(0, 600 * GB))
+def test_the_pair_that_is_named_fits_comfortably_and_none_that_fits_is_larger(budget: int) -> None:
+    found = suiting(SHIPPED, budget)
+    if found is None:
+        assert budget < 8 * GB
+        return
+    assert found.needed <= 0.7 * budget and found.entry.confirmed and not found.entry.why_not
+    smaller = suiting(SHIPPED, max(0, budget - 5 * GB))
+    assert smaller is None or smaller.needed <= found.needed
+
+
+def test_a_published_size_counts_before_an_estimate() -> None:
+    coder = SHIPPED.find("qwen3-coder-30b-a3b")
+    found = suiting(Catalogue((coder,), {}), 100 * GB)
+    assert found and not found.estimated and found.needed == round((17.2 + 0.94) * GB)
+    unknown = replace(coder, targets=tuple(replace(target, size_gb=None) for target in coder.targets))
+    found = suiting(Catalogue((unknown,), {}), 100 * GB)
+    assert found and found.estimated and abs(found.needed / GB - 17.2) < 1
+    nameless = replace(unknown, name="Thirty billion", drafter_gb=Fact(1, "you"))
+    assert suiting(Catalogue((nameless,), {}), 100 * GB) is None
+
+
+def test_the_first_start_says_what_this_is_and_a_click_begins(start: Start) -> None:
+    app = start(welcomed=False)
+    welcome = app.window.transcript.welcome
+    page = welcome.introduction
+    assert page is not None and page.isVisible()
+    assert page.name.text() and page.why.text()
+    assert not any(card.isVisible() for card in welcome.cards)
+    page.begin_button.click()
+    assert welcome.introduction is None and all(card.isVisible() for card in welcome.cards)
+    assert app.window.composer.field.hasFocus()
+    assert start(welcomed=False).window.transcript.welcome.introduction is None
+
+
+def test_who_simply_writes_has_begun_too(start: Start) -> None:
+    app = start(welcomed=False)
+    app.ask("Hello")
+    app.conductor.new_chat()
+    assert app.window.transcript.welcome.introduction is None
+
+
+def test_the_first_page_is_whole_in_a_small_window(start: Start) -> None:
+    app = start(welcomed=False)
+    app.window.resize(440, 420)
+    page = app.window.transcript.welcome.introduction
+    app.until(lambda: page.width() <= 440)
+    bar = app.window.transcript.verticalScrollBar()
+    assert page.begin_button.height() >= page.begin_button.sizeHint().height()
+    assert bar.maximum() > 0  # scrolls instead of squeezing
+    assert page.height() >= page.layout().heightForWidth(page.width())
+
+
+def test_a_load_that_failed_can_be_tried_again_from_the_empty_page(start: Start) -> None:
+    engine = ScriptedEngine(load_error=refuse("The file is damaged."))
+    app = start(engine, loaded=False)
+    welcome = app.window.transcript.welcome
+    app.slipstream.start()
+    assert not welcome.load_again.isVisible()
+    app.until(lambda: app.conductor.loading is None)
+    assert welcome.load_again.isVisible() and app.notices == ["The file is damaged."]
+    engine.load_error = None
+    engine.load_gate = threading.Event()
+    welcome.load_again.click()
+    assert not welcome.load_again.isVisible() and app.notices == []
+    engine.load_gate.set()
+    app.until(lambda: app.conductor.pair is not None)
+    assert not welcome.load_again.isVisible()

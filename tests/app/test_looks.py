@@ -1,0 +1,170 @@
+"""Colours, contrast and text sizes: what holds for every screen."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QApplication
+
+from app.views.colours import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colours
+from app.views.preferences import Preferences
+from app.views.settings_dialog import SettingsDialog
+from app.views.switch import Switch
+from app.views.theme import TEXT_SIZES, USUAL_SIZE, Theme
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, answer
+
+Start = Callable[..., Running]
+GROUNDS = ("window", "sidebar", "raised", "bubble", "code", "chosen", "hover")
+SYNTAX = ("text", "comment", "keyword", "string", "number", "name", "builtin", "operator")
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG 2 defines it, 1 to 21."""
+
+    def luminance(colour: str) -> float:
+        parts = (QColor(colour).redF(), QColor(colour).greenF(), QColor(colour).blueF())
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_the_contrast_of_black_on_white_is_21() -> None:
+    assert round(contrast("#000000", "#ffffff"), 3) == 21
+    assert round(contrast("#777777", "#ffffff"), 2) == 4.48  # a figure of WCAG's own
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_is_legible_on_every_ground(colours: Colours) -> None:
+    for ground in GROUNDS:
+        assert contrast(colours.text, getattr(colours, ground)) >= 7, ground
+        assert contrast(colours.secondary, getattr(colours, ground)) >= 4.3, ground
+    for name in SYNTAX:
+        assert contrast(getattr(colours, name), colours.code) >= 4, name
+    assert contrast(colours.accent, colours.accent_ground) >= 4.5
+    assert contrast(colours.on_accent, colours.accent) >= 4.5
+    assert contrast(colours.danger, colours.danger_ground) >= 4.5
+
+
+@pytest.mark.parametrize("colours", [LIGHT_CONTRAST, DARK_CONTRAST], ids=["light", "dark"])
+def test_high_contrast_is_seven_to_one_and_lines_stand_out(colours: Colours) -> None:
+    for ground in GROUNDS:
+        for name in ("text", "secondary"):
+            assert contrast(getattr(colours, name), getattr(colours, ground)) >= 7, (name, ground)
+    for name in SYNTAX:
+        assert contrast(getattr(colours, name), colours.code) >= 7, name
+    for name in ("line", "track", "accent", "faint"):
+        assert contrast(getattr(colours, name), colours.window) >= 4.5, name
+    assert contrast(colours.on_hit, colours.current_hit) >= 4.5
+    assert contrast(colours.danger, colours.danger_ground) >= 7
+
+
+def test_every_colour_is_one() -> None:
+    for colours in (LIGHT, DARK, LIGHT_CONTRAST, DARK_CONTRAST):
+        for field in fields(colours):
+            assert QColor(getattr(colours, field.name)).isValid(), field.name
+
+
+@pytest.fixture
+def theme(qapp: QApplication) -> Iterator[Theme]:
+    theme = Theme(qapp)
+    yield theme
+    theme.set_appearance("system")
+    theme.set_text_size(USUAL_SIZE)
+    theme.deleteLater()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+def test_preferences_hold_at_once_and_after_a_restart(theme: Theme, settings: QSettings, qapp: QApplication) -> None:
+    preferences = Preferences(theme, settings)
+    preferences.set_appearance("dark")
+    preferences.set_contrast("high")
+    preferences.set_text_size(18)
+    preferences.set_less_motion(True)
+    assert theme.colours is DARK_CONTRAST and theme.text_pixels == 18 and not theme.moves
+    settings.sync()
+    again = Theme(qapp)
+    read = Preferences(again, QSettings(settings.fileName(), QSettings.Format.IniFormat))
+    assert (read.appearance, read.contrast, read.text_size, read.less_motion) == ("dark", "high", 18, True)
+    assert again.colours is DARK_CONTRAST
+
+
+@pytest.mark.parametrize("size", ["", "nonsense", "-4", "9999999", "15.5", "٣"])
+def test_preferences_that_make_no_sense_count_as_not_said(theme: Theme, settings: QSettings, size: str) -> None:
+    settings.setValue("appearance", "purple")
+    settings.setValue("contrast", "7")
+    settings.setValue("text_size", size)
+    preferences = Preferences(theme, settings)
+    assert preferences.appearance == "system" and preferences.contrast == "system"
+    assert TEXT_SIZES[0] <= preferences.text_size <= TEXT_SIZES[-1]
+
+
+def test_text_grows_and_shrinks_within_the_scale(theme: Theme, settings: QSettings) -> None:
+    preferences = Preferences(theme, settings)
+    for _ in range(20):
+        preferences.larger_text()
+    assert theme.text_pixels == TEXT_SIZES[-1]
+    for _ in range(20):
+        preferences.smaller_text()
+    assert theme.text_pixels == TEXT_SIZES[0]
+    preferences.usual_text()
+    assert theme.text_pixels == USUAL_SIZE
+
+
+def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Some words.\n\n```python\nprint(1)\n```")]))
+    app.ask("Go")
+    window = app.window
+    window.show_settings()
+
+    def sizes() -> dict[str, int]:
+        return {
+            "name": window.top_bar.name.font().pixelSize(),
+            "switch": window.top_bar.dflash.font().pixelSize(),
+            "field": window.composer.field.font().pixelSize(),
+            "chip": app.reply.stats.chip.font().pixelSize(),
+            "text": app.reply.blocks.entries[0].view.document().defaultFont().pixelSize(),
+            "code": app.reply.blocks.code_views()[0].findChild(type(window.composer.field).__mro__[1]).font().pixelSize(),
+            "row": window.sidebar.list.sizeHintForIndex(window.sidebar.list.model().index(0, 0)).height(),
+        }
+
+    before, height = sizes(), app.reply.height()
+    window.preferences.set_text_size(24)
+    app.until(lambda: app.reply.height() > height)
+    after = sizes()
+    for name in before:
+        assert 1.4 <= after[name] / before[name] <= 1.8, (name, before[name], after[name])
+
+
+def test_the_settings_follow_the_menus_and_the_menus_the_settings(start: Start) -> None:
+    app = start()
+    dialog = SettingsDialog(app.slipstream.theme, app.window.preferences)
+    app.window.preferences.set_appearance("dark")
+    app.window.preferences.larger_text()
+    assert dialog.appearance.currentText() == "Dark" and dialog.sample.text() == "16 px"
+    dialog.contrast.setCurrentIndex(2)
+    dialog.contrast.activated.emit(2)
+    assert app.slipstream.theme.high_contrast
+    checked = {action.text() for group in app.window.menus._groups for action in group.actions() if action.isChecked()}
+    assert checked == {"&Dark", "&High"}
+    dialog.deleteLater()
+
+
+def test_where_motion_is_reduced_a_switch_is_at_its_place_at_once(theme: Theme, qtbot) -> None:  # type: ignore[no-untyped-def]
+    switch = Switch(theme, "DFlash")
+    qtbot.addWidget(switch)
+    switch.show()
+    switch.setChecked(True)
+    assert switch._place < 1
+    theme.wants_less_motion = True
+    switch.setChecked(False)
+    assert switch._place == 0

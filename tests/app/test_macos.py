@@ -1,0 +1,134 @@
+"""What is asked of macOS, through a Mac that is made up; and how short memory is told."""
+
+import ctypes
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app import macos, memory_watch
+from app.macos import Activity
+from app.memory_watch import CALM_BEATS, MemoryWatch
+
+
+class Process:
+    """NSProcessInfo as far as activities go."""
+
+    def __init__(self) -> None:
+        self.running: dict[int, tuple[int, str]] = {}
+        self.begun = 0
+
+    def beginActivityWithOptions_reason_(self, options: int, reason: str) -> int:
+        self.begun += 1
+        self.running[self.begun] = options, reason
+        return self.begun
+
+    def endActivity_(self, token: int) -> None:
+        del self.running[token]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["reply", "download"]), st.booleans())))
+def test_the_mac_is_kept_awake_exactly_while_something_runs(steps: list[tuple[str, bool]]) -> None:
+    process = Process()
+    activity = Activity(process)
+    held: set[str] = set()
+    for name, wanted in steps:
+        activity.set_held(name, wanted, "because")
+        (held.add if wanted else held.discard)(name)
+        assert len(process.running) == bool(held)
+    assert all(running == (0x00FFFFFF, "because") for running in process.running.values())
+
+
+def test_elsewhere_nothing_is_held() -> None:
+    activity = Activity()
+    activity.set_held("reply", True)
+    activity.set_held("reply", False)
+    assert not macos.reduces_motion()
+
+
+def test_on_a_mac_its_frameworks_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    process = Process()
+    foundation, appkit = ModuleType("Foundation"), ModuleType("AppKit")
+    foundation.NSProcessInfo = SimpleNamespace(processInfo=lambda: process)  # type: ignore[attr-defined]
+    workspace = SimpleNamespace(accessibilityDisplayShouldReduceMotion=lambda: 1)
+    appkit.NSWorkspace = SimpleNamespace(sharedWorkspace=lambda: workspace)  # type: ignore[attr-defined]
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setitem(sys.modules, "Foundation", foundation)
+    monkeypatch.setitem(sys.modules, "AppKit", appkit)
+    Activity().set_held("download", True, "Fetching models")
+    assert list(process.running.values()) == [(0x00FFFFFF, "Fetching models")]
+    assert macos.reduces_motion()
+
+
+@pytest.mark.parametrize(("level", "told"), [(1, "normal"), (2, "warning"), (4, "critical"), (77, None)])
+def test_the_kernels_level_of_pressure_is_read(monkeypatch: pytest.MonkeyPatch, level: int, told: str | None) -> None:
+    asked: list[bytes] = []
+
+    def sysctlbyname(name: bytes, value, size, new, length) -> int:  # type: ignore[no-untyped-def]
+        asked.append(name)
+        value._obj.value = level
+        return 0
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace(sysctlbyname=sysctlbyname))
+    assert macos.memory_pressure() == told
+    assert asked == [b"kern.memorystatus_vm_pressure_level"]
+
+
+def test_a_mac_without_its_frameworks_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    for name in ("Foundation", "AppKit"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: SimpleNamespace())
+    Activity().set_held("reply", True)
+    assert not macos.reduces_motion() and macos.memory_pressure() is None
+
+
+# Memory
+
+
+def watch(*levels: str) -> list[str]:
+    readings = iter(levels)
+    told: list[str] = []
+    watched = MemoryWatch(read=lambda: next(readings), budget=10_000_000_000)  # type: ignore[arg-type, return-value]
+    watched.short.connect(told.append)
+    for _ in levels:
+        watched.look()
+    return told
+
+
+def test_short_memory_is_told_once_an_episode_and_again_when_it_gets_worse() -> None:
+    assert watch("normal") == []
+    told = watch("warning", "warning", "normal", "warning", "critical", "warning", "critical")
+    assert [sentence.split(" on this")[0] for sentence in told] == ["Memory is running short", "Memory has all but run out"]
+    assert len(watch("warning", *["normal"] * CALM_BEATS, "warning")) == 2
+
+
+def test_a_reply_that_took_nearly_all_memory_is_told_once() -> None:
+    told: list[str] = []
+    watched = MemoryWatch(read=lambda: "normal", budget=10_000_000_000)
+    watched.short.connect(told.append)
+    for peak in (8_000_000_000, 9_500_000_000, 9_900_000_000):
+        watched.note_peak(peak)
+    assert len(told) == 1 and "9.5 GB of the 10.0 GB" in told[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("MemTotal: 1000 kB\nMemAvailable: 500 kB\n", "normal"),
+        ("MemTotal: 1000 kB\nMemAvailable: 79 kB\n", "warning"),
+        ("MemTotal: 1000 kB\nMemAvailable: 39 kB\n", "critical"),
+        ("MemTotal: 0 kB\nMemAvailable: 39 kB\n", "normal"),
+        ("MemTotal\nMemAvailable: x kB\n", "normal"),
+        ("", "normal"),
+    ],
+)
+def test_linux_is_read_from_meminfo(tmp_path: Path, text: str, level: str) -> None:
+    file = tmp_path / "meminfo"
+    file.write_text(text)
+    assert memory_watch.from_meminfo(file) == level
+    assert memory_watch.from_meminfo(tmp_path / "none") == "normal"

@@ -1,0 +1,106 @@
+"""The command palette: what it finds, and that the keyboard is enough."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+from app.matching import rank, score, stands_in
+from app.views.palette import Palette, choices_of
+from tests.app.conftest import Running
+
+Start = Callable[..., Running]
+letters = st.text("abcN -", max_size=6)
+
+
+@given(letters, st.text("abcdN -", max_size=20))
+def test_letters_fit_exactly_where_they_stand_in_the_text_in_order(wanted: str, text: str) -> None:
+    fits = all(stands_in(word, text.casefold()) for word in wanted.casefold().split())
+    assert (score(wanted, text) is not None) == fits
+
+
+@given(letters, st.lists(st.text("abcdN -", max_size=12)))
+def test_ranking_keeps_what_fits_and_its_order_among_equals(wanted: str, texts: list[str]) -> None:
+    found = rank(wanted, texts, lambda text: text)
+    fitting = [text for text in texts if score(wanted, text) is not None]
+    assert sorted(found) == sorted(fitting)
+    if not wanted.strip():
+        assert found == texts
+
+
+def test_beginnings_of_words_count_more_than_letters_inside_them() -> None:
+    commands = ["Find in Chat…", "New Chat", "Launch", "New Folder", "Rename…", "Minimize"]
+
+    def first(wanted: str) -> str:
+        return rank(wanted, commands, lambda text: text)[0]
+
+    assert first("nc") == "New Chat"
+    assert first("nf") == "New Folder"
+    assert first("ren") == "Rename…"
+    assert first("find") == "Find in Chat…"
+    assert first("chat new") == "New Chat"
+
+
+def open_palette(app: Running) -> Palette:
+    app.window.show_palette()
+    (palette,) = app.window.findChildren(Palette)
+    return palette
+
+
+def test_every_command_that_can_be_done_is_there_with_its_keys(start: Start) -> None:
+    app = start()
+    palette = open_palette(app)
+    found = {choice.text: choice for choice in choices_of(app.window)}
+    assert found["New Chat"].keys == "Ctrl+N" and found["New Chat"].where == "File"
+    assert found["Dark"].where == "View ▸ Appearance"
+    assert "Stop" not in found and "Command Palette…" not in found
+    for name in ("Settings…", "Attach Files…", "Find in Chat…", "DFlash", "Larger Text", "Show Logs", "Quit Slipstream", "Precise"):
+        assert name in found, name
+    palette.reject()
+
+
+def test_a_few_letters_and_enter_do_it(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    assert app.conductor.dflash
+    palette = open_palette(app)
+    qtbot.keyClicks(palette.field, "dfl")
+    assert palette.shown[0].text == "DFlash"
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    assert not app.conductor.dflash
+    app.until(lambda: not app.window.findChildren(Palette))
+
+
+def test_arrows_choose_and_escape_leaves(start: Start, qtbot: QtBot) -> None:
+    app = start()
+    palette = open_palette(app)
+    rows = [palette.list.currentIndex().row()]
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_PageDown):
+        qtbot.keyClick(palette.field, key)
+        rows.append(palette.list.currentIndex().row())
+    assert rows == [0, 1, 2, 1, 10]
+    qtbot.keyClicks(palette.field, "zzzzzz")
+    assert palette.shown == []
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    qtbot.keyClick(palette.field, Qt.Key.Key_Escape)
+    app.until(lambda: not app.window.findChildren(Palette))
+
+
+def test_chats_and_presets_are_found(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
+    app = start(data=tmp_path)
+    app.ask("Alpha question")
+    first = app.conductor.chat.id
+    app.conductor.new_chat()
+    app.ask("Beta question")
+    palette = open_palette(app)
+    qtbot.keyClicks(palette.field, "alpha")
+    assert (palette.shown[0].text, palette.shown[0].where) == ("Alpha question", "Chat")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    app.until(lambda: app.conductor.chat.id == first)
+    palette = open_palette(app)
+    qtbot.keyClicks(palette.field, "creative")
+    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    sampling = app.conductor.chat.settings.sampling
+    assert sampling is not None and sampling.temperature == 1.0
