@@ -1,0 +1,455 @@
+"""Examines a Slipstream.app without starting it: `python packaging/check_bundle.py Slipstream.app [--min-os 26.2] [--signed]`.
+
+It runs on any system; macholib reads the programs. Every finding is one line with the file it is about; the exit status is 1 when
+there is any. What was looked at and is allowed is printed as a note.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import csv
+import hashlib
+import plistlib
+import re
+import struct
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from xml.parsers.expat import ExpatError
+
+from macholib import mach_o
+from macholib.MachO import MachO, MachOHeader
+
+ROOT = Path(__file__).resolve().parents[1]
+ARM64 = 0x0100000C
+MAGICS = {bytes.fromhex(one) for one in ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe", "cafebabf")}
+SYSTEM = ("/usr/lib/", "/System/Library/")
+# Parts whose files name a newer system than their wheel does, with the system they name. dyld refuses a library only for a symbol
+# that is missing, and the symbols that these take from the system are older than macOS 14. To be tried on a Mac with macOS 14.
+DECLARED_NEWER = {"PySide6": (15, 0), "shiboken6": (15, 0)}
+# MLX's kernels for the matrix units of newer chips, which only the wheel for macOS 26 has.
+NEWEST_KERNELS = (26, b"nax")
+SIZE_BUDGET = 700 << 20
+BUILD_LEFTOVERS = re.compile(r"(^|/)(__pycache__|\.DS_Store|direct_url\.json|__editable__.*|.*\.(whl|pyc|pth|orig|rej))$")
+PRIVACY = re.compile(r"NS\w+UsageDescription")
+DYLIBS = (mach_o.LC_LOAD_DYLIB, mach_o.LC_LOAD_WEAK_DYLIB, mach_o.LC_REEXPORT_DYLIB, mach_o.LC_LOAD_UPWARD_DYLIB)
+RUNTIME_FLAG = 0x10000
+SIGNATURE, CODE_DIRECTORY, ENTITLEMENTS = 0xFADE0CC0, 0xFADE0C02, 0xFADE7171
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the bundle should be, read from the checkout it was built from."""
+
+    root: Path
+    min_os: tuple[int, ...]
+    signed: bool = False
+    size_budget: int = SIZE_BUDGET
+    # Where the bundle was built; no file may hold this path.
+    build_root: Path | None = None
+
+    @cached_property
+    def project(self) -> dict:
+        return tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))
+
+    @property
+    def app(self) -> dict:
+        return self.project["tool"]["briefcase"]["app"]["app"]
+
+    @property
+    def entitlements(self) -> dict:
+        return self.app["macOS"]["entitlement"]
+
+    @cached_property
+    def pins(self) -> dict[str, str]:
+        lines = (self.root / self.app["requirement_installer_args"][1]).read_text(encoding="utf-8").splitlines()
+        return {normal(line.split("==")[0]): line.split("==")[1].strip() for line in lines if "==" in line}
+
+    def removed(self, path: str) -> bool:
+        """Whether the configuration has this file of app_packages removed."""
+        for pattern in self.app["macOS"]["cleanup_paths"]:
+            pattern = pattern.partition("/app_packages/")[2]
+            depth = pattern.count("/") + 1
+            if PurePosixPath(*PurePosixPath(path).parts[:depth]).match(pattern):
+                return True
+        return False
+
+
+@dataclass
+class Program:
+    """One Mach-O file of the bundle."""
+
+    path: Path
+    headers: list[MachOHeader]
+
+    @property
+    def architectures(self) -> set[int]:
+        return {header.header.cputype for header in self.headers}
+
+    def commands(self, *kinds: int) -> Iterator[tuple[object, bytes]]:
+        for header in self.headers:
+            for load, command, data in header.commands:
+                if load.cmd in kinds:
+                    yield command, data
+
+    def placed(self, kind: int) -> Iterator[tuple[MachOHeader, object]]:
+        """Commands that name a place, which counts from the beginning of their header."""
+        for header in self.headers:
+            for load, command, _ in header.commands:
+                if load.cmd == kind:
+                    yield header, command
+
+    @property
+    def min_os(self) -> tuple[int, int]:
+        """(0, 0) where the file does not say."""
+        newest = (0, 0)
+        for command, _ in self.commands(mach_o.LC_BUILD_VERSION, mach_o.LC_VERSION_MIN_MACOSX):
+            version = command.minos if hasattr(command, "minos") else command.version
+            newest = max(newest, (int(version) >> 16, int(version) >> 8 & 255))
+        return newest
+
+    def texts(self, *kinds: int) -> list[str]:
+        return [data.rstrip(b"\0").decode() for _, data in self.commands(*kinds)]
+
+    @cached_property
+    def signature(self) -> dict[int, bytes]:
+        """The blobs of the signature by their magic; empty where there is none."""
+        data = self.path.read_bytes()
+        for header, command in self.placed(mach_o.LC_CODE_SIGNATURE):
+            start = header.offset + command.dataoff
+            blob = data[start : start + command.datasize]
+            magic, _, count = struct.unpack_from(">III", blob)
+            if magic != SIGNATURE:
+                return {}
+            offsets = [struct.unpack_from(">II", blob, 12 + 8 * number)[1] for number in range(count)]
+            parts = [(*struct.unpack_from(">II", blob, offset), offset) for offset in offsets]
+            return {kind: blob[offset : offset + length] for kind, length, offset in parts}
+        return {}
+
+    @property
+    def hardened(self) -> bool:
+        directory = self.signature.get(CODE_DIRECTORY, b"")
+        return len(directory) > 16 and bool(struct.unpack_from(">I", directory, 12)[0] & RUNTIME_FLAG)
+
+    @property
+    def entitlements(self) -> dict:
+        blob = self.signature.get(ENTITLEMENTS, b"")
+        return plistlib.loads(blob[8:]) if len(blob) > 8 else {}
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))
+
+
+def open_program(path: Path) -> Program | None:
+    """The file as a program, or None. Broken ones raise ValueError."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    # Java classes begin like a universal binary, but no such binary has more than a few parts.
+    if head[:4] not in MAGICS or (head[:4] == b"\xca\xfe\xba\xbe" and struct.unpack(">I", head[4:8])[0] > 16):
+        return None
+    try:
+        return Program(path, MachO(str(path)).headers)
+    except Exception as error:
+        raise ValueError(f"cannot be read as a program: {error}") from error
+
+
+@dataclass
+class Bundle:
+    """The folder, and what is wrong with it."""
+
+    path: Path
+    expected: Expected
+    findings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def contents(self) -> Path:
+        return self.path / "Contents"
+
+    @property
+    def packages(self) -> Path:
+        return self.contents / "Resources/app_packages"
+
+    @cached_property
+    def files(self) -> list[Path]:
+        return sorted(path for path in self.path.rglob("*") if path.is_symlink() or path.is_file())
+
+    @cached_property
+    def info(self) -> dict:
+        try:
+            return plistlib.loads((self.contents / "Info.plist").read_bytes())
+        except (OSError, plistlib.InvalidFileException, ValueError, ExpatError) as error:
+            self.wrong(self.contents / "Info.plist", f"cannot be read: {error}")
+            return {}
+
+    @cached_property
+    def programs(self) -> list[Program]:
+        found = []
+        for path in self.files:
+            if not path.is_symlink():
+                try:
+                    if (program := open_program(path)) is not None:
+                        found.append(program)
+                except ValueError as error:
+                    self.wrong(path, str(error))
+        return found
+
+    def name(self, path: Path) -> str:
+        return path.relative_to(self.path).as_posix() if path.is_relative_to(self.path) else str(path)
+
+    def wrong(self, path: Path, what: str) -> None:
+        self.findings.append(f"{self.name(path)}: {what}")
+
+
+def check_info(bundle: Bundle) -> None:
+    """Info.plist says what the configuration says, and names files that are there."""
+    info, expected = bundle.info, bundle.expected
+    if not info:
+        return
+    plist = bundle.contents / "Info.plist"
+    version = expected.project["project"]["version"]
+    wanted = {
+        "CFBundleIdentifier": f"{expected.project['tool']['briefcase']['bundle']}.app",
+        "CFBundleName": expected.app["formal_name"],
+        "CFBundleExecutable": expected.app["formal_name"],
+        "CFBundlePackageType": "APPL",
+        "CFBundleShortVersionString": version,
+        "LSMinimumSystemVersion": ".".join(map(str, expected.min_os)),
+        "NSPrincipalClass": "NSApplication",
+        "MainModule": "app",
+        **expected.app["macOS"]["info"],
+    }
+    for key, value in wanted.items():
+        if info.get(key) != value:
+            bundle.wrong(plist, f"{key} is {info.get(key)!r}, not {value!r}")
+    for key in info.keys() - wanted.keys():
+        if PRIVACY.fullmatch(key):
+            bundle.wrong(plist, f"{key} is not asked for by anything here")
+    executable = bundle.contents / "MacOS" / str(info.get("CFBundleExecutable"))
+    if not executable.is_file() or not executable.stat().st_mode & 0o111:
+        bundle.wrong(executable, "is not there, or is not executable")
+    icon = bundle.contents / "Resources" / str(info.get("CFBundleIconFile"))
+    drawn = expected.root / f"{expected.app['icon']}.icns"
+    if not icon.is_file() or icon.read_bytes() != drawn.read_bytes():
+        bundle.wrong(icon, f"is not the icon {drawn.relative_to(expected.root).as_posix()}")
+
+
+def check_programs(bundle: Bundle) -> None:
+    """Architecture and least system of every program."""
+    if not bundle.programs:
+        bundle.wrong(bundle.path, "holds no program at all")
+    for program in bundle.programs:
+        if program.architectures != {ARM64}:
+            bundle.wrong(program.path, f"is for {sorted(map(hex, program.architectures))}, not for arm64 alone")
+        part = program.path.relative_to(bundle.packages).parts[0] if program.path.is_relative_to(bundle.packages) else ""
+        if program.min_os > bundle.expected.min_os:
+            said = ".".join(map(str, program.min_os))
+            if program.min_os <= DECLARED_NEWER.get(part, (0, 0)):
+                bundle.notes.append(f"{bundle.name(program.path)}: says macOS {said}, which is known of {part}")
+            else:
+                bundle.wrong(program.path, f"needs macOS {said}; the bundle promises {'.'.join(map(str, bundle.expected.min_os))}")
+
+
+def check_links(bundle: Bundle) -> None:
+    """Every library that a program loads is the system's or inside, by paths that begin at the program. What @rpath stands for is
+    asked of the program first, then of those that load it, as dyld does."""
+    loads: dict[Path, set[Path]] = {program.path: set() for program in bundle.programs}  # who loads it
+    unfound = []
+    for program in bundle.programs:
+        for rpath in program.texts(mach_o.LC_RPATH):
+            if rpath.startswith("/") and not rpath.startswith(SYSTEM):
+                bundle.wrong(program.path, f"looks for libraries in {rpath}")
+        for library in program.texts(*DYLIBS):
+            if library.startswith(SYSTEM):
+                continue
+            if library.startswith("/"):
+                bundle.wrong(program.path, f"loads {library}, which other Macs need not have")
+            elif (found := _find(library, program, bundle)) is None:
+                unfound.append((program, library))
+            else:
+                loads.setdefault(found, set()).add(program.path)
+    by_path = {program.path: program for program in bundle.programs}
+    for program, library in unfound:
+        askers = [by_path[path] for path in loads[program.path]]
+        if not any(_find(library, asker, bundle) for asker in askers):
+            bundle.wrong(program.path, f"loads {library}, which is nowhere that it looks")
+
+
+def _find(library: str, program: Program, bundle: Bundle) -> Path | None:
+    """The file that this program means, if it is inside the bundle."""
+    beginnings = {"@loader_path": program.path.parent, "@executable_path": bundle.contents / "MacOS"}
+    rpaths = [rpath for rpath in program.texts(mach_o.LC_RPATH) if not rpath.startswith("/")]
+    name = library.removeprefix("@rpath/")
+    for place in [f"{rpath}/{name}" for rpath in rpaths] if name != library else [library]:
+        for sign, folder in beginnings.items():
+            place = place.replace(sign, str(folder))
+        found = Path(place).resolve()
+        if found.is_file() and found.is_relative_to(bundle.path.resolve()):
+            return bundle.path / found.relative_to(bundle.path.resolve())
+    return None
+
+
+def check_metallib(bundle: Bundle) -> None:
+    """MLX finds its kernels beside its library, and nowhere else."""
+    libraries = [path for path in bundle.files if path.name == "libmlx.dylib"]
+    if len(libraries) != 1:
+        bundle.wrong(bundle.packages / "mlx", f"{len(libraries)} files libmlx.dylib, not one")
+    for library in libraries:
+        metallib = library.with_name("mlx.metallib")
+        if not metallib.is_file():
+            bundle.wrong(metallib, "is missing beside libmlx.dylib: MLX could not start")
+            continue
+        data = metallib.read_bytes()
+        if data[:4] != b"MTLB":
+            bundle.wrong(metallib, "is no Metal library")
+        least, name = NEWEST_KERNELS
+        if bundle.expected.min_os[0] >= least and name not in data:
+            bundle.wrong(metallib, "lacks the kernels for the newest chips: it is of an older system's wheel")
+    others = [path for path in bundle.files if path.suffix == ".metallib" and path.with_name("libmlx.dylib") not in libraries]
+    for path in others:
+        bundle.wrong(path, "is a Metal library that nothing looks for there")
+
+
+def check_sources(bundle: Bundle) -> None:
+    """Code and data of the app are those of the checkout, to the last file."""
+    for source in bundle.expected.app["sources"]:
+        theirs = bundle.contents / "Resources/app" / source
+        for path in sorted((bundle.expected.root / source).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                copy = theirs / path.relative_to(bundle.expected.root / source)
+                if not copy.is_file():
+                    bundle.wrong(copy, "is missing")
+                elif copy.read_bytes() != path.read_bytes():
+                    bundle.wrong(copy, f"differs from {path.relative_to(bundle.expected.root).as_posix()}")
+
+
+def check_packages(bundle: Bundle) -> None:
+    """The packages are the pinned ones, and whole: every file that a wheel lists is there, unchanged unless it is a program, which
+    Briefcase thins to one architecture and signs."""
+    found = {}
+    programs = {program.path for program in bundle.programs}
+    for record in sorted(bundle.packages.glob("*.dist-info/RECORD")):
+        name, _, version = record.parent.name.removesuffix(".dist-info").rpartition("-")
+        found[normal(name)] = version
+        with record.open(newline="", encoding="utf-8") as file:
+            for path, digest, *_ in csv.reader(file):
+                there = bundle.packages / path
+                if path.startswith("..") or path.endswith(".pyc") or bundle.expected.removed(path):
+                    continue
+                if not there.is_file():
+                    bundle.wrong(there, f"is missing, though {record.parent.name} lists it")
+                elif digest and there not in programs and record.parent not in there.parents:
+                    kind, _, value = digest.partition("=")
+                    seen = base64.urlsafe_b64encode(hashlib.new(kind, there.read_bytes()).digest()).rstrip(b"=").decode()
+                    if seen != value:
+                        bundle.wrong(there, "was changed")
+    for name, version in bundle.expected.pins.items():
+        if found.get(name) != version:
+            bundle.wrong(bundle.packages, f"{name} is {found.get(name, 'missing')}, not {version}")
+    for name in found.keys() - bundle.expected.pins.keys():
+        bundle.wrong(bundle.packages, f"{name} is not among the pinned packages")
+
+
+def check_licences(bundle: Bundle) -> None:
+    """Every part is named with its licence in the file that the About page shows."""
+    file = bundle.contents / "Resources/app/resources/licences.txt"
+    if not file.is_file():
+        bundle.wrong(file, "is missing")
+        return
+    text = file.read_text(encoding="utf-8")
+    headings = {normal(name): version for name, version in re.findall(r"^(\S+) (\S+)\n-{3,}$", text, re.MULTILINE)}
+    for name, version in bundle.expected.pins.items():
+        if headings.get(name) != version:
+            bundle.wrong(file, f"does not tell the licence of {name} {version}")
+
+
+def check_signature(bundle: Bundle) -> None:
+    """Signed parts are signed for the hardened runtime; only the program itself has entitlements, those of the configuration."""
+    main = bundle.contents / "MacOS" / bundle.expected.app["formal_name"]
+    for program in bundle.programs:
+        if bundle.expected.signed and not program.hardened:
+            bundle.wrong(program.path, "is not signed for the hardened runtime")
+        wanted = bundle.expected.entitlements if program.path == main else {}
+        if program.signature and (program.path != main or bundle.expected.signed) and program.entitlements != wanted:
+            extra = sorted(program.entitlements.keys() - wanted.keys())
+            missing = sorted(wanted.keys() - program.entitlements.keys())
+            bundle.wrong(program.path, f"entitlements: {extra} too many, {missing} missing")
+    if bundle.expected.signed and not (bundle.contents / "_CodeSignature/CodeResources").is_file():
+        bundle.wrong(bundle.contents / "_CodeSignature/CodeResources", "is missing: the bundle is not signed as a whole")
+
+
+def check_leftovers(bundle: Bundle) -> None:
+    """Nothing of the machine that built it, no link that leads out, and no more than the budget."""
+    place = str(bundle.expected.build_root).encode() if bundle.expected.build_root else None
+    size = 0
+    for path in bundle.files:
+        name = bundle.name(path)
+        if BUILD_LEFTOVERS.search(name) or "__pycache__" in path.parts:
+            bundle.wrong(path, "is left over from the build")
+        if path.is_symlink():
+            if not path.exists() or not path.resolve().is_relative_to(bundle.path.resolve()):
+                bundle.wrong(path, "is a link that leads out of the bundle, or nowhere")
+            continue
+        data = path.read_bytes()
+        size += len(data)
+        if place is not None and place in data:
+            bundle.wrong(path, f"holds the path of the build, {place.decode()}")
+        if path.parent.name == "bin" and data[:3] == b"#!/":
+            bundle.wrong(path, "is a script for the Python of the machine that built it")
+    bundle.notes.append(f"{size / (1 << 20):.0f} MB of {bundle.expected.size_budget >> 20}, {len(bundle.programs)} programs")
+    if size > bundle.expected.size_budget:
+        bundle.wrong(bundle.path, f"{size >> 20} MB are more than the {bundle.expected.size_budget >> 20} MB that it may take")
+
+
+CHECKS: tuple[Callable[[Bundle], None], ...] = (
+    check_info,
+    check_programs,
+    check_links,
+    check_metallib,
+    check_sources,
+    check_packages,
+    check_licences,
+    check_signature,
+    check_leftovers,
+)
+
+
+def examine(path: Path, expected: Expected) -> Bundle:
+    """All checks, whatever the earlier ones found."""
+    bundle = Bundle(path, expected)
+    for check in CHECKS:
+        check(bundle)
+    return bundle
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("app", type=Path)
+    parser.add_argument("--min-os", default="14.0", help="the least system that this build promises (default: 14.0)")
+    parser.add_argument("--signed", action="store_true", help="every program must be signed for the hardened runtime")
+    parser.add_argument("--build-root", type=Path, default=ROOT, help="the folder it was built in, whose path must not be in it")
+    given = parser.parse_args(arguments)
+    if not (given.app / "Contents").is_dir():
+        print(f"{given.app} is no app: it has no folder Contents.", file=sys.stderr)
+        return 2
+    expected = Expected(ROOT, version_of(given.min_os), given.signed, build_root=given.build_root)
+    bundle = examine(given.app, expected)
+    for note in bundle.notes:
+        print(f"note  {note}")
+    for finding in bundle.findings:
+        print(f"WRONG {finding}")
+    print(f"{len(bundle.findings)} findings." if bundle.findings else "The bundle is as it should be.")
+    return 1 if bundle.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

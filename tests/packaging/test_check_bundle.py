@@ -1,0 +1,282 @@
+"""The bundle's examination: silent about a good one, and one finding for every way to break it."""
+
+import base64
+import csv
+import hashlib
+import plistlib
+import shutil
+import struct
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.packaging import ROOT, script
+from tests.packaging.assembled import BUNDLE, DYLIB, EXECUTE, FRAMEWORK, X86_64, assemble, program, signature, thin_and_clean
+
+check = script("check_bundle.py")
+licences = script("licences.py")
+NEWEST = "26.2"
+
+
+def install(site: Path, name: str, version: str, files: dict[str, bytes]) -> None:
+    """A package as an installer leaves it."""
+    folder = f"{name.replace('-', '_')}-{version}.dist-info"
+    files = {**files, f"{folder}/METADATA": f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n".encode()}
+    rows = []
+    for path, data in files.items():
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_bytes(data)
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        rows.append((path, f"sha256={digest}", len(data)))
+    with (site / folder / "RECORD").open("w", newline="") as file:
+        csv.writer(file).writerows([*rows, (f"{folder}/RECORD", "", "")])
+
+
+def small_site(site: Path, min_os: tuple[int, int]) -> None:
+    """Every pinned package, with next to nothing in it but what the examination is about."""
+    libraries = {"rpaths": ["@loader_path/lib"], "min_os": min_os, "signed": signature(None)}
+    metal = b"MTLB" + (b" kernels, nax kernels" if min_os[0] >= 26 else b" kernels")
+    contents: dict[str, dict[str, bytes]] = {
+        "mlx": {"mlx/core.cpython-313-darwin.so": program(BUNDLE, libraries=["@rpath/libmlx.dylib"], **libraries)},
+        "mlx-metal": {"mlx/lib/libmlx.dylib": program(min_os=min_os, signed=signature(None)), "mlx/lib/mlx.metallib": metal},
+        "mlx-lm": {"mlx_lm/models/qwen3.py": b"pass\n", "mlx_lm/chat_templates/one.py": b"chat_template = ''\n"},
+        "shiboken6": {"shiboken6/libshiboken6.dylib": program(min_os=(15, 0), signed=signature(None))},
+    }
+    for name, version in check.Expected(ROOT, (14, 0)).pins.items():
+        install(site, name, version, contents.get(name, {f"{name.replace('-', '_')}.py": b"pass\n"}))
+
+
+def expected(min_os: str = "14.0", signed: bool = True, **more: object) -> object:
+    return check.Expected(ROOT, check.version_of(min_os), signed, **more)
+
+
+def entitlements() -> dict[str, bool]:
+    return dict(expected().entitlements)  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("good")
+    small_site(folder / "site", (14, 0))
+    return assemble(folder, folder / "site", entitlements=entitlements())
+
+
+def test_nothing_is_wrong_with_a_good_one(good: Path, tmp_path: Path) -> None:
+    bundle = check.examine(good, expected(build_root=ROOT))
+    assert bundle.findings == []
+    assert any("shiboken6" in note and "macOS 15.0" in note for note in bundle.notes)
+    small_site(tmp_path / "site", (26, 2))
+    app = assemble(tmp_path, tmp_path / "site", NEWEST, entitlements())
+    assert check.examine(app, expected(NEWEST)).findings == []
+
+
+PACKAGES = "Contents/Resources/app_packages"
+APP = "Contents/Resources/app"
+LIBMLX = f"{PACKAGES}/mlx/lib/libmlx.dylib"
+Break = Callable[[Path], object]
+
+
+def rewrite(path: str, data: bytes) -> Break:
+    return lambda app: (app / path).write_bytes(data)
+
+
+def remove(path: str) -> Break:
+    return lambda app: (app / path).unlink()
+
+
+def move(path: str, to: str) -> Break:
+    return lambda app: shutil.move(app / path, app / to)
+
+
+def plist(**changes: object) -> Break:
+    def change(app: Path) -> None:
+        file = app / "Contents/Info.plist"
+        file.write_bytes(plistlib.dumps({**plistlib.loads(file.read_bytes()), **changes}))
+
+    return change
+
+
+def rename_package(before: str, after: str) -> Break:
+    def change(app: Path) -> None:
+        folder = next((app / PACKAGES).glob(f"{before}-*.dist-info"))
+        record = (folder / "RECORD").read_text().replace(folder.name, after)
+        (folder / "RECORD").write_text(record)
+        folder.rename(folder.with_name(after))
+
+    return change
+
+
+def drop_licence(app: Path) -> None:
+    file = app / APP / "resources/licences.txt"
+    file.write_text(file.read_text().replace("\nrich 15", "\nrich 14"))
+
+
+def universal(app: Path) -> None:
+    halves = [program(signed=signature(None)), program(architecture=X86_64, signed=signature(None))]
+    kinds, at, head, body = (0x0100000C, X86_64), 4096, b"", b""
+    for kind, half in zip(kinds, halves, strict=True):
+        head += struct.pack(">IIIII", kind, 0, at + len(body), len(half), 12)
+        body += half.ljust(4096, b"\0")
+    (app / LIBMLX).write_bytes((struct.pack(">II", 0xCAFEBABE, 2) + head).ljust(at, b"\0") + body)
+
+
+def stub(**entitled: object) -> bytes:
+    rpath = "@executable_path/../Frameworks/Python.xcframework/macos-arm64_x86_64"
+    return program(EXECUTE, rpaths=[rpath], signed=signature({**entitlements(), **entitled}))
+
+
+UNSIGNED = signature(None, hardened=False)
+# What is done to a good bundle, and what every finding must then be about.
+BROKEN: dict[str, tuple[Break, str]] = {
+    "a library for both architectures": (universal, "arm64 alone"),
+    "a library for Intel": (rewrite(LIBMLX, program(architecture=X86_64, signed=signature(None))), "arm64 alone"),
+    "a library for a newer system": (rewrite(LIBMLX, program(min_os=(26, 2), signed=signature(None))), "needs macOS 26.2"),
+    "a library newer than is known of its package": (
+        rewrite(f"{PACKAGES}/shiboken6/libshiboken6.dylib", program(min_os=(15, 4), signed=signature(None))),
+        "needs macOS 15.4",
+    ),
+    "a search path of the builder": (
+        rewrite(LIBMLX, program(rpaths=["/opt/homebrew/lib"], signed=signature(None))),
+        "looks for libraries in /opt/homebrew/lib",
+    ),
+    "a library of the builder": (
+        rewrite(LIBMLX, program(libraries=["/usr/local/lib/libx.dylib"], signed=signature(None))),
+        "loads /usr/local/lib/libx.dylib",
+    ),
+    "a library that is nowhere": (
+        rewrite(LIBMLX, program(libraries=["@rpath/libjaccl.dylib"], rpaths=["@loader_path"], signed=signature(None))),
+        "loads @rpath/libjaccl.dylib",
+    ),
+    "a library that others would find": (
+        rewrite(f"{PACKAGES}/shiboken6/libshiboken6.dylib", program(libraries=["@rpath/libmlx.dylib"], signed=signature(None))),
+        "libshiboken6.dylib: loads @rpath/libmlx.dylib",
+    ),
+    "a broken program": (rewrite(LIBMLX, program()[:60]), "cannot be read as a program|was changed"),
+    "no kernels": (remove(f"{PACKAGES}/mlx/lib/mlx.metallib"), "mlx.metallib"),
+    "kernels in another place": (move(f"{PACKAGES}/mlx/lib/mlx.metallib", f"{PACKAGES}/mlx/mlx.metallib"), "mlx.metallib"),
+    "kernels that are none": (rewrite(f"{PACKAGES}/mlx/lib/mlx.metallib", b"version https://git-lfs"), "mlx.metallib"),
+    "a package without a data file": (remove(f"{PACKAGES}/mlx_lm/chat_templates/one.py"), "is missing, though mlx_lm"),
+    "a package that was changed": (rewrite(f"{PACKAGES}/mlx_lm/models/qwen3.py", b"evil()\n"), "was changed"),
+    "a package of another version": (rename_package("mlx_lm", "mlx_lm-0.33.0.dist-info"), "mlx-lm is 0.33.0, not 0.32.2"),
+    "a package less": (lambda app: shutil.rmtree(next((app / PACKAGES).glob("pyobjc_core-*"))), "pyobjc-core is missing"),
+    "a package more": (lambda app: install(app / PACKAGES, "evil", "1.0", {"evil.py": b""}), "evil is not among the pinned"),
+    "no demo pair": (remove(f"{APP}/resources/demo_pair/target/model.safetensors"), "is missing"),
+    "another source": (rewrite(f"{APP}/app/__main__.py", b""), "differs from app/__main__.py"),
+    "another least system": (plist(LSMinimumSystemVersion="11.0"), "LSMinimumSystemVersion is '11.0'"),
+    "another version": (plist(CFBundleShortVersionString="9.9"), "CFBundleShortVersionString"),
+    "a blurred window": (plist(NSHighResolutionCapable=False), "NSHighResolutionCapable"),
+    "no document types": (plist(CFBundleDocumentTypes=[]), "CFBundleDocumentTypes"),
+    "a question that nothing asks": (plist(NSMicrophoneUsageDescription="Why not."), "NSMicrophoneUsageDescription is not asked"),
+    "a broken Info.plist": (rewrite("Contents/Info.plist", b"<plist>"), "Info.plist: cannot be read"),
+    "another icon": (rewrite("Contents/Resources/app.icns", b"icns"), "is not the icon"),
+    "a program that cannot start": (lambda app: (app / "Contents/MacOS/Slipstream").chmod(0o644), "is not executable"),
+    "a licence that is not told": (drop_licence, "does not tell the licence of rich 15|licences.txt: differs"),
+    "no licences": (remove(f"{APP}/resources/licences.txt"), "licences.txt: is missing"),
+    "an entitlement too many": (
+        rewrite("Contents/MacOS/Slipstream", stub(**{"com.apple.security.get-task-allow": True})),
+        r"entitlements: \['com.apple.security.get-task-allow'\] too many",
+    ),
+    "an entitlement too few": (
+        rewrite("Contents/MacOS/Slipstream", program(EXECUTE, signed=signature({}))),
+        "entitlements: .* missing",
+    ),
+    "a library with entitlements": (rewrite(LIBMLX, program(signed=signature(entitlements()))), "entitlements: .* too many"),
+    "a library without a signature": (rewrite(LIBMLX, program()), "not signed for the hardened runtime"),
+    "a signature that is not hardened": (rewrite(LIBMLX, program(signed=UNSIGNED)), "not signed for the hardened runtime"),
+    "no seal": (remove("Contents/_CodeSignature/CodeResources"), "not signed as a whole"),
+    "a link that leads out": (lambda app: (app / APP / "out").symlink_to("/usr/bin"), "link that leads out"),
+    "a compiled file": (rewrite(f"{APP}/app/x.pyc", b"\0"), "left over from the build"),
+    "the path of the build": (rewrite(f"{PACKAGES}/made.txt", f"in {ROOT}".encode()), "holds the path of the build"),
+    "a script": (
+        lambda app: ((app / PACKAGES / "bin").mkdir(), (app / PACKAGES / "bin/hf").write_bytes(b"#!/usr/bin/python3\n")),
+        "is a script for the Python of the machine",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_one_is_told_by_what_is_broken_and_nothing_else(good: Path, tmp_path: Path, what: str) -> None:
+    spoil, finding = BROKEN[what]
+    app = tmp_path / "Slipstream.app"
+    shutil.copytree(good, app, symlinks=True)
+    spoil(app)
+    findings = check.examine(app, expected(build_root=ROOT)).findings
+    assert findings
+    assert [one for one in findings if not check.re.search(finding, one)] == [], findings
+
+
+def test_kernels_of_an_older_wheel_are_told_in_the_newest_build(tmp_path: Path) -> None:
+    small_site(tmp_path / "site", (14, 0))
+    app = assemble(tmp_path, tmp_path / "site", NEWEST, entitlements())
+    assert [one.partition(": ")[2] for one in check.examine(app, expected(NEWEST)).findings] == [
+        "lacks the kernels for the newest chips: it is of an older system's wheel"
+    ]
+
+
+def test_a_bundle_that_is_too_big_is_told(good: Path) -> None:
+    findings = check.examine(good, expected(size_budget=1 << 20)).findings
+    assert len(findings) == 1 and "more than the 1 MB" in findings[0]
+
+
+def test_the_command_says_what_it_found_and_ends_accordingly(good: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "packaging/check_bundle.py")]
+    whole = subprocess.run([*command, str(good), "--signed"], capture_output=True, text=True)
+    assert whole.returncode == 0 and "as it should be" in whole.stdout, whole.stdout + whole.stderr
+    app = tmp_path / "Slipstream.app"
+    shutil.copytree(good, app, symlinks=True)
+    (app / LIBMLX).with_name("mlx.metallib").unlink()
+    broken = subprocess.run([*command, str(app)], capture_output=True, text=True)
+    assert broken.returncode == 1 and "WRONG Contents/Resources/app_packages/mlx/lib/mlx.metallib" in broken.stdout
+    assert subprocess.run([*command, str(tmp_path)], capture_output=True).returncode == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("min_os", ["14.0", NEWEST])
+def test_a_bundle_of_the_macs_real_wheels_and_ways_to_break_it(
+    release_tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_os: str
+) -> None:
+    """Everything but the program that starts Python, and Python itself: see tests/packaging/assembled.py."""
+    monkeypatch.setenv("PATH", str(release_tools), prepend=":")
+    site = tmp_path / "site"
+    licences.fetch(site, min_os)
+    assert licences.collect(site) == (ROOT / "resources/licences.txt").read_text(encoding="utf-8")
+    thin_and_clean(site)
+    app = assemble(tmp_path, site, min_os)
+    good = check.examine(app, expected(min_os, signed=False))
+    assert good.findings == []
+    assert len(good.programs) > 150
+    metallib = app / PACKAGES / "mlx/lib/mlx.metallib"
+    assert metallib.stat().st_size > 100 << 20
+
+    def spoilt(path: Path, data: bytes | None) -> list[str]:
+        before = path.read_bytes() if path.exists() else None
+        if data is None:
+            path.unlink()
+        else:
+            path.write_bytes(data)
+        findings = check.examine(app, expected(min_os, signed=False)).findings
+        path.unlink(missing_ok=True)
+        if before is not None:
+            path.write_bytes(before)
+        return findings
+
+    packages = app / PACKAGES
+    qt = packages / "PySide6/Qt/lib/QtCore.framework/Versions/A/QtCore"
+    for path, data, finding in (
+        (metallib, None, "mlx.metallib"),
+        (metallib, b"MTLC", "is no Metal library|was changed|lacks the kernels"),
+        (packages / "mlx/lib/libmlx.dylib", program(min_os=(27, 0)), "needs macOS 27.0"),
+        (packages / "mlx/lib/libjaccl.dylib", None, "libjaccl"),
+        (qt, program(architecture=X86_64), "arm64 alone"),
+        (qt, program(rpaths=["/usr/local/lib"]), "looks for libraries in /usr/local/lib"),
+        (packages / "mlx_lm/models/qwen3.py", None, "mlx_lm"),
+        (packages / "numpy/__init__.py", b"", "was changed"),
+        (app / "Contents/Resources/app/resources/demo_pair/drafter/config.json", None, "is missing"),
+        (packages / "bin/hf", None, "") if (packages / "bin/hf").exists() else (app / "Contents/Info.plist", b"", "Info.plist"),
+        (app / "Contents" / FRAMEWORK / "Versions/3.13/Python", program(DYLIB, min_os=(28, 0)), "needs macOS 28.0"),
+    ):
+        found = spoilt(path, data)
+        assert found and not [one for one in found if not check.re.search(finding, one)], (path, found)
