@@ -16,6 +16,7 @@ from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_thread import EngineThread, LoadPair
 from app.library import Library
+from app.measuring import Measuring
 from app.notice import Notice
 from app.pair_loading import PairLoading
 from app.store_thread import StoreThread
@@ -60,6 +61,9 @@ class Conductor(QObject):
         self.attaching = Attaching(engine, self)
         self.attaching.refused.connect(self.tell)
         self.pair_changed.connect(self.attaching.count_all)
+        self.measuring = Measuring(engine, self)
+        self.busy_changed.connect(self.measuring.stop)  # whoever asks something need not wait for a measurement
+        self.pair_changed.connect(self.measuring.forget)
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from mlx_engine.events import CompareRequest, CountTokens, Event, GenerationRequest, LoadProgress, PairInfo, TokenCount
+from mlx_engine.events import (
+    CalibrationProgress,
+    CompareRequest,
+    CountTokens,
+    Event,
+    GenerationRequest,
+    LoadProgress,
+    PairInfo,
+    Roofline,
+    TokenCount,
+)
 
 
 class Engine(Protocol):
@@ -18,6 +28,8 @@ class Engine(Protocol):
     def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]: ...
 
     def count_tokens(self, request: CountTokens) -> TokenCount: ...
+
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]: ...
 
     def unload(self) -> None: ...
 

@@ -41,7 +41,14 @@ class LoadPair:
     drafter: Path | None = None
 
 
-Request = LoadPair | GenerationRequest | CompareRequest | CountTokens
+@dataclass(frozen=True)
+class MeasureMachine:
+    """Hold the loaded pair against what this machine can do; `again`: measure the machine too, though that was done before."""
+
+    again: bool = False
+
+
+Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,8 @@ class _Worker(QObject):
                 yield from self._engine.compare(job.request, job.cancel)
             case CountTokens():
                 yield self._engine.count_tokens(job.request)
+            case MeasureMachine(again=again):
+                yield from self._engine.roofline(job.cancel, again)
 
     def _post(self, job: Job, event: Event | None) -> None:
         if self._mailbox.put(News(job.number, event, time.monotonic())):

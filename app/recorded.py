@@ -5,7 +5,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mlx_engine.errors import UserError
 from mlx_engine.events import (
+    CalibrationProgress,
     Commit,
     CompareRequest,
     CompareResult,
@@ -19,6 +21,7 @@ from mlx_engine.events import (
     PairInfo,
     PrefillProgress,
     Reply,
+    Roofline,
     Round,
     Source,
     Stats,
@@ -154,6 +157,9 @@ class RecordedEngine:
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         return TokenCount(sum(len(message.content) // TOKEN_CHARS for message in request.messages), 4096)
+
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
+        raise UserError("A recorded pair cannot be measured.")
 
     def unload(self) -> None:
         pass

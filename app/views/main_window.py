@@ -20,6 +20,7 @@ from app.views.preferences import Preferences
 from app.views.settings_dialog import SettingsDialog
 from app.views.sidebar import USUAL, Sidebar
 from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
+from app.views.this_mac import ThisMacDialog
 from app.views.top_bar import TopBar
 from app.views.transcript import Transcript
 from mlx_engine.pairs.catalogue import catalogue
@@ -81,6 +82,7 @@ class MainWindow(QMainWindow):
         self._introduce()
         self.settings_dialog: ChatSettingsDialog | None = None
         self.compare_dialog: CompareDialog | None = None
+        self.this_mac: ThisMacDialog | None = None
 
         self.top_bar.sidebar.clicked.connect(self.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.show_chat_settings)
@@ -244,6 +246,20 @@ class MainWindow(QMainWindow):
         dialog = SettingsDialog(self.theme, self.preferences, self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
+
+    @Slot()
+    def show_this_mac(self) -> None:
+        """What this machine can do, and what the loaded pair makes of it."""
+        if self.this_mac is None:
+            self.this_mac = ThisMacDialog(self.theme, self.conductor, self)
+            self.this_mac.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            self.this_mac.finished.connect(self._forget_this_mac)
+        self.this_mac.show()
+        self.this_mac.raise_()
+
+    @Slot()
+    def _forget_this_mac(self) -> None:
+        self.this_mac = None
 
     @Slot()
     def show_about(self) -> None:

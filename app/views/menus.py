@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit, QTextEdit
 
 from app.views.theme import Appearance, Contrast
+from app.views.this_mac import TITLE
 from app.views.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -121,6 +122,7 @@ class Menus(QObject):
         self._add(self._window_menu, "&Zoom", self._zoom)
 
         help_menu = bar.addMenu("&Help")
+        self.this_mac = self._add(help_menu, f"&{TITLE}", window.show_this_mac)
         self.logs = self._add(help_menu, "Show &Logs", window.show_logs)
         for signal in (conductor.switches_changed, conductor.busy_changed, conductor.pair_changed):
             signal.connect(self.refresh)

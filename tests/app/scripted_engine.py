@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
+    CalibrationProgress,
     Commit,
     CompareRequest,
     CompareResult,
@@ -15,9 +16,12 @@ from mlx_engine.events import (
     Finished,
     GenerationRequest,
     LoadProgress,
+    MachineFacts,
     Mode,
     PairInfo,
+    Phase,
     Reply,
+    Roofline,
     Round,
     Stats,
     StopReason,
@@ -68,6 +72,18 @@ def answer(text: str, mode: Mode = "dflash") -> Script:
     return [*(commit(piece) for piece in pieces), done(mode, tokens=len(pieces))]
 
 
+FACTS = MachineFacts("Some Chip", "Metal", 14, 48 << 30, 36 << 30, 273e9, 8.1e12, "float16", "metal", "0.32.4", "2026-11-20")
+ROOFLINE = Roofline(
+    FACTS,
+    (
+        Phase("prefill", 512, 0, 0.62, 4_400_000_000, 4_300_000_000_000),
+        Phase("plain", 1, 512, 0.0184, 4_470_000_000, 8_700_000_000),
+        Phase("verify", 16, 512, 0.0297, 4_480_000_000, 139_000_000_000),
+        Phase("draft", 16, 512, 0.0093, 1_700_000_000, 37_000_000_000),
+    ),
+)
+
+
 class ScriptedEngine:
     """`replies` are played one after the other; when they run out, "Fine." is the answer."""
 
@@ -76,6 +92,8 @@ class ScriptedEngine:
         self.pair = pair
         self.load_error = load_error
         self.load_gate: threading.Event | None = None
+        self.measure_gate: threading.Event | None = None
+        self.measured: list[bool] = []
         self.requests: list[GenerationRequest] = []
         self.threads: set[int] = set()
         self.unloaded = False
@@ -124,6 +142,14 @@ class ScriptedEngine:
                         return
                     replies[mode] = Reply(text, "", (1, 2, 3), event.reason, event.stats)
         yield CompareResult(replies["plain"], replies["dflash"], 3.9, None, None, "identical")
+
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
+        self.measured.append(again)
+        yield CalibrationProgress(0.3, "Measuring arithmetic")
+        while self.measure_gate and not self.measure_gate.wait(0.005):
+            if cancel.is_set():
+                return
+        yield ROOFLINE
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         return TokenCount(7, self.pair.context_limit)

@@ -1,0 +1,104 @@
+"""The page about this machine: measured off the window's thread, ended for a reply, told in words that the figures bear out."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from app.views import this_mac
+from app.views.this_mac import ThisMacDialog
+from mlx_engine.errors import UserError
+from mlx_engine.events import Roofline
+from tests.app.conftest import Running
+from tests.app.scripted_engine import FACTS, ROOFLINE, ScriptedEngine
+
+
+def opened(running: Running) -> ThisMacDialog:
+    running.window.menus.this_mac.trigger()
+    page = running.window.this_mac
+    assert page is not None
+    return page
+
+
+def test_it_measures_once_shows_it_and_measures_again_when_asked(start: Callable[..., Running]) -> None:
+    engine = ScriptedEngine()
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: running.conductor.measuring.found is not None and not running.conductor.measuring.running)
+    assert threading.get_ident() not in engine.threads
+    assert page.chip.text() == "Some Chip"
+    assert (page.memory.figure.text(), page.arithmetic.figure.text()) == ("273.0 GB/s", "8.1 TFLOP/s")
+    assert "61 tokens a second" in page.ceiling.text()
+    assert {name: row.bar.share for name, row in page.phases.items()} == {
+        phase.name: ROOFLINE.reached(phase) for phase in ROOFLINE.phases
+    }
+    assert page.phases["plain"].words.text() == "89 % of what memory allows · 1 token in 18.4 ms"
+    assert "what arithmetic allows" in page.phases["prefill"].words.text()
+    page.again.click()
+    running.until(lambda: not running.conductor.measuring.running)
+    page.close()
+    assert opened(running) is not page
+    assert engine.measured == [False, True], "what is known is shown, not measured once more"
+
+
+def test_a_question_ends_it_and_is_answered(start: Callable[..., Running]) -> None:
+    engine = ScriptedEngine()
+    engine.measure_gate = threading.Event()  # never opens
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: bool(engine.measured))
+    assert page.bar.isVisible() and not page.again.isEnabled()
+    running.ask("Hello?")
+    assert running.reply.text() if hasattr(running.reply, "text") else running.conductor.chat.turns[-1].reply.answer
+    running.until(lambda: not running.conductor.measuring.running)
+    assert page.state.text() == "Stopped before the end." and page.again.isEnabled()
+
+
+def test_closing_it_ends_the_measurement(start: Callable[..., Running]) -> None:
+    engine = ScriptedEngine()
+    engine.measure_gate = threading.Event()
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: bool(engine.measured))
+    page.close()
+    running.until(lambda: not running.conductor.measuring.running)
+    assert running.conductor.measuring.found is None
+
+
+def test_a_failure_is_told_and_nothing_else_is_lost(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ScriptedEngine()
+
+    def fail(cancel: threading.Event, again: bool) -> None:
+        raise UserError("No.")
+
+    monkeypatch.setattr(engine, "roofline", fail)
+    running = start(engine)
+    page = opened(running)
+    running.until(lambda: bool(running.conductor.measuring.error))
+    assert page.error.label.text() == "No." and page.error.isVisible()
+    running.ask("Hello?")
+
+
+def test_it_is_drawn_light_and_dark_and_before_anything_is_known(start: Callable[..., Running]) -> None:
+    running = start()
+    running.conductor.measuring.found = None
+    page = opened(running)
+    running.until(lambda: not running.conductor.measuring.running)
+    pictures = []
+    for appearance in ("light", "dark"):
+        running.slipstream.theme.set_appearance(appearance)  # type: ignore[arg-type]
+        pictures.append(page.chart.grab().toImage())
+    assert pictures[0] != pictures[1]
+    running.conductor.measuring.forget()
+    assert page.about.text() == "Not measured yet." and not page.chart.isVisible()
+
+
+def test_words() -> None:
+    assert this_mac.rate(88.8e9) == "89 GFLOP/s"
+    slow = replace(FACTS, device="CPU", blas="wheel")
+    assert "the reference BLAS" in this_mac.about(slow) and "BLAS" not in this_mac.about(FACTS)
+    assert this_mac.remark(ROOFLINE) == ""
+    fast = replace(ROOFLINE.phases[1], seconds=0.001)
+    assert "own cache" in this_mac.remark(Roofline(FACTS, (fast,)))
+    assert this_mac.ceiling(Roofline(FACTS, ROOFLINE.phases[:1]), "Pair") == ""
