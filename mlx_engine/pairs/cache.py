@@ -18,6 +18,7 @@ from huggingface_hub.errors import CacheNotFound
 from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import locks
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo
 
@@ -47,12 +48,12 @@ class Cache:
             UserError: they cannot be made, or one of them is a link that leads out of the cache.
         """
         folder = self.folder(listing.repo)
-        locks = self.root / ".locks" / folder.name
+        held = self.root / ".locks" / folder.name
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             inside = self.root.resolve()
             parts = ("", "blobs", "refs", "snapshots", f"snapshots/{listing.commit}")
-            for place in (*(folder / part for part in parts), locks):
+            for place in (*(folder / part for part in parts), held):
                 if not place.resolve().is_relative_to(inside):
                     raise UserError(f"{place} leads out of the model folder {self.root}. Remove that link; nothing was written.")
                 if place.name != listing.commit:  # a snapshot's own folder is made when all of it is here
@@ -64,16 +65,7 @@ class Cache:
 
     def lock(self, listing: Listing, file: RemoteFile) -> filelock.BaseFileLock | None:
         """The lock that other programs respect too; None while one of them holds it. The system frees it when its holder dies."""
-        lock = filelock.FileLock(
-            self.root / ".locks" / self.folder(listing.repo).name / f"{file.digest}.lock", mode=0o664, thread_local=False
-        )
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            return None
-        except NotImplementedError:
-            pass  # filelock says this of a file system that has no locks; the download goes on without one
-        return lock
+        return locks.acquire(self.root / ".locks" / self.folder(listing.repo).name / f"{file.digest}.lock")
 
     def has(self, listing: Listing, file: RemoteFile) -> bool:
         """Whether the file is here, whole. What has its name was checked before it got it."""

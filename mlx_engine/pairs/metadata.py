@@ -1,6 +1,7 @@
 """What the model hub says of a repo: its files at a commit, its small JSON files, where the bytes are. Fetches nothing large."""
 
 import json
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -10,8 +11,9 @@ from huggingface_hub import HfApi, constants, get_hf_file_metadata, get_session,
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import LARGEST_CONFIG
-from mlx_engine.pairs.refusals import PASSING, RevisionGone, Unreachable, explained, wish
+from mlx_engine.pairs.refusals import PASSING, RevisionGone, Unreachable, explained, wants_token, wish
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_file, check_repo, check_revision, is_commit, is_wanted
+from mlx_engine.pairs.tokens import kept_token
 
 _TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 Value = TypeVar("Value")
@@ -22,7 +24,8 @@ class Hub:
 
     Args:
         endpoint: its address; HF_ENDPOINT, else huggingface.co.
-        token: of an account; the environment's (HF_TOKEN) or the hub's own login, if none is given.
+        token: of an account. If none is given: the environment's (HF_TOKEN), the hub's own login, or, once a repo wants one, the
+            one that the system's keychain has for this hub.
         read_timeout: seconds of silence after which a connection counts as lost.
     """
 
@@ -30,7 +33,8 @@ class Hub:
         self.endpoint = (endpoint or constants.ENDPOINT).rstrip("/")
         self.token = token or get_token()
         self.timeout = httpx2.Timeout(read_timeout, connect=min(10.0, read_timeout))
-        self._api = HfApi(endpoint=self.endpoint, token=self.token or False, library_name="slipstream")
+        self._keychain, self._turn = self.token is None, threading.Lock()  # whether it is still to be looked into
+        self._log_in(self.token)
 
     def listing(self, repo: str, revision: str = "main") -> Listing:
         """The files of a repo that would be fetched, at the commit that `revision` names now.
@@ -114,13 +118,28 @@ class Hub:
         found = self._ask(words, lambda: list(self._api.list_models(search=words, limit=limit, sort="downloads")))
         return [info.id for info in found]
 
+    def _log_in(self, token: str | None) -> None:
+        self.token = token
+        self._api = HfApi(endpoint=self.endpoint, token=token or False, library_name="slipstream")
+
     def _ask(self, repo: str, question: Callable[[], Value]) -> Value:
+        token = self.token
         try:
             return question()
         except UserError:
             raise
         except Exception as error:  # a mirror that answers nonsense makes the client fail anywhere
+            if wants_token(error) and self._another_token(token):
+                return self._ask(repo, question)
             raise explained(error, repo, self.endpoint, bool(self.token)) from None
+
+    def _another_token(self, refused: str | None) -> bool:
+        """Whether there is another token to ask with than the one that was refused."""
+        with self._turn:
+            if self._keychain:
+                self._keychain = False
+                self._log_in(kept_token(self.endpoint))
+            return self.token != refused
 
 
 def _origin(url: str) -> tuple[Any, ...]:

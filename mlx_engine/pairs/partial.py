@@ -10,6 +10,7 @@ import os
 import stat
 import struct
 import threading
+from itertools import pairwise
 from pathlib import Path
 
 from mlx_engine.errors import UserError
@@ -24,6 +25,18 @@ _MIB = 1 << 20
 def segment_length(size: int) -> int:
     """Bytes of the ranges that a file of `size` bytes is fetched in: about 16 of them, but none tiny or huge."""
     return min(max(-(-size // 16), _MIB), 32 * _MIB)
+
+
+def segment_bounds(size: int, segment: int) -> list[int]:
+    """Where each segment begins, and the end of the last.
+
+    A file is checked from its start on, so what stands behind an unfinished segment has to wait. The last eight segments are cut
+    into shorter ones, so that little is left to check when the last byte comes.
+    """
+    if segment >= size:
+        return [0, size] if size else [0]
+    coarse = max(size // segment - 8, 0) * segment
+    return [*range(0, coarse, segment), *range(coarse, size, max(segment // 8, _MIB)), size]
 
 
 class Partial:
@@ -58,17 +71,17 @@ class Partial:
         length = os.fstat(self._fd).st_size
         if length == self.size:  # the record is gone already: all is here, and only the check is left
             self._layout(segment_length(self.size))
-            self._done = [end - start for start, end in map(self.span, range(self.count))]
+            self._done = [end - start for start, end in pairwise(self._bounds)]
             return
         head = os.pread(self._fd, _HEAD.size, self._tail) if length > self._tail else b""
         if len(head) == _HEAD.size:
             magic, size, segment, count = _HEAD.unpack(head)
-            if magic == _MAGIC and size == self.size and _MIB <= segment <= 2**40 and count == -(-size // segment):
+            if magic == _MAGIC and size == self.size and _MIB <= segment <= 2**40:
                 self._layout(segment)
-                record = os.pread(self._fd, _DONE.size * count, self._tail + _HEAD.size)
-                if len(record) == _DONE.size * count:
-                    done = [_DONE.unpack_from(record, _DONE.size * index)[0] for index in range(count)]
-                    if all(0 <= here <= end - start for here, (start, end) in zip(done, map(self.span, range(count)), strict=True)):
+                record = os.pread(self._fd, _DONE.size * self.count, self._tail + _HEAD.size)
+                if count == self.count and len(record) == _DONE.size * count:
+                    done = [here for (here,) in _DONE.iter_unpack(record)]
+                    if all(here <= end - start for here, (start, end) in zip(done, pairwise(self._bounds), strict=True)):
                         self._done = done
                         return
         self._fresh(segment_length(self.size))
@@ -78,20 +91,20 @@ class Partial:
         return -(-self.size // 64) * 64
 
     def _layout(self, segment: int) -> None:
-        self.segment = max(segment, 1)
-        self.count = -(-self.size // self.segment)
+        self._segment, self._bounds = segment, segment_bounds(self.size, segment)
+        self.count = len(self._bounds) - 1
 
     def _fresh(self, segment: int) -> None:
         assert self._fd is not None
         self._layout(segment)
         self._done = [0] * self.count
         os.ftruncate(self._fd, 0)
-        record = _HEAD.pack(_MAGIC, self.size, self.segment, self.count) + _DONE.pack(0) * self.count
+        record = _HEAD.pack(_MAGIC, self.size, self._segment, self.count) + _DONE.pack(0) * self.count
         _write_all(self._fd, record, self._tail)
 
     def span(self, index: int) -> tuple[int, int]:
         """First byte of a segment, and the byte behind its last."""
-        return index * self.segment, min((index + 1) * self.segment, self.size)
+        return self._bounds[index], self._bounds[index + 1]
 
     def missing(self, index: int) -> tuple[int, int]:
         """What of a segment is not here: its first missing byte, and the byte behind its last."""
@@ -119,7 +132,7 @@ class Partial:
                 break
         return total
 
-    def write(self, index: int, data: bytes, generation: int) -> bool:
+    def write(self, index: int, data: bytes | memoryview, generation: int) -> bool:
         """Append to a segment; False if the file was closed or started afresh meanwhile, and nothing was written."""
         with self._lock:
             if self._fd is None or generation != self.generation:
@@ -130,11 +143,12 @@ class Partial:
             _write_all(self._fd, _DONE.pack(here + len(data)), self._tail + _HEAD.size + _DONE.size * index)
             return True
 
-    def read(self, start: int, length: int) -> bytes:
+    def read(self, start: int, into: memoryview) -> int:
+        """Bytes from `start` on; returns how many."""
         with self._lock:
             assert self._fd is not None, "the file is closed"
             fd = self._fd
-        return os.pread(fd, length, start)
+        return os.preadv(fd, [into], start)
 
     def restart(self, whole: bool = False) -> int:
         """Throw away what is here; `whole` makes the file one single segment. Returns the new generation."""
@@ -188,7 +202,7 @@ def received_so_far(path: Path, size: int) -> int:
         return 0
 
 
-def _write_all(fd: int, data: bytes, at: int) -> None:
+def _write_all(fd: int, data: bytes | memoryview, at: int) -> None:
     view = memoryview(data)
     while view:
         written = os.pwrite(fd, view, at)

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import filelock
-
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import locks
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download, Progress
 from mlx_engine.pairs.metadata import Hub
@@ -74,11 +73,10 @@ class Queue:
         self._tell, self._hub, self._cache, self._file = tell, hub or Hub(), cache or Cache(), file or QueueFile()
         self._patience, self._connections, self._throttle = patience or Patience(), connections, Throttle()
         self._file.path.parent.mkdir(parents=True, exist_ok=True)
-        self._alone = filelock.FileLock(self._file.path.with_suffix(".running"), timeout=0, thread_local=False)
-        try:
-            self._alone.acquire()
-        except filelock.Timeout:
-            raise UserError("Another Slipstream is fetching already; its queue goes on there.") from None
+        alone = locks.acquire(self._file.path.with_suffix(".running"))
+        if alone is None:
+            raise UserError("Another Slipstream is fetching already; its queue goes on there.")
+        self._alone = alone
         self._turn = threading.Condition()
         self._closed = False
         self._current: Pair | None = None

@@ -5,9 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-import filelock
-
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import locks
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.places import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import is_commit
@@ -50,16 +49,20 @@ class QueueFile:
         Raises:
             UserError: it cannot be written.
         """
+        place = self.path.with_suffix(".lock")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with filelock.FileLock(self.path.with_suffix(".lock"), timeout=10.0):
-                queue = how(self.read())
-                write_json(self.path, [asdict(one) for one in queue])
-                return queue
-        except filelock.Timeout:
-            raise UserError(f"Another program holds {self.path.with_suffix('.lock')}. Quit it and try again.") from None
+            lock = locks.acquire(place, timeout=10.0)
         except OSError as error:
             raise UserError(f"{self.path} cannot be written ({error.strerror}).") from None
+        if lock is None:
+            raise UserError(f"Another program holds {place}. Quit it and try again.")
+        try:
+            queue = how(self.read())
+            write_json(self.path, [asdict(one) for one in queue])
+            return queue
+        finally:
+            lock.release()
 
     def find(self, pair: Pair) -> Queued | None:
         return next((one for one in self.read() if one.pair == pair), None)

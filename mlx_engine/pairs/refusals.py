@@ -20,6 +20,15 @@ class RevisionGone(UserError):
 
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # status codes that another try may not meet
 
+_LOG_IN = "“slipstream models login” keeps one in the system's keychain; “hf auth login” or HF_TOKEN do as well"
+
+
+def wants_token(error: Exception) -> bool:
+    """Whether the hub refused what an account, or another account, might get."""
+    if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError):
+        return True
+    return isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403)
+
 
 def explained(error: Exception, repo: str, endpoint: str, has_token: bool) -> UserError:
     """The sentence for what the hub's client raised about `repo`."""
@@ -39,7 +48,7 @@ def explained(error: Exception, repo: str, endpoint: str, has_token: bool) -> Us
         case errors.GatedRepoError():
             return UserError(
                 f"{repo} is gated: its owner wants conditions accepted first. Open {page}, log in, accept them there, then give "
-                "Slipstream a token of that account: run “hf auth login”, or set HF_TOKEN."
+                f"Slipstream a token of that account: {_LOG_IN}."
             )
         case errors.RevisionNotFoundError():
             return RevisionGone(f"{repo} no longer has that revision. Start the download again to take the current one.")
@@ -48,12 +57,12 @@ def explained(error: Exception, repo: str, endpoint: str, has_token: bool) -> Us
         case errors.DisabledRepoError():
             return UserError(f"{repo} was disabled on the hub. Pick another pair.")
         case errors.RepositoryNotFoundError():
-            token = "your token may read it" if has_token else "you are logged in (“hf auth login”, or HF_TOKEN), if it is private"
+            token = "your token may read it" if has_token else f"you are logged in, if it is private: {_LOG_IN}"
             return UserError(f"There is no repo {repo} at {endpoint}. Check the spelling, and that {token}.")
         case _ if status == 401:
             return UserError(
-                f"The hub does not accept your token. Make a new one at {endpoint}/settings/tokens, then run “hf auth login” or "
-                "set HF_TOKEN."
+                f"The hub does not accept your token. Make a new one at {endpoint}/settings/tokens and give Slipstream that one: "
+                f"{_LOG_IN}."
             )
         case _ if status == 403:
             return UserError(f"Your token may not read {repo}. See on {page} what its owner asks for, or use another token.")

@@ -26,10 +26,12 @@ from mlx_engine.pairs.repo import Listing, RemoteFile
 from mlx_engine.pairs.throttle import Throttle
 
 _EXPIRED = (401, 403, 404, 410)  # what content hosts say of a signed link that is too old
-_CHECK_EVERY = 8 << 20  # bytes that a connection takes before it does its share of the checking
 _READ = 1 << 20
+# Bytes that one connection gathers before it writes: about a thousandth of the file, so that kill -9 costs little of it
+_LEAST_WRITE, _MOST_WRITE = 64 << 10, 1 << 20
+_WRITE_EVERY = 0.2  # seconds, at the latest: what is in memory when the program is killed is lost
 _MOST_REFUSALS = 12  # of fresh links in a row, before a host is taken at its word
-_FLUSH_EVERY = 0.5  # seconds
+_FLUSH_EVERY = 0.25  # seconds
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,8 @@ class Transfer:
         for listing in {one.listing.repo: one.listing for one in self._files}.values():
             self._cache.prepare(listing)
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self._connections, 4 * len(self._files)))]
-        for worker in [*workers, threading.Thread(target=self._flush, daemon=True)]:
+        beside = [threading.Thread(target=work, daemon=True) for work in (self._flush, self._hash)]
+        for worker in [*workers, *beside]:
             worker.start()
         try:
             while any(worker.is_alive() for worker in workers):
@@ -172,6 +175,18 @@ class Transfer:
                 if one.partial is not None and not one.finished:
                     with suppress(OSError):  # a disk that is full or gone is met by the writers
                         one.partial.flush()
+
+    def _hash(self) -> None:
+        """Keep the checking close behind what arrives, so that no connection stops reading for it."""
+        try:
+            while not self._stop.wait(0.02):
+                for one in self._files:
+                    if one.partial is not None and not one.finished:
+                        self._advance_hash(one, one.partial)
+        except OSError as error:
+            self._end(self._disk_error(error))
+        except BaseException as error:
+            self._end(error)
 
     def _next_job(self) -> tuple[_File, tuple[int, int]] | None:
         """A file to open, one to check (segment -1), or a segment to fetch; None when there is nothing left to do."""
@@ -246,6 +261,7 @@ class Transfer:
             self._judge(one, answer, link, first, end)
             with self._turn:
                 one.ranged = answer.status_code == 206
+                self._turn.notify_all()  # the other connections may help now
             try:
                 whole = self._take(one, partial, answer, (generation, segment), end - first)
             finally:
@@ -253,24 +269,37 @@ class Transfer:
                     one.busy.discard((generation, segment))
         if not whole and not self._stop.is_set() and generation == partial.generation:
             raise httpx2.RemoteProtocolError("the answer is shorter than what was asked for")
-        self._advance_hash(one, partial)
 
     def _take(self, one: _File, partial: Partial, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
         """The body of an answer into its segment; whether all of it came."""
-        unchecked = 0
-        for piece in answer.iter_raw():
-            data = piece[:left]
-            self._throttle.take(len(data), self._stop)
-            if self._stop.is_set() or not partial.write(key[1], data, key[0]):
+        buffer = memoryview(bytearray(min(max(one.file.size >> 10, _LEAST_WRITE), _MOST_WRITE, left)))
+        held, wrote = 0, time.monotonic()
+
+        def write() -> bool:
+            nonlocal held, wrote
+            count, held, wrote = held, 0, time.monotonic()
+            if count and not partial.write(key[1], buffer[:count], key[0]):
                 return False
-            self._count(one, len(data))
-            left, unchecked = left - len(data), unchecked + len(data)
-            if left == 0:
-                return True
-            if unchecked >= _CHECK_EVERY:
-                self._advance_hash(one, partial)
-                unchecked = 0
-        return False
+            if count:
+                self._count(one, count)
+            return True
+
+        try:
+            for piece in answer.iter_raw():
+                data = memoryview(piece)[:left]
+                left -= len(data)
+                self._throttle.take(len(data), self._stop)
+                while data:
+                    fits = min(len(data), len(buffer) - held)
+                    buffer[held : held + fits] = data[:fits]
+                    data, held = data[fits:], held + fits
+                    if (held == len(buffer) or time.monotonic() - wrote > _WRITE_EVERY) and not write():
+                        return False
+                if left == 0 or self._stop.is_set():
+                    break
+        finally:
+            written = write()  # also when the connection broke off
+        return written and left == 0
 
     def _judge(self, one: _File, answer: httpx2.Response, link: tuple[str, dict[str, str]], first: int, end: int) -> None:
         """Refuse an answer that is not the range asked for."""
@@ -313,17 +342,18 @@ class Transfer:
 
     # --- Checking -----------------------------------------------------------------------------------------------------------------
     def _advance_hash(self, one: _File, partial: Partial, wait: bool = False) -> None:
-        """Hash what has come without a gap. One connection at a time does it, while the others fetch."""
+        """Hash what has come without a gap; one thread at a time."""
         if not one.hashing.acquire(blocking=wait):
             return
         try:
+            buffer = memoryview(bytearray(_READ))
             generation, here = partial.generation, partial.prefix()
             if one.hash_of != generation:
                 one.fresh_hash(generation)
             while one.hashed < here and generation == partial.generation and not self._stop.is_set():
-                piece = partial.read(one.hashed, min(_READ, here - one.hashed))
-                one.hash.update(piece)
-                one.hashed += len(piece)
+                count = partial.read(one.hashed, buffer[: here - one.hashed])
+                one.hash.update(buffer[:count])
+                one.hashed += count
         finally:
             one.hashing.release()
 

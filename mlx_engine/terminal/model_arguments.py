@@ -44,6 +44,8 @@ def add_commands(models: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--catalogue", action="store_true", help="ask the hub for every repo of the catalogue, and list what is not there"
     )
+    login = command("login", "keep a token of your hub account in the system's keychain, for gated and private repos")
+    login.add_argument("--forget", action="store_true", help="remove it from the keychain")
 
 
 def _megabytes(text: str) -> float:

@@ -37,6 +37,7 @@ class LocalHub:
     def __init__(self, rate: float | None = None, send_buffer: int | None = 64 * 1024) -> None:
         self.repos: dict[str, Repo] = {}
         self.renamed: dict[str, str] = {}
+        self.accounts: dict[str, str] = {}  # names by token
         self.ranges = True  # whether the content host honours Range
         self.rate = rate  # bytes per second over all connections
         self.send_buffer = send_buffer  # kept small, so that what was sent and what arrived differ little
@@ -195,6 +196,9 @@ class _Hub(_Handler):
         if parts == ["api", "models"]:
             words = parse_qs(url.query).get("search", [""])[0].lower()
             return self.tell([{"id": name, "modelId": name} for name in sorted(hub.repos) if words in name.lower()])
+        if parts == ["api", "whoami-v2"]:
+            account = hub.accounts.get((self.headers.get("Authorization") or "").removeprefix("Bearer "))
+            return self.tell({"name": account, "type": "user"}) if account else self.answer(401, b'{"error":"Invalid token"}')
         listing = parts[:2] == ["api", "models"]
         place = parts[2:] if listing else parts
         name, rest = "/".join(place[:2]), place[2:]

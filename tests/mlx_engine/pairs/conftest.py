@@ -3,11 +3,32 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import keyring
 import pytest
 from huggingface_hub import close_session, constants
+from keyring.backend import KeyringBackend
 
 from mlx_engine.pairs.cache import Cache
 from tests.hub.server import LocalHub
+
+
+class Keychain(KeyringBackend):
+    """A keychain in memory."""
+
+    priority = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.kept.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.kept[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        del self.kept[service, username]
 
 
 @pytest.fixture(autouse=True)
@@ -20,9 +41,13 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")  # programs that a test starts
+    before = keyring.get_keyring()
+    keyring.set_keyring(Keychain())
     close_session()
     yield
     close_session()
+    keyring.set_keyring(before)
 
 
 @pytest.fixture

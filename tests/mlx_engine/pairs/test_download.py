@@ -269,18 +269,6 @@ class TestStopping:
             throttle.take(100_000, Clock())
         assert 9.0 < max(waited) < 10.5  # 10 MB at 1 MB/s: the last piece waits until ten seconds after the first
 
-    def test_two_downloads_of_one_pair_at_once_fetch_it_once(self, pair: LocalHub, cache: Cache) -> None:
-        made = [download(pair, cache, throttle=Throttle(6 * MB)) for _ in range(2)]
-        results: list[object] = []
-        threads = [threading.Thread(target=lambda one=one: results.append(one.run(threading.Event()))) for one in made]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert None not in results and len(results) == 2
-        expect_whole(pair, cache)
-        assert sent(pair) == size(pair)
-
 
 class TestDisk:
     def test_no_room_is_said_before_anything_is_fetched(

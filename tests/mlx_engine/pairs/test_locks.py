@@ -1,0 +1,80 @@
+"""Where a file system has no locks, two programs still do not write one file."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.locks import acquire
+from mlx_engine.pairs.throttle import Throttle
+from tests.hub.repos import drafter_files, target_files
+from tests.hub.server import LocalHub
+from tests.mlx_engine.pairs.fetching import download, expect_whole, sent, size
+
+MB = 1_000_000
+pytestmark = pytest.mark.filterwarnings("ignore:flock not supported")  # filelock says so
+DYING = """
+import fcntl, os, sys
+from pathlib import Path
+def refuse(*_):
+    raise OSError(int(sys.argv[2]), "none here")
+fcntl.flock = refuse
+from mlx_engine.pairs.locks import acquire
+assert acquire(Path(sys.argv[1])) is not None
+os._exit(9)
+"""
+
+
+@pytest.fixture(params=[0, errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK], ids=lambda code: errno.errorcode.get(code, "locks"))
+def refusal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """A file system with locks, or the answer of one without."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(request.param, os.strerror(request.param))
+
+    if request.param:
+        monkeypatch.setattr(fcntl, "flock", refuse)
+    return request.param
+
+
+def test_one_at_a_time_and_then_the_next(tmp_path: Path, refusal: int) -> None:
+    place = tmp_path / "it.lock"
+    for _ in range(2):
+        first = acquire(place)
+        assert first is not None and acquire(place) is None
+        first.release()
+
+
+def test_a_holder_that_died_holds_nothing(tmp_path: Path, refusal: int) -> None:
+    if refusal:
+        place = tmp_path / "it.lock"
+        root = Path(__file__).parents[3]
+        assert subprocess.run([sys.executable, "-c", DYING, str(place), str(refusal)], cwd=root).returncode == 9
+        assert acquire(place) is not None
+
+
+def test_other_errors_are_no_reason_to_go_on_without(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"Not a directory|File exists"):
+        acquire(tmp_path / "file" / "it.lock")
+
+
+def test_two_downloads_at_once_fetch_a_pair_once(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
+    local_hub.repo("owner/target", target_files(MB, MB // 2))
+    local_hub.repo("owner/drafter", drafter_files(MB // 2))
+    made = [download(local_hub, cache, throttle=Throttle(6 * MB)) for _ in range(2)]
+    results: list[object] = []
+    threads = [threading.Thread(target=lambda one=one: results.append(one.run(threading.Event()))) for one in made]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert None not in results and len(results) == 2
+    expect_whole(local_hub, cache)
+    assert sent(local_hub) == size(local_hub)
