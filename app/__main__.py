@@ -13,10 +13,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Returns the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     match arguments:
-        case ["--selftest", *_]:
+        case ["--selftest", *options]:
             from app.selftest import run_selftest
 
-            return run_selftest()
+            return run_selftest(options)
         case ["--child", module, *rest] if module.startswith(CHILDREN):
             return run_child(module, rest)
         case ["--child", *_]:

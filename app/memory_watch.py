@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app import macos
 from app.conversations.words import size
 from app.macos import Pressure
-from mlx_engine.pairs.fit import budget_of_this_machine
+from mlx_engine.pairs import machine, room
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ class MemoryWatch(QObject):
         """`budget`: bytes that models may take together on this machine, asked of it if not given."""
         super().__init__(parent)
         self._read = read or pressure
-        self._budget = budget if budget is not None else budget_of_this_machine()
+        self._budget = budget if budget is not None else room.working_set(machine.known())
         self._told: Pressure = "normal"
         self._told_peak = False
         self._calm = 0

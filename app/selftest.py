@@ -1,34 +1,137 @@
-"""`--selftest`: does this build answer at all? Loads the demo pair and writes five tokens, without a window."""
+"""`--selftest`: is this build whole, and does it compute rightly here? The device, every kernel, a reply both ways, the window.
+
+It is what runs on a Mac before a build is let out. Prints one line of JSON and says by its exit status whether all is well.
+"""
 
 import json
+import os
+import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.door import demo_pair, real_engine
-from mlx_engine.errors import UserError
-from mlx_engine.events import Failed, Finished, GenerationRequest, Message
+from mlx_engine.events import Commit, Failed, GenerationRequest, Message, Mode, Sampling
 
-TOKENS = 5
+if TYPE_CHECKING:
+    from mlx_engine.self_check import Step
+
+TOKENS = 64
+PATIENCE_S = 120
+QUESTION = "Write a Python function that checks if a number is prime."
 
 
-def run_selftest() -> int:
-    """Prints one line of JSON; 0 when all is well."""
+def run_selftest(arguments: list[str] | None = None) -> int:
+    """0 when all is well, 1 when something is not, 2 for an argument that means nothing.
+
+    `--require-metal` makes a machine without Metal a failure; `--no-window` leaves the window out, for machines without a screen.
+    """
+    arguments = arguments or []
+    if unknown := set(arguments) - {"--require-metal", "--no-window"}:
+        print(json.dumps({"ok": False, "error": f"--selftest does not know {', '.join(sorted(unknown))}."}))
+        return 2
     began = time.monotonic()
-    report: dict[str, object] = {"ok": False}
+    steps = [step for part in _parts("--no-window" not in arguments) for step in _tried(*part)]
+    has_metal = any(step.name == "device" and step.detail.endswith(", Metal") for step in steps)
+    ok = all(step.state != "fail" for step in steps) and (has_metal or "--require-metal" not in arguments)
+    report = {
+        "ok": ok,
+        "metal": has_metal,
+        "steps": [asdict(step) for step in steps],
+        "seconds": round(time.monotonic() - began, 2),
+    }
+    print(json.dumps(report, ensure_ascii=False))
+    return 0 if ok else 1
+
+
+def _parts(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["Step"]]]]:
+    from mlx_engine import blas
+
+    blas.prepare()
+    from mlx_engine.self_check import check_device, check_kernels
+
+    yield "device", check_device
+    yield "kernels", check_kernels
+    yield "replies", _check_replies
+    if window:
+        yield "window", _check_window
+
+
+def _tried(name: str, part: Callable[[], Iterator["Step"]]) -> Iterator["Step"]:
+    """The part's steps; a part that breaks off is a step that failed."""
+    from mlx_engine.self_check import Step
+
     try:
-        engine = real_engine()
-        for _ in engine.load(*demo_pair()):
-            pass
-        request = GenerationRequest(messages=(Message("user", "What can you do?"),), max_tokens=TOKENS, ignore_eos=True)
+        yield from part()
+    except Exception as error:  # a broken build may fail in any way, and the report must say so
+        yield Step(name, "fail", f"{type(error).__name__}: {error}")
+
+
+def _check_replies() -> Iterator["Step"]:
+    """The demo pair answers plainly and with DFlash, greedily: the same tokens."""
+    from mlx_engine.self_check import Step
+
+    engine = real_engine()
+    for _ in engine.load(*demo_pair()):
+        pass
+    replies: dict[Mode, tuple[int, str]] = {}
+    modes: tuple[Mode, ...] = ("plain", "dflash")
+    for mode in modes:
+        request = GenerationRequest(
+            (Message("user", QUESTION),), mode=mode, max_tokens=TOKENS, ignore_eos=True, sampling=Sampling(0.0)
+        )
+        tokens, text = 0, ""
         for event in engine.generate(request, threading.Event()):
-            match event:
-                case Finished(stats=stats):
-                    report.update(ok=stats.tokens == TOKENS, tokens=stats.tokens, mode=stats.mode)
-                case Failed(error=error):
-                    report["error"] = error
-        engine.unload()
-    except UserError as error:
-        report["error"] = str(error)
-    report["seconds"] = round(time.monotonic() - began, 2)
-    print(json.dumps(report))
-    return 0 if report["ok"] else 1
+            if isinstance(event, Commit):
+                tokens, text = tokens + len(event.tokens), text + event.text
+            elif isinstance(event, Failed):
+                yield Step(f"{mode} reply", "fail", event.error)
+                return
+        replies[mode] = tokens, text
+    engine.unload()
+    for mode, (tokens, _) in replies.items():
+        yield Step(f"{mode} reply", "ok" if tokens == TOKENS else "fail", f"{tokens} tokens of {TOKENS}")
+    same = replies["plain"] == replies["dflash"]
+    yield Step("identical", "ok" if same else "fail", "both replies are the same" if same else f"the replies differ: {replies}")
+
+
+def _check_window() -> Iterator["Step"]:
+    """The window opens over a recording, shows a reply, and closes."""
+    from PySide6.QtCore import QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from app.application import Slipstream
+    from app.places import Places
+    from app.recorded import RecordedEngine
+    from mlx_engine.self_check import Step
+
+    app = QApplication.instance() or QApplication(["slipstream"])
+    assert isinstance(app, QApplication)
+    app.setQuitOnLastWindowClosed(False)
+    with tempfile.TemporaryDirectory() as folder:
+        slipstream = Slipstream(
+            app, Places(Path(folder), Path(folder), data=Path(folder)), lambda: RecordedEngine(dflash_tok_s=None)
+        )
+        shown: list[int] = []
+
+        def note() -> None:
+            turns = slipstream.conductor.chat.turns
+            if not slipstream.conductor.busy and turns and turns[-1].reply.answer:
+                shown.append(len(turns[-1].reply.answer))
+                slipstream.window.close()
+
+        slipstream.conductor.pair_changed.connect(lambda: slipstream.conductor.send("Go"))
+        slipstream.conductor.busy_changed.connect(note)
+        slipstream.ended.connect(app.quit)
+        QTimer.singleShot(1000 * PATIENCE_S, app.quit)
+        slipstream.start()
+        visible = slipstream.window.isVisible()
+        app.exec()
+        ended = slipstream.engine.wait(PATIENCE_S) and slipstream.store.wait(PATIENCE_S)
+    platform = os.environ.get("QT_QPA_PLATFORM") or app.platformName()
+    well = visible and bool(shown) and ended
+    words = f"opened on {platform}, showed a reply and closed" if well else f"{visible=}, {shown=}, {ended=}"
+    yield Step("window", "ok" if well else "fail", words)

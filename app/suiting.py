@@ -7,8 +7,8 @@ no size, from the number of weights in its name.
 import re
 from dataclasses import dataclass
 
+from mlx_engine.pairs import machine, room
 from mlx_engine.pairs.catalogue import BUILT_IN, Catalogue, Entry, TargetRepo
-from mlx_engine.pairs.fit import budget_of_this_machine
 
 _COMFORT = 0.7  # of the budget: the rest is for the context and for other apps
 _OVERHEAD = 1.06  # scales and biases of quantised weights, and the layers that are kept in 16 bits
@@ -36,7 +36,7 @@ def suiting(catalogue: Catalogue, budget: int | None = None) -> Suiting | None:
     Args:
         budget: bytes that models may take on this machine; asked of it if not given.
     """
-    budget = budget if budget is not None else budget_of_this_machine()
+    budget = budget if budget is not None else room.working_set(machine.known())
     if not budget:
         return None
     fitting = [

@@ -5,6 +5,7 @@ from math import isfinite
 from mlx_engine.errors import UserError
 from mlx_engine.events import GenerationRequest
 
+PREFILL_ROWS = 512  # tokens a pass of prefill: long enough to be efficient, short enough that a cancel is soon seen
 _HOTTEST = 100.0  # temperature: the choices are blind well before
 _HARSHEST = 100.0  # penalties, either way
 

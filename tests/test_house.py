@@ -21,7 +21,7 @@ FLOORS = (
     ("terminal",),
     ("engine",),
     ("roofline",),
-    ("calibrating", "comparing", "measuring", "boundaries"),
+    ("calibrating", "comparing", "measuring", "boundaries", "self_check"),
     ("loading",),
     ("chat",),
     ("channels",),

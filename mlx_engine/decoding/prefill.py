@@ -6,9 +6,10 @@ import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.targets.target import Caches, Target
 
-CHUNK = 512  # tokens a pass: long enough to be efficient, short enough that a cancel is soon seen
+CHUNK = PREFILL_ROWS
 
 
 def prefill(

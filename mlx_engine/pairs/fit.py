@@ -1,15 +1,24 @@
-"""Memory that a pair needs, line by line, from its configs and file sizes. A first estimate, not yet compared with measurements."""
+"""Memory that a pair needs, line by line, from its configs and file sizes: before a download as well as after it.
 
-import os
+`mlx_engine.bench.fit` compares it with measured peaks.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from mlx_engine.pairs.compatibility import text_config
-from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.errors import UserError
+from mlx_engine.events import MachineFacts
+from mlx_engine.pairs import room
+from mlx_engine.pairs.drafter_config import DrafterConfig, parse
+from mlx_engine.pairs.target_state import STEP, layer_states
+from mlx_engine.pairs.workspace import reading
 
 Verdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
-_ELEMENT = 2  # bytes of a bfloat16
-_CHUNK = 2048  # prompt tokens that one pass of prefill reads
+CONTEXT = 8192  # tokens, where none are asked for
+_COMFORTABLE = 0.75  # of the working set: the rest is for what later turns may reuse
+_LARGE = 1e9  # bytes from which on a drafter on a GPU is kept in 4 bits unless asked otherwise (`drafters.loading.usual_bits`)
+_FOUR = 4 + 2 * 16 / 64  # bits of a weight in 4 bits: a scale and a bias of 16 bits for 64 weights
 
 
 @dataclass(frozen=True)
@@ -23,10 +32,16 @@ class Line:
 
 @dataclass(frozen=True)
 class Fit:
-    """Lines that add up to `needed`; the verdict is over `budget`, both in bytes."""
+    """Lines that add up to `needed`, at a context of so many tokens.
+
+    Bytes: `budget` is the working set, `ceiling` what can be allocated at all, `free` what is free just now; None where unknown.
+    """
 
     lines: tuple[Line, ...]
+    context: int
     budget: int | None
+    ceiling: int | None = None
+    free: int | None = None
 
     @property
     def needed(self) -> int:
@@ -34,72 +49,131 @@ class Fit:
 
     @property
     def verdict(self) -> Verdict:
+        """Comfortable: the working set has room to spare, and that much is free now. Tight: it has room. Will swap: it has not,
+        but the memory has. No: it cannot be allocated."""
         if self.budget is None or any(line.bytes is None for line in self.lines):
             return "unknown"
-        share = self.needed / self.budget
-        return "comfortable" if share <= 0.7 else "tight" if share <= 1.0 else "will swap" if share <= 1.3 else "no"
+        if self.needed > (self.ceiling or 2 * self.budget):
+            return "no"
+        if self.needed > self.budget:
+            return "will swap"
+        crowded = self.free is not None and self.needed > self.free
+        return "tight" if crowded or self.needed > _COMFORTABLE * self.budget else "comfortable"
+
+    @property
+    def reason(self) -> str:
+        """The verdict in a sentence."""
+        needs = f"Needs {gigabytes(self.needed)} at {self.context:,} tokens"
+        match self.verdict:
+            case "unknown":
+                return "What it needs is not known before its config.json says more."
+            case "no":
+                return f"{needs}, more than the {gigabytes(self.ceiling or 0)} that can be had here at all."
+            case "will swap":
+                return f"{needs}, more than the {gigabytes(self.budget or 0)} that models may use here: the system would swap."
+            case _:
+                crowded = self.free is not None and self.needed > self.free
+                now = f"; {gigabytes(self.free or 0)} are free just now, so quit other programs first" if crowded else ""
+                return f"{needs} of the {gigabytes(self.budget or 0)} that models may use here{now}."
 
 
-def fit(target: dict, drafter: dict | None, target_bytes: int, drafter_bytes: int, context: int, budget: int | None) -> Fit:
+def fit(
+    target: dict,
+    drafter: dict | None,
+    target_bytes: int,
+    drafter_bytes: int,
+    context: int = CONTEXT,
+    facts: MachineFacts | None = None,
+    budget: int | None = None,
+    free: int | None = None,
+) -> Fit:
     """The memory of a pair at a context of so many tokens.
 
     Args:
         target, drafter: contents of the config.json files.
         target_bytes, drafter_bytes: of the weights, as stored.
-        budget: bytes that the GPU may use on this machine, or None when that is not known.
+        facts: of the machine, if they were measured; else it is taken for a Mac whose working set is `budget`.
+        budget: bytes that models may use; None: what the facts say, or about what Metal recommends.
+        free: bytes that are free just now.
+
+    Raises:
+        UserError: the drafter's config is not one that Slipstream runs.
     """
-    lines = [Line("target weights", target_bytes, "size of the files"), *_target_state(text_config(target), context)]
-    wide = _whole(text_config(target), "intermediate_size") or _whole(text_config(target), "moe_intermediate_size") or 0
-    if drafter is not None:
-        config = parse(drafter)
-        rows = sum(min(context, window or context) for window in config.windows)
-        lines += [
-            Line("drafter weights", drafter_bytes, "size of the files"),
-            Line(
-                "drafter context",
-                2 * rows * config.kv_heads * config.head_dim * _ELEMENT,
-                f"2 × {rows:,} rows in {config.layers} layers × {config.kv_heads} heads × {config.head_dim} × {_ELEMENT} bytes",
-            ),
-        ]
-    chunk = min(context, _CHUNK)
+    on_cpu = facts is not None and facts.device == "CPU"
+    element = 4 if on_cpu else 2
+    lines = [_weights("target weights", target, target_bytes, on_cpu), *_state(target, context, element)]
+    config = None if drafter is None else parse(drafter)
+    if drafter is not None and config is not None:
+        lines += [_drafter_weights(drafter, config, drafter_bytes, on_cpu), _drafter_context(config, context, element)]
+    work = reading(target, config, context, element, fused=not on_cpu)
     lines.append(
-        Line("workspace", 3 * chunk * wide * _ELEMENT or None, f"3 × {chunk:,} tokens of prefill × {wide:,} × {_ELEMENT} bytes")
+        Line("workspace", *work) if work else Line("workspace", None, "its config.json does not say how wide its layers are")
     )
-    return Fit(tuple(lines), budget)
+    limit = room.ceiling(facts) if budget is None else None
+    return Fit(tuple(lines), context, room.working_set(facts) if budget is None else budget, limit, free)
 
 
-def _target_state(text: dict, context: int) -> list[Line]:
-    layers, heads = _whole(text, "num_hidden_layers"), _whole(text, "num_attention_heads")
-    hidden = _whole(text, "hidden_size")
-    kv = _whole(text, "num_key_value_heads") or heads
-    size = _whole(text, "head_dim") or (hidden // heads if hidden and heads else None)
-    if not (layers and kv and size):
+def foretold(target: dict, drafter: dict | None, sizes: tuple[int, int], context: int, facts: MachineFacts | None) -> Fit | str:
+    """`fit` on this machine as it is now, or the sentence that says why it cannot be told."""
+    try:
+        return fit(target, drafter, *sizes, context, facts, free=room.free_memory())
+    except UserError as error:
+        return str(error)
+
+
+def _weights(what: str, config: Mapping, stored: int, on_cpu: bool) -> Line:
+    """Metal keeps weights as they are stored. On a CPU everything is computed in float32, so what is floating point grows."""
+    if not on_cpu:
+        return Line(what, stored, "size of the files")
+    quantised = config.get("quantization")
+    if isinstance(quantised, dict) and type(quantised.get("bits")) is int and type(quantised.get("group_size")) is int:
+        bits, group = quantised["bits"], quantised["group_size"]
+        if quantised.get("mode", "affine") != "affine":
+            return Line(what, stored, "size of the files")
+        grown = (bits + 64 / group) / (bits + 32 / group)
+        return Line(what, int(stored * grown), f"{gigabytes(stored)} of files, scales and biases in 4 bytes instead of 2")
+    single = str(config.get("torch_dtype") or config.get("dtype") or "bfloat16").removeprefix("torch.") == "float32"
+    return Line(what, stored if single else 2 * stored, f"{gigabytes(stored)} of files, in 4 bytes a number")
+
+
+def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool) -> Line:
+    line = _weights("drafter weights", raw, stored, on_cpu)
+    held, how = line.bytes or 0, line.how
+    if not on_cpu and config.stored is None and stored > _LARGE:
+        held, how = int(stored * _FOUR / 16), f"{gigabytes(stored)} of files, in 4 bits a weight"
+    # the rows that make keys and values stand twice: in each layer for the block, and side by side for the context
+    twice = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
+    again = round(twice * held / stored * 2) if stored else 0
+    return Line("drafter weights", held + again, f"{how}; {again / 1e6:,.0f} MB for the context's projection" if again else how)
+
+
+def _state(config: dict, context: int, element: int) -> list[Line]:
+    states = layer_states(config)
+    if states is None:
         return [Line("target K/V", None, "its config.json does not say how large a layer's K/V is")]
-    kinds = text.get("layer_types")
-    interval = _whole(text, "full_attention_interval")
-    if not isinstance(kinds, list) or len(kinds) != layers:
-        kinds = ["full_attention" if not interval or (n + 1) % interval == 0 else "linear_attention" for n in range(layers)]
-    window = _whole(text, "sliding_window") or context
-    full, sliding = kinds.count("full_attention"), kinds.count("sliding_attention")
-    rows = full * context + sliding * min(context, window)
-    how = f"2 × {rows:,} rows in {full + sliding} layers × {kv} heads × {size} × {_ELEMENT} bytes"
-    lines = [Line("target K/V", 2 * rows * kv * size * _ELEMENT, how)]
-    if recurrent := kinds.count("linear_attention"):
-        values, key, value = (_whole(text, f"linear_{name}") for name in ("num_value_heads", "key_head_dim", "value_head_dim"))
-        count = recurrent * values * key * value * 4 if values and key and value else None
-        lines.append(Line("recurrent state", count, f"{recurrent} layers × {values} heads × {key} × {value} × 4 bytes"))
+    lines = []
+    if growing := [state for state in states if state.row]:
+        rows = sum(state.rows(context) for state in growing)
+        widths = sorted({state.row for state in growing})
+        wide = f"{widths[0]:,}" if len(widths) == 1 else f"{widths[0]:,} to {widths[-1]:,}"
+        how = f"{rows:,} rows in {len(growing)} layers × {wide} numbers × {element} bytes"
+        lines.append(Line("target K/V", sum(state.bytes(context, element) for state in growing), how))
+    if recurrent := [state for state in states if state.recurrent]:
+        one = recurrent[0]
+        each = f"{one.recurrent:,} × 4 + {one.convolution:,} × {element}"
+        how = f"2 × {len(recurrent)} layers × ({each}) bytes: before and after a block"
+        lines.append(Line("recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), how))
     return lines
 
 
-def budget_of_this_machine() -> int | None:
-    """Bytes that the GPU may use: on a Mac three quarters of the memory, which is about what Metal recommends; else all memory."""
-    try:
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (OSError, ValueError, AttributeError):
-        return None
-    return memory * 3 // 4 if os.uname().sysname == "Darwin" else memory
+def _drafter_context(config: DrafterConfig, context: int, element: int) -> Line:
+    """Layers of one window share an array, which has room for twice the window, or grows in steps."""
+    held = {window: context if window is None else min(context + window, 2 * window) for window in set(config.windows)}
+    rows = sum(-(-held[window] // STEP) * STEP for window in config.windows)
+    how = f"2 × {rows:,} rows in {config.layers} layers × {config.kv_heads} heads × {config.head_dim} × {element} bytes"
+    return Line("drafter context", 2 * rows * config.kv_heads * config.head_dim * element, how)
 
 
-def _whole(config: dict, name: str) -> int | None:
-    value = config.get(name)
-    return value if type(value) is int and 0 < value < 2**40 else None
+def gigabytes(count: float) -> str:
+    """In words, with as many digits as tell something."""
+    return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"

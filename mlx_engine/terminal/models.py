@@ -6,15 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import machine, room
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalogue import BUILT_IN, Catalogue, Entry, catalogue
+from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.examination import Examination, examine
-from mlx_engine.pairs.fit import Fit, budget_of_this_machine, fit
+from mlx_engine.pairs.fit import Fit, fit
 from mlx_engine.pairs.library import OnDisk, add_folder, forget_folder, library
 from mlx_engine.pairs.matching import find_drafter, what_fits
+from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
+from mlx_engine.pairs.speed import Speed, expected, seen
 from mlx_engine.terminal.model_check import check
 from mlx_engine.terminal.model_login import login
 from mlx_engine.terminal.model_pull import pull
@@ -195,23 +199,44 @@ def _fit(given: argparse.Namespace) -> int:
     found = _examined(hub, cache, known, _pair(given, hub, known))
     sizes = (*found.weight_sizes, 0)
     drafter = found.configs[1] if len(found.configs) > 1 else None
-    result = fit(found.configs[0], drafter, sizes[0], sizes[1], given.context, budget_of_this_machine())
-    room = found.no_room(cache)
+    facts, no_room = machine.known(), found.no_room(cache)
+    result = fit(found.configs[0], drafter, sizes[0], sizes[1], given.context, facts, free=room.free_memory())
+    speeds: dict[Any, Speed] = {}
+    if facts is not None:
+        parsed = parse(drafter) if drafter else None
+        generation = 2 if parsed and parsed.selector else 1
+        speeds = expected(facts, found.configs[0], parsed, (sizes[0], sizes[1]), given.context, generation)
+        speeds |= seen(MeasuredSpeeds().of(key(found.pair.target, found.pair.drafter)))
     if given.json:
         lines = [{"what": line.what, "bytes": line.bytes, "how": line.how} for line in result.lines]
         print_json(
             {
                 **names(found.pair),
                 "context": given.context,
-                "memory": {"lines": lines, "needed": result.needed, "budget": result.budget, "verdict": result.verdict},
-                "disk": {"size": found.size, "here": found.here, "free": cache.free_bytes(), "complaint": room},
+                "memory": {
+                    "lines": lines,
+                    "needed": result.needed,
+                    "budget": result.budget,
+                    "free": result.free,
+                    "verdict": result.verdict,
+                    "reason": result.reason,
+                },
+                "speed": {
+                    mode: {"low": one.low, "high": one.high, "measured": one.measured, "reason": one.reason}
+                    for mode, one in speeds.items()
+                },
+                "disk": {"size": found.size, "here": found.here, "free": cache.free_bytes(), "complaint": no_room},
                 "licenses": {listing.repo: listing.license for listing in found.listings},
             }
         )
         return 0
     print(f"{found.pair.name} at {given.context:,} tokens")
     _print_fit(result)
-    print(f"Disk: {found.size / 1e9:,.2f} GB, of which {found.here / 1e9:,.2f} GB are here. {room}".rstrip())
+    for mode, one in speeds.items():
+        print(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {one}. {one.reason}")
+    if facts is None:
+        print("Speed: not foretold, since this machine has not been measured yet. “slipstream bench --roofline” measures it.")
+    print(f"Disk: {found.size / 1e9:,.2f} GB, of which {found.here / 1e9:,.2f} GB are here. {no_room}".rstrip())
     for listing in found.listings:
         print(f"Licence of {listing.repo}: {listing.license or 'unknown'}")
     return 0
@@ -220,8 +245,7 @@ def _fit(given: argparse.Namespace) -> int:
 def _print_fit(result: Fit) -> None:
     for line in result.lines:
         print(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.how}")
-    budget = "unknown" if result.budget is None else f"{result.budget / 1e9:,.1f} GB"
-    print(f"  {'together':<16} {result.needed / 1e9:9.3f} GB  of {budget} on this machine: {result.verdict}")
+    print(f"  {'together':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
 
 
 # --- pull and rm ------------------------------------------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def test_an_exception_nothing_caught_is_logged_and_told(tmp_path: Path) -> None:
 def test_the_self_test_and_child_processes_never_import_qt(tmp_path: Path) -> None:
     code = """
 import sys, app.__main__ as entry, app.selftest
-app.selftest.run_selftest = lambda: 0
+app.selftest.run_selftest = lambda options: 0
 assert entry.main(["--selftest"]) == 0
 assert entry.main(["--child", "mlx_engine.errors"]) == 0
 assert not [name for name in sys.modules if name.startswith("PySide6")]

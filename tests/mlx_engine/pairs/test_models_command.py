@@ -168,7 +168,7 @@ class TestTheRest:
         lines = {line["what"]: line["bytes"] for line in told["memory"]["lines"]}
         text = json.loads(target["config.json"])
         assert status == 0 and not cache.root.exists()
-        assert lines["target K/V"] == 2 * 1000 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * 2
+        assert lines["target K/V"] == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * 2
         assert told["memory"]["needed"] == sum(lines.values())
 
     def test_check_finds_a_single_changed_byte(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:

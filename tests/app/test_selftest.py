@@ -1,0 +1,90 @@
+"""`--selftest` tells a whole build from a broken one."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import mlx.core as mx
+import pytest
+
+from mlx_engine import kernels, self_check
+from mlx_engine.kernels import block_verify, kv_injection
+from mlx_engine.self_check import Step
+from tests.metal_emulator import metal_kernel
+from tests.packaging import ROOT
+
+
+def run(*options: str, **patches: str) -> tuple[int, dict[str, Any], str]:
+    """In a process of its own, as it is run; `patches` are lines of code that break something first."""
+    code = "\n".join(
+        [*patches.values(), "import sys; from app.__main__ import main", f"sys.exit(main(['--selftest', *{options!r}]))"]
+    )
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    return process.returncode, json.loads(process.stdout), process.stderr
+
+
+def states(report: dict[str, Any]) -> dict[str, str]:
+    return {step["name"]: step["state"] for step in report["steps"]}
+
+
+def test_this_build_is_whole() -> None:
+    status, report, err = run()
+    assert status == 0 and report["ok"], (report, err)
+    found = states(report)
+    for step in ("device", "matmul", "plain reply", "dflash reply", "identical", "window"):
+        assert found[step] == "ok"
+    assert "64 tokens of 64" in str(report)
+    assert report["metal"] is mx.metal.is_available()
+
+
+def test_what_is_broken_is_named_and_the_rest_still_tried() -> None:
+    status, report, _ = run(
+        "--no-window",
+        weights="import app.selftest as s; from pathlib import Path; s.demo_pair = lambda: (Path('/nowhere'), Path('/nowhere'))",
+    )
+    assert status == 1 and not report["ok"]
+    found = states(report)
+    assert found["replies"] == "fail" and found["matmul"] == "ok" and "window" not in found
+
+
+@pytest.mark.skipif(mx.metal.is_available(), reason="this machine has Metal")
+def test_a_machine_without_metal_fails_where_it_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+    from app import selftest
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(selftest, "_parts", lambda window: iter([("device", self_check.check_device)]))
+        assert selftest.run_selftest([]) == 0
+        assert selftest.run_selftest(["--require-metal"]) == 1
+        assert selftest.run_selftest(["--requiremetal"]) == 2
+    assert "does not know --requiremetal" in capsys.readouterr().out
+
+
+def test_every_kernel_is_checked_and_equals_its_reference_in_the_emulator() -> None:
+    steps = list(self_check.check_kernels(metal_kernel))
+    assert {"kv_injection", "block_verify"} <= {step.name for step in steps if step.state == "ok"}
+    assert [step for step in steps if step.state == "fail"] == []
+
+
+@pytest.mark.parametrize("kernel", [kv_injection, block_verify])
+def test_a_kernel_that_computes_something_else_is_found(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = kernel.metal
+
+    def wrong(*arguments: Any, **options: Any) -> Any:
+        found = right(*arguments, **options)
+        return found + 0.01 if isinstance(found, mx.array) else (found[0], found[1] + 1)
+
+    monkeypatch.setattr(kernel, "metal", wrong)
+    failed = [step for step in self_check.check_kernels(metal_kernel) if step.state == "fail"]
+    assert [step.name for step in failed] == [kernel.__name__.rpartition(".")[2]]
+
+
+def test_a_kernel_that_nobody_checks_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(self_check, "_CASES", {})
+
+    def steps() -> Iterator[Step]:
+        yield from self_check.check_kernels(metal_kernel)
+
+    assert {step.name for step in steps() if step.state == "fail"} >= {"kv_injection", "block_verify"}
+    assert kernels.__path__

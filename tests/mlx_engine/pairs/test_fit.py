@@ -1,0 +1,108 @@
+"""The memory that is foretold: what caches hold against mlx-lm's own, the sum line by line, and the verdicts."""
+
+import mlx.core as mx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mlx_lm.models.cache import CacheList, KVCache, make_prompt_cache
+
+from mlx_engine.drafters.context import DraftContext
+from mlx_engine.events import MachineFacts
+from mlx_engine.limits import PREFILL_ROWS
+from mlx_engine.pairs import room
+from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.fit import fit
+from mlx_engine.pairs.target_state import layer_states
+from tests.hub.repos import DRAFTER
+from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, build
+
+GB = 10**9
+MAC = MachineFacts("Apple M4 Pro", "Metal", 14, 48 * GB, 36 * GB, 250e9, 15e12, "float16", "", "", "")
+DENSE = {
+    "model_type": "qwen3",
+    "hidden_size": 4096,
+    "num_hidden_layers": 36,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "intermediate_size": 12288,
+    "vocab_size": 151936,
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_a_familys_layers_keep_is_what_mlx_lm_puts_into_its_caches(name: str) -> None:
+    tokens = 300 if name not in ("qwen3_next", "qwen3_5", "qwen3_5_moe") else 40
+    model = build(name)
+    caches = make_prompt_cache(model)
+    model(mx.array([[3 + at % 100 for at in range(tokens)]]), cache=caches)
+    mx.eval([cache.state for cache in caches])
+    held = [part.nbytes for cache in caches for part in (cache.caches if isinstance(cache, CacheList) else [cache])]
+    states = layer_states(CONFIGS[name])
+    assert states is not None and sum(state.bytes(tokens, 4) for state in states) == pytest.approx(sum(held), rel=0.001)
+    growing = sum(type(cache) is KVCache or isinstance(cache, CacheList) for cache in caches)
+    assert sum(bool(state.row) and state.window is None for state in states) == growing
+
+
+def test_a_drafters_context_has_no_more_room_than_its_line_says() -> None:
+    config = parse(
+        {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
+    )
+    for context in (200, 700, 2000):
+        told = fit(DENSE, {**DRAFTER}, 1, 1, context)  # the same arithmetic, with the drafter as it is
+        assert next(line for line in told.lines if line.what == "drafter context").bytes
+        held = DraftContext(config.windows)
+        for start in range(0, context, PREFILL_ROWS):
+            for window, kind in held.kinds.items():
+                count = min(PREFILL_ROWS, context - start)
+                kind.append(mx.zeros((2, config.windows.count(window), config.kv_heads, count, config.head_dim)))
+        raw = {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
+        on_cpu = MachineFacts("", "CPU", 2, 64 * GB, 48 * GB, 1e10, 1e11, "float32", "", "", "")
+        line = next(line for line in fit(DENSE, raw, 1, 1, context, on_cpu).lines if line.what == "drafter context")
+        assert held.nbytes <= line.bytes <= held.nbytes + 2 * 2 * config.kv_heads * config.head_dim * 4 * (300 + 2 * 256)
+
+
+def test_the_lines_add_up_and_say_how() -> None:
+    told = fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
+    assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(line.how for line in told.lines)
+    kv = next(line for line in told.lines if line.what == "target K/V")
+    assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
+
+
+@given(st.integers(1, 10**12), st.integers(1, 10**6), st.integers(1, 10**6))
+def test_more_context_never_takes_less(size: int, one: int, other: int) -> None:
+    less, more = sorted((one, other))
+    assert fit(DENSE, DRAFTER, size, size, less, MAC).needed <= fit(DENSE, DRAFTER, size, size, more, MAC).needed
+
+
+@pytest.mark.parametrize(
+    ("size", "free", "verdict"),
+    [(8, 40, "comfortable"), (30, 40, "tight"), (8, 4, "tight"), (37, 40, "will swap"), (48, 40, "no")],
+)
+def test_the_verdict_and_its_sentence(size: int, free: int, verdict: str) -> None:
+    told = fit(DENSE, None, size * GB, 0, 1024, MAC, free=free * GB)
+    assert told.verdict == verdict and "at 1,024 tokens" in told.reason
+    assert ("quit other programs" in told.reason) == (free == 4)
+
+
+def test_a_config_that_does_not_say_enough_is_unknown_and_not_guessed() -> None:
+    told = fit({"model_type": "qwen3"}, None, GB, 0, 1024, MAC)
+    assert told.verdict == "unknown" and [line.what for line in told.lines if line.bytes is None] == ["target K/V", "workspace"]
+
+
+def test_a_large_drafter_on_a_gpu_is_counted_as_it_is_quantised() -> None:
+    raw = {**DRAFTER, "hidden_size": 4096}
+    stored, small = (
+        next(x for x in fit(DENSE, raw, GB, size, 1024, MAC).lines if x.what == "drafter weights") for size in (4 * GB, GB // 2)
+    )
+    assert 4 * GB * 4.5 / 16 <= (stored.bytes or 0) < 1.2 * GB and (small.bytes or 0) >= GB // 2
+
+
+def test_free_memory_as_the_systems_print_it() -> None:
+    assert room.free_by_meminfo("MemTotal: 100 kB\nMemAvailable:   2048 kB\n") == 2048 * 1024
+    told = (
+        "Mach Virtual Memory Statistics: (page size of 16384 bytes)\nPages free:    1000.\nPages active:  5.\n"
+        "Pages speculative:  7.\nPages purgeable:   200.\nFile-backed pages:     300.\n"
+    )
+    assert room.free_by_vm_stat(told) == 16384 * 1500
+    assert room.free_by_vm_stat("") is None and room.free_by_meminfo("") is None

@@ -1,0 +1,87 @@
+"""How fast a pair may be: the bounds follow from bytes and rates, and what replies show takes their place."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.events import MachineFacts, Stats
+from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.measured import MeasuredSpeeds, key
+from mlx_engine.pairs.speed import expected, seen
+from tests.hub.repos import DRAFTER
+from tests.mlx_engine.pairs.test_fit import DENSE, MAC
+
+GB = 10**9
+FOUR_BITS = {**DENSE, "quantization": {"bits": 4, "group_size": 64}, "tie_word_embeddings": True}
+EVEN = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, 200e9, 1e18, "", "", "", "")
+BLOCK = parse({**DRAFTER, "hidden_size": 4096, "block_size": 16})
+
+
+def test_plain_decoding_is_bytes_over_bandwidth_less_what_long_chats_read() -> None:
+    plain = expected(MAC, FOUR_BITS, None, (5 * GB, 0), 8192)["plain"]
+    assert plain.high == pytest.approx(250 / 5)
+    assert plain.low == pytest.approx(1 / (5 / 250 + 2 * 36 * 8 * 128 * 8192 * 2 / 250e9))
+    assert "5.00 GB" in plain.reason and not plain.measured
+
+
+def test_an_embedding_table_that_is_not_tied_is_not_read() -> None:
+    tied, apart = ({**DENSE, "tie_word_embeddings": value} for value in (True, False))
+    slow, fast = (expected(MAC, config, None, (16 * GB, 0), 1024)["plain"].high for config in (tied, apart))
+    assert fast == pytest.approx(slow * 16e9 / (16e9 - 4096 * 151936 * 2))
+
+
+def test_of_experts_only_those_chosen_are_read() -> None:
+    config = {**DENSE, "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "tie_word_embeddings": True}
+    experts = 36 * 128 * 3 * 4096 * 768 * 2
+    plain = expected(MAC, config, None, (experts + 2 * GB, 0), 1024)["plain"]
+    assert plain.high == pytest.approx(250e9 / (2e9 + experts / 16))
+
+
+@given(
+    rate=st.floats(1e9, 1e12), size=st.integers(10**8, 10**12), draft=st.integers(10**6, 10**10), generation=st.sampled_from([1, 2])
+)
+def test_ranges_are_ordered_and_drafting_is_never_said_to_be_slower_than_plain(
+    rate: float, size: int, draft: int, generation: int
+) -> None:
+    facts = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, rate, 20 * rate, "", "", "", "")
+    speeds = expected(facts, FOUR_BITS, BLOCK, (size, draft), 8192, generation)
+    assert 0 < speeds["plain"].low <= speeds["plain"].high
+    assert speeds["plain"].low <= speeds["dflash"].low <= speeds["dflash"].high >= speeds["plain"].high
+
+
+def test_where_rows_are_free_the_gain_is_what_a_round_yields_less_the_draft() -> None:
+    speeds = expected(EVEN, {**DENSE, "tie_word_embeddings": True}, BLOCK, (100 * GB, 1), 1)
+    assert 4.9 < speeds["dflash"].high / speeds["plain"].high < 5.43
+
+
+def test_where_arithmetic_is_the_limit_rows_cost_what_they_compute() -> None:
+    slow = MachineFacts("", "CPU", 2, 48 * GB, 36 * GB, 200e9, 200e9, "", "", "", "")
+    speeds = expected(slow, {**DENSE, "tie_word_embeddings": True}, BLOCK, (16 * GB, GB), 1)
+    assert speeds["plain"].high == pytest.approx(200e9 / 16e9) and speeds["dflash"].high == pytest.approx(speeds["plain"].high)
+
+
+def test_a_config_that_does_not_say_enough_is_not_guessed_at() -> None:
+    assert expected(MAC, {"model_type": "qwen3"}, None, (GB, 0), 1024) == {}
+
+
+def stats(rate: float | None, tokens: int = 100) -> Stats:
+    return Stats("dflash", 1, 0, tokens, 0.1, 1.0, rate, 0, 0, 0, 0, (), (), 0, "", 0, 0)
+
+
+def test_what_replies_show_takes_the_place_of_the_guess_and_is_kept() -> None:
+    speeds, name = MeasuredSpeeds(), key("a/b", "c/d")
+    assert not speeds.saw(name, stats(None)) and not speeds.saw(name, stats(40.0, tokens=5))
+    for rate in (40.0, 60.0):
+        assert speeds.saw(name, stats(rate)) and seen(speeds.of(name)) == {}
+    speeds.saw(name, stats(50.0))
+    assert speeds.keep()
+    shown = seen(MeasuredSpeeds().of(name))["dflash"]
+    assert (shown.low, shown.high, shown.measured) == (40.0, 60.0, True) and "50 tok/s in the middle" in shown.reason
+    for _ in range(30):
+        speeds.saw(name, stats(45.0))
+    assert len(speeds.of(name)["dflash"]) == 20 and MeasuredSpeeds().of("other") == {}
+
+
+@pytest.mark.parametrize("raw", [None, 3, [], {"of": 1, "pairs": {}}, {"pairs": {"a": 3}}])
+def test_damaged_speeds_count_as_none(raw: object) -> None:
+    assert MeasuredSpeeds(lambda: raw).of("a") == {}
