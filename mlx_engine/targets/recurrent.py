@@ -10,8 +10,7 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import ArraysCache
-
-from mlx_engine.kernels import gated_delta_replay
+from mlx_lm.models.gated_delta import gated_delta_update, normalize_qk
 
 
 class _Listener:
@@ -53,16 +52,13 @@ class Inputs:
     def replay(self, rows: int, state: mx.array | None) -> tuple[mx.array, mx.array]:
         """Convolution state [1, K - 1, C] and recurrent state [1, Hv, Dv, Dk] after the first `rows` rows."""
         net: Any = self.net
-        after = gated_delta_replay.reference(
-            self.convolved[:, :rows],
-            self.a[:, :rows],
-            self.b[:, :rows],
-            net.A_log,
-            net.dt_bias,
-            state,
-            net.num_k_heads,
-            net.head_k_dim,
-        )
+        width = net.num_k_heads * net.head_k_dim
+        _, keys, values = mx.split(nn.silu(self.convolved[:, :rows]), [width, 2 * width], axis=-1)
+        keys = keys.reshape(1, rows, net.num_k_heads, net.head_k_dim)
+        values = values.reshape(1, rows, net.num_v_heads, net.head_v_dim)
+        _, keys = normalize_qk(keys, keys, inv_scale=net.head_k_dim**-0.5, eps=1e-6)
+        # queries shape only the output, which nobody reads here
+        _, after = gated_delta_update(keys, keys, values, self.a[:, :rows], self.b[:, :rows], net.A_log, net.dt_bias, state)
         return mx.contiguous(self.conv_input[:, rows : rows + net.conv_kernel_size - 1]), after
 
 

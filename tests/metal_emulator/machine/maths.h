@@ -2,6 +2,12 @@
 #pragma once
 #include "vectors.h"
 
+// Metal's constants; C's own are double.
+#define M_E_F 2.71828182845904523536f
+#define M_LOG2E_F 1.44269504088896340736f
+#define M_LN2_F 0.693147180559945309417f
+#define M_PI_F 3.14159265358979323846f
+
 namespace metal {
 #define MSL_FUNCTION(NAME, ...)                                                                     \
   template <typename T>                                                                             \

@@ -1,0 +1,25 @@
+// The 8 x 8 matrices of a simdgroup, lane by lane.
+//
+// Each of the 32 lanes holds two neighbouring elements of one row. Which ones is the same on every Apple GPU, and MLX's own matrix
+// kernels rest on it (mlx/backend/metal/kernels/steel/gemm/mma.h). Operands are float whatever the inputs are, as they are there:
+// nothing is rounded before the sum, and 16-bit operands would not multiply faster.
+
+// Loops over arrays that are to stay in registers: an index that is not constant would move them to memory.
+#define UNROLL _Pragma("clang loop unroll(full)")
+
+typedef metal::simdgroup_matrix<float, 8, 8> Fragment;
+
+inline uint fragment_row(uint lane) { return lane / 16 * 4 + lane / 2 % 4; }
+
+// The first of the lane's two columns.
+inline uint fragment_column(uint lane) { return lane / 8 % 2 * 4 + lane % 2 * 2; }
+
+inline thread float2& elements(thread Fragment& fragment) { return reinterpret_cast<thread float2&>(fragment.thread_elements()); }
+
+// sum += a * b
+inline void multiply_add(thread Fragment& sum, float2 a, float2 b) {
+  Fragment left, right;
+  elements(left) = a;
+  elements(right) = b;
+  metal::simdgroup_multiply_accumulate(sum, left, right, sum);
+}

@@ -1,0 +1,178 @@
+// Attention of a verify: the rows of one block over a long K/V cache.
+//
+// The heads that share a K/V head are grouped: their rows, grouped heads * block of them, form one matrix, and each tile of K and V
+// is fetched once for all of them. The keys are split into parts, one threadgroup each; a second kernel puts the parts together.
+// How many keys there are is read here, on the device: the grid does not depend on it.
+//
+// A simdgroup serves 8 * TILES rows. As in verify_matmul, the order of a sum inside a fragment is chosen for the loads: RUN steps take
+// head dims RUN * i + s for i = 0..7, so that a lane reads runs of successive elements.
+//
+// Scores, weights and sums are float32. Weights are powers of two, which exp2 gives directly; scores carry the factor log2(e).
+
+// How many head dims stand together in a step: what divides them all is 32, or 16 where the head dim is 80.
+template <int DIM>
+constexpr int run_length() { return DIM % 32 == 0 ? 4 : 2; }
+
+// Over the four lanes that hold one row of a fragment; their numbers differ in the bits 1 and 8.
+inline float row_max(float x) {
+  x = metal::max(x, metal::simd_shuffle_xor(x, ushort(1)));
+  return metal::max(x, metal::simd_shuffle_xor(x, ushort(8)));
+}
+inline float row_sum(float x) {
+  x += metal::simd_shuffle_xor(x, ushort(1));
+  return x + metal::simd_shuffle_xor(x, ushort(8));
+}
+
+// Copies `count` rows of DIM elements to threadgroup memory, and zeros for the rest of KEYS rows: an unwritten cache may hold anything.
+template <typename T, int DIM, int KEYS>
+inline void fetch(const device T* source, threadgroup T* tile, uint count, uint thread_index, uint threads) {
+  constexpr uint PIECE = 16 / sizeof(T), STRIDE = DIM + PIECE;
+  for (uint at = thread_index; at < KEYS * DIM / PIECE; at += threads) {
+    const uint key = at / (DIM / PIECE), d = at % (DIM / PIECE) * PIECE;
+    UNROLL for (uint e = 0; e < PIECE; ++e) tile[key * STRIDE + d + e] = key < count ? source[key * DIM + d + e] : T(0.0f);
+  }
+}
+
+// One part of the keys, for 8 * TILES * simdgroups rows. A row sees WINDOW keys at most, its own included; 0: all.
+template <typename T, int DIM, int KEYS, int TILES, bool CAUSAL, uint WINDOW>
+inline void verify_attention_part(
+    const device T* queries,    // [kv_heads, rows, DIM]       rows: for each grouped head, those of the block
+    const device T* keys,       // [kv_heads, capacity, DIM]
+    const device T* values,     // [kv_heads, capacity, DIM]
+    uint length,                //                             keys there are; the last `block` are the block's own
+    float scale,
+    device float* sums,         // [kv_heads, parts, rows, DIM]   sum of weight * value
+    device float* weights,      // [kv_heads, parts, rows, 2]     largest score, and the sum of the weights relative to it
+    threadgroup T* key_tile,    // [KEYS, DIM + 16 bytes]
+    threadgroup T* value_tile,  // [KEYS, DIM + 16 bytes]
+    uint rows, uint block, uint capacity, uint parts, uint3 place, uint simdgroup, uint simdgroups, uint lane) {
+  constexpr uint RUN = run_length<DIM>(), STRIDE = DIM + 16 / sizeof(T);
+  const uint part = place.x, head = place.y, row = fragment_row(lane), column = fragment_column(lane);
+  const uint first_row = 8 * TILES * (place.z * simdgroups + simdgroup);
+
+  // what the block's first row sees begins here; the parts are as even as whole tiles allow
+  const uint seen = block + WINDOW - 1;
+  const uint first = WINDOW > 0 && length > seen ? length - seen : 0;
+  const uint share = (length - first + parts * KEYS - 1) / (parts * KEYS) * KEYS;
+  const uint begin = metal::min(length, first + part * share), end = metal::min(length, begin + share);
+
+  uint own[TILES];
+  int position[TILES];
+  float largest[TILES], total[TILES];
+  float2 sum[TILES][DIM / 8];
+  UNROLL for (uint t = 0; t < TILES; ++t) {
+    own[t] = metal::min(first_row + 8 * t + row, rows - 1);
+    position[t] = int(length) - int(block) + int(own[t] % block);
+    largest[t] = -INFINITY;
+    total[t] = 0.0f;
+    UNROLL for (uint f = 0; f < DIM / 8; ++f) sum[t][f] = float2(0.0f);
+  }
+
+  for (uint from = begin; from < end; from += KEYS) {
+    const size_t at = (size_t(head) * capacity + from) * DIM;
+    const uint count = metal::min(uint(KEYS), end - from);
+    metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+    fetch<T, DIM, KEYS>(keys + at, key_tile, count, 32 * simdgroup + lane, 32 * simdgroups);
+    fetch<T, DIM, KEYS>(values + at, value_tile, count, 32 * simdgroup + lane, 32 * simdgroups);
+    metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+
+    Fragment score[TILES][KEYS / 8];
+    UNROLL for (uint t = 0; t < TILES; ++t)
+      UNROLL for (uint f = 0; f < KEYS / 8; ++f) score[t][f] = metal::make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+    for (uint d = 0; d < DIM; d += 8 * RUN) {
+      float q[TILES][2 * RUN];
+      UNROLL for (uint t = 0; t < TILES; ++t) {
+        const device T* from_row = queries + (size_t(head) * rows + own[t]) * DIM + d + RUN * column;
+        UNROLL for (uint s = 0; s < 2 * RUN; ++s) q[t][s] = float(from_row[s]);
+      }
+      UNROLL for (uint f = 0; f < KEYS / 8; ++f) {
+        const threadgroup T* k = key_tile + (8 * f + column) * STRIDE + d + RUN * row;
+        UNROLL for (uint s = 0; s < RUN; ++s) {
+          const float2 pair = float2(float(k[s]), float(k[STRIDE + s]));
+          UNROLL for (uint t = 0; t < TILES; ++t) multiply_add(score[t][f], float2(q[t][s], q[t][RUN + s]), pair);
+        }
+      }
+    }
+
+    UNROLL for (uint t = 0; t < TILES; ++t) {
+      float top = largest[t];
+      UNROLL for (uint f = 0; f < KEYS / 8; ++f)
+        UNROLL for (uint e = 0; e < 2; ++e) {
+          const int key = int(from + 8 * f + column + e);
+          const bool seen_by_row = key < int(end) && (!CAUSAL || key <= position[t]) && (WINDOW == 0 || position[t] - key < int(WINDOW));
+          const float x = seen_by_row ? elements(score[t][f])[e] * scale * M_LOG2E_F : -INFINITY;
+          elements(score[t][f])[e] = x;
+          top = metal::max(top, x);
+        }
+      top = row_max(top);
+      const float base = top == -INFINITY ? 0.0f : top;  // a row that has seen no key yet
+      const float shrink = metal::precise::exp2(largest[t] - base);
+      largest[t] = top;
+      total[t] *= shrink;
+      UNROLL for (uint f = 0; f < DIM / 8; ++f) sum[t][f] *= shrink;
+      UNROLL for (uint f = 0; f < KEYS / 8; ++f)
+        UNROLL for (uint e = 0; e < 2; ++e) {
+          const float weight = metal::precise::exp2(elements(score[t][f])[e] - base);
+          elements(score[t][f])[e] = weight;
+          total[t] += weight;
+        }
+    }
+
+    UNROLL for (uint d = 0; d < DIM / 8; d += RUN)
+      UNROLL for (uint f = 0; f < KEYS / 8; ++f) {
+        const threadgroup T* v = value_tile + (8 * f + row) * STRIDE + 8 * d + RUN * column;
+        UNROLL for (uint s = 0; s < RUN; ++s) {
+          const float2 pair = float2(float(v[2 * s]), float(v[2 * s + 1]));
+          UNROLL for (uint t = 0; t < TILES; ++t) {
+            Fragment added;
+            elements(added) = sum[t][d + s];
+            multiply_add(added, elements(score[t][f]), pair);
+            sum[t][d + s] = elements(added);
+          }
+        }
+      }
+  }
+
+  UNROLL for (uint t = 0; t < TILES; ++t) {
+    const float all = row_sum(total[t]);
+    const uint m = first_row + 8 * t + row;
+    if (m < rows) {
+      const size_t at = (size_t(head) * parts + part) * rows + m;
+      UNROLL for (uint d = 0; d < DIM / 8; d += RUN)
+        UNROLL for (uint s = 0; s < RUN; ++s)
+          UNROLL for (uint e = 0; e < 2; ++e) sums[at * DIM + 8 * d + RUN * column + 2 * s + e] = sum[t][d + s][e];
+      if (column == 0) {
+        weights[2 * at] = largest[t];
+        weights[2 * at + 1] = all;
+      }
+    }
+  }
+}
+
+// Puts the parts of one row together; one simdgroup a row. A sink is a score without a value.
+template <typename T, int DIM, bool SINKS, typename S>
+inline void verify_attention_merge(
+    const device float* sums,     // [kv_heads, parts, rows, DIM]
+    const device float* weights,  // [kv_heads, parts, rows, 2]
+    S sinks,                      // [heads] T; where there are none, anything
+    device T* out,                // [block, heads, DIM]
+    uint rows, uint block, uint parts, uint kv_heads, uint index, uint lane) {
+  const uint head = index / rows, m = index % rows, heads = kv_heads * (rows / block), query_head = head * (rows / block) + m / block;
+  const size_t at = size_t(head) * parts * rows + m;
+  float largest = SINKS ? float(sinks[query_head]) * M_LOG2E_F : -INFINITY, total = 0.0f;
+  for (uint part = lane; part < parts; part += 32) largest = metal::max(largest, weights[2 * (at + part * rows)]);
+  largest = metal::simd_max(largest);
+  if (SINKS) total = lane == 0 ? metal::precise::exp2(float(sinks[query_head]) * M_LOG2E_F - largest) : 0.0f;
+  for (uint part = lane; part < parts; part += 32)
+    total += metal::precise::exp2(weights[2 * (at + part * rows)] - largest) * weights[2 * (at + part * rows) + 1];
+  total = metal::simd_sum(total);
+
+  float sum[(DIM + 31) / 32] = {};
+  for (uint part = 0; part < parts; ++part) {
+    const float share = metal::precise::exp2(weights[2 * (at + part * rows)] - largest);
+    UNROLL for (uint i = 0; i < (DIM + 31) / 32; ++i)
+      if (lane + 32 * i < DIM) sum[i] += share * sums[(at + part * rows) * DIM + lane + 32 * i];
+  }
+  UNROLL for (uint i = 0; i < (DIM + 31) / 32; ++i)
+    if (lane + 32 * i < DIM) out[(size_t(m % block) * heads + query_head) * DIM + lane + 32 * i] = T(sum[i] / total);
+}

@@ -1,0 +1,128 @@
+// Matrix product for a verify: y[m, n] = sum over k of x[m, k] * W[n, k], for up to 16 rows m, with W read once.
+//
+// A threadgroup makes 8 * COLUMNS columns of y for all rows. Its SPLIT simdgroups share the sum: each takes every SPLIT-th block of
+// 8 * STEPS successive k, so that together they read runs of W's rows, and no barrier stands in the way until their sums are added.
+//
+// A product of fragments sums over 8 values of k in whatever order they come, so the order is chosen for the loads: step s multiplies
+// k = STEPS * i + s for i = 0..7. So a lane needs 2 * STEPS successive elements of one row of W, and STEPS of each of two rows of x;
+// it fetches them straight from memory, and neither operand passes through threadgroup memory.
+//
+// What a row of y is does not depend on the other rows, nor on how many there are: a pass over one row gives the same bits.
+
+// x of one block as right-hand operands: rows that do not exist are zero.
+template <int TILES, int STEPS, typename X>
+inline void load_rows(X x, uint rows, uint stride, uint left, uint lane, thread float2 (&run)[TILES][STEPS]) {
+  UNROLL for (int tile = 0; tile < TILES; ++tile)
+    UNROLL for (uint e = 0; e < 2; ++e) {
+      const uint m = 8 * tile + fragment_column(lane) + e, k = STEPS * fragment_row(lane);
+      UNROLL for (uint s = 0; s < STEPS; ++s) run[tile][s][e] = m < rows && k + s < left ? float(x[m * stride + k + s]) : 0.0f;
+    }
+}
+
+// Adds the simdgroups' sums, always in the same order, and rounds once to T.
+template <typename T, int TILES, int COLUMNS, int SPLIT>
+inline void add_and_store(
+    thread float2 (&sum)[TILES][COLUMNS],
+    threadgroup float* sums,  // [SPLIT, 8 * TILES, 8 * COLUMNS]
+    device T* y, uint rows, uint columns, uint first, uint simdgroup, uint lane) {
+  constexpr uint WIDTH = 8 * COLUMNS, SIZE = 8 * TILES * WIDTH;
+  UNROLL for (int tile = 0; tile < TILES; ++tile)
+    UNROLL for (int j = 0; j < COLUMNS; ++j)
+      UNROLL for (uint e = 0; e < 2; ++e)
+        sums[simdgroup * SIZE + (8 * tile + fragment_column(lane) + e) * WIDTH + 8 * j + fragment_row(lane)] = sum[tile][j][e];
+  metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
+  for (uint at = 32 * simdgroup + lane; at < SIZE; at += 32 * SPLIT) {
+    const uint m = at / WIDTH, n = first + at % WIDTH;
+    float total = 0.0f;
+    for (uint part = 0; part < SPLIT; ++part) total += sums[part * SIZE + at];
+    if (m < rows && n < columns) y[size_t(m) * columns + n] = T(total);
+  }
+}
+
+// Affine weights: W[n, k] = scale * q + bias, one scale and bias for each GROUP of successive k, q of BITS (4 or 8) bits.
+//
+// The products are of x and q itself, which float holds exactly; scale and bias come in once a block. That is what MLX does with
+// one row, and it rounds less, and works less, than multiplying every weight out.
+template <typename T, int BITS, int GROUP, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename S>
+inline void verify_matmul_affine(
+    X x,                        // [rows, depth] T
+    W weight,                   // [columns, depth * BITS / 32] uint32, the first q in the lowest bits
+    S scales, S biases,         // [columns, depth / GROUP] T
+    device T* y,                // [rows, columns]
+    threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
+    uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
+  constexpr int STEPS = (GROUP < 64 ? GROUP : 64) / 8, BLOCK = 8 * STEPS, WORDS = 2 * STEPS * BITS / 32;
+  const uint first = 8 * COLUMNS * threadgroup_index;
+  float2 sum[TILES][COLUMNS];
+  UNROLL for (int tile = 0; tile < TILES; ++tile)
+    UNROLL for (int j = 0; j < COLUMNS; ++j) sum[tile][j] = float2(0.0f);
+
+  for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
+    float2 run[TILES][STEPS];
+    load_rows<TILES, STEPS>(x + k, rows, depth, BLOCK, lane, run);
+
+    // for the biases: each row of x summed over the block; a product with ones adds what lies in different lanes
+    Fragment row_sums[TILES];
+    UNROLL for (int tile = 0; tile < TILES; ++tile) {
+      float2 own = float2(0.0f);
+      UNROLL for (int s = 0; s < STEPS; ++s) own += run[tile][s];
+      row_sums[tile] = metal::make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+      multiply_add(row_sums[tile], float2(1.0f), own);
+    }
+
+    UNROLL for (int j = 0; j < COLUMNS; ++j) {
+      const uint n = metal::min(first + 8 * j + fragment_row(lane), columns - 1);
+      const size_t at = (size_t(n) * depth + k + STEPS * fragment_column(lane)) * BITS / 32;
+      uint words[WORDS];
+      UNROLL for (int i = 0; i < WORDS; ++i) words[i] = weight[at + i];
+      const size_t group = size_t(n) * (depth / GROUP) + k / GROUP;
+      const float scale = float(scales[group]), bias = float(biases[group]);
+
+      Fragment product[TILES];
+      UNROLL for (int tile = 0; tile < TILES; ++tile) product[tile] = metal::make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+      UNROLL for (int s = 0; s < STEPS; ++s) {
+        const int low = BITS * s, high = BITS * (STEPS + s);
+        constexpr uint ALL = (1u << BITS) - 1;
+        const float2 q = float2(float((words[low / 32] >> (low % 32)) & ALL), float((words[high / 32] >> (high % 32)) & ALL));
+        UNROLL for (int tile = 0; tile < TILES; ++tile) multiply_add(product[tile], q, run[tile][s]);
+      }
+      UNROLL for (int tile = 0; tile < TILES; ++tile)
+        sum[tile][j] += scale * elements(product[tile]) + bias * elements(row_sums[tile]);
+    }
+  }
+  add_and_store<T, TILES, COLUMNS, SPLIT>(sum, sums, y, rows, columns, first, simdgroup, lane);
+}
+
+// Weights of the type of x. WHOLE: the depth is a multiple of a block.
+template <typename T, bool WHOLE, int TILES, int COLUMNS, int SPLIT, typename X, typename W>
+inline void verify_matmul_dense(
+    X x,                        // [rows, depth] T
+    W weight,                   // [columns, depth] T
+    device T* y,                // [rows, columns]
+    threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
+    uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
+  constexpr int STEPS = 4, BLOCK = 8 * STEPS;
+  const uint first = 8 * COLUMNS * threadgroup_index;
+  Fragment product[TILES][COLUMNS];
+  UNROLL for (int tile = 0; tile < TILES; ++tile)
+    UNROLL for (int j = 0; j < COLUMNS; ++j) product[tile][j] = metal::make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
+
+  for (uint k = BLOCK * simdgroup; k < depth; k += BLOCK * SPLIT) {
+    const uint left = WHOLE ? BLOCK : metal::min(uint(BLOCK), depth - k);
+    float2 run[TILES][STEPS];
+    load_rows<TILES, STEPS>(x + k, rows, depth, left, lane, run);
+    UNROLL for (int j = 0; j < COLUMNS; ++j) {
+      const uint n = metal::min(first + 8 * j + fragment_row(lane), columns - 1);
+      const size_t at = size_t(n) * depth + k;
+      const uint own = STEPS * fragment_column(lane);
+      float w[2 * STEPS];
+      UNROLL for (uint i = 0; i < 2 * STEPS; ++i) w[i] = own + i < left ? float(weight[at + own + i]) : 0.0f;
+      UNROLL for (int s = 0; s < STEPS; ++s)
+        UNROLL for (int tile = 0; tile < TILES; ++tile) multiply_add(product[tile][j], float2(w[s], w[STEPS + s]), run[tile][s]);
+    }
+  }
+  float2 sum[TILES][COLUMNS];
+  UNROLL for (int tile = 0; tile < TILES; ++tile)
+    UNROLL for (int j = 0; j < COLUMNS; ++j) sum[tile][j] = elements(product[tile][j]);
+  add_and_store<T, TILES, COLUMNS, SPLIT>(sum, sums, y, rows, columns, first, simdgroup, lane);
+}

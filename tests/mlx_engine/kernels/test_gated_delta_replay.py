@@ -1,0 +1,153 @@
+"""gated_delta_replay against float64 numpy, in the emulator: whatever is kept, the state is that of the kept rows alone."""
+
+from dataclasses import replace
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mlx_lm.models.gated_delta import gated_delta_ops
+
+from mlx_engine.kernels import gated_delta_replay
+from mlx_engine.kernels.gated_delta_replay import Tape
+from tests.metal_emulator import metal_kernel
+from tests.mlx_engine.kernels.exact import ROUNDING, float64
+
+DTYPES = [mx.float32, mx.float16, mx.bfloat16]
+
+
+class Net:
+    """Blocks of a net with these heads, and the recurrence in float64 over the rows that were kept."""
+
+    def __init__(self, dtype, key_heads, grouped, key_dim, value_dim, seed=0):
+        self.dtype, self.key, self.value = dtype, (key_heads, key_dim), (key_heads * grouped, value_dim)
+        self.state = np.zeros((self.value[0], value_dim, key_dim))
+        mx.random.seed(seed)
+
+    def block(self, rows):
+        """Queries, keys, values, decay, beta: of the sizes that a net's own norms and gates give them."""
+        queries, keys = (mx.random.normal((1, rows, *self.key)) for _ in range(2))
+        keys = keys / mx.linalg.norm(keys, axis=-1, keepdims=True)
+        queries = queries * self.key[1] ** -1.0
+        values = mx.random.normal((1, rows, *self.value))
+        beta = mx.random.uniform(0, 1, (1, rows, self.value[0]))
+        decay = mx.random.uniform(0.5, 1, (1, rows, self.value[0]))
+        queries, keys, values, beta = (array.astype(self.dtype) for array in (queries, keys, values, beta))
+        return queries, keys, values, decay, beta
+
+    def run(self, block, rows):
+        """What the first `rows` rows read, and the state after them."""
+        queries, keys, values, decay, beta = (float64(array)[0, :rows] for array in block)
+        queries, keys = (np.repeat(array, self.value[0] // self.key[0], 1) for array in (queries, keys))
+        state, read = self.state.copy(), np.zeros(values.shape)
+        for t in range(rows):
+            state *= decay[t][:, None, None]
+            delta = (values[t] - np.einsum("hvk,hk->hv", state, keys[t])) * beta[t][:, None]
+            state += delta[..., None] * keys[t][:, None]
+            read[t] = np.einsum("hvk,hk->hv", state, queries[t])
+        return read, state
+
+    def start(self):
+        """State, tape and kept rows before the first block."""
+        state = mx.zeros((1, *self.value, self.key[1]))
+        return state, Tape.empty(*self.key, *self.value, self.dtype), mx.array([0], mx.int32)
+
+
+def close(found, want, dtype=mx.float32):
+    """Sums of up to 256 numbers near one in float32, and a rounding. The decay lets no error grow."""
+    np.testing.assert_allclose(float64(found)[0], want, rtol=1.01 * ROUNDING[dtype], atol=1e-5)
+
+
+def metal(*arguments):
+    return gated_delta_replay.metal(*arguments, build=metal_kernel)
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [(mx.float32, (1, 3, 32, 12)), (mx.bfloat16, (1, 2, 128, 16))])
+def test_over_many_rounds_only_kept_rows_count(dtype, shape):
+    """Fifty rounds of any width, of which any number of rows is kept."""
+    net, choose = Net(dtype, *shape), np.random.default_rng(5)
+    state, tape, kept = net.start()
+    own_state, own_tape = state, tape
+    for _ in range(50):
+        block = net.block(int(choose.integers(1, 17)))
+        read, state, tape = metal(*block, state, tape, kept)
+        own_read, own_state, own_tape = gated_delta_replay.reference(*block, own_state, own_tape, kept)
+        want, _ = net.run(block, tape.rows)
+        for found in (state, own_state):
+            close(found, net.state)
+        for found in (read, own_read):
+            close(found, want, dtype)
+        kept = mx.array([int(choose.integers(0, tape.rows + 1))], mx.int32)
+        net.state = net.run(block, kept.item())[1]
+
+
+@pytest.mark.parametrize("key_dim", [64, pytest.param(96, marks=pytest.mark.long), pytest.param(256, marks=pytest.mark.long)])
+@pytest.mark.parametrize("dtype", [mx.float16, *(pytest.param(d, marks=pytest.mark.long) for d in (mx.float32, mx.bfloat16))])
+@settings(max_examples=settings.default.max_examples // 5)
+@given(
+    heads=st.sampled_from([(1, 1), (2, 1), (1, 4)]),
+    value_dim=st.integers(1, 40),
+    old=st.integers(1, 16),
+    rows=st.integers(1, 16),
+    data=st.data(),
+)
+def test_a_replay_has_the_bits_of_the_rows_it_replays(dtype, key_dim, heads, value_dim, old, rows, data):
+    """As many rows of a block as are kept, and a block that has no others, lead to one state."""
+    net = Net(dtype, heads[0], heads[1], key_dim, value_dim, seed=rows)
+    kept = data.draw(st.integers(0, old), label="kept")
+    first, second = net.block(old), net.block(rows)
+    state, tape, none = net.start()
+    read, before, tape = metal(*first, state, tape, none)
+    assert mx.array_equal(before, state)
+    want, net.state = net.run(first, old)[0], net.run(first, kept)[1]
+    close(read, want, dtype)
+    read, after, _ = metal(*second, state, tape, mx.array([kept], mx.int32))
+    close(after, net.state)
+    close(read, net.run(second, rows)[0], dtype)
+    if kept:
+        short = [array[:, :kept] for array in first]
+        _, _, alone = metal(*short, *net.start())
+        again, same, _ = metal(*second, state, alone, mx.array([kept], mx.int32))
+        assert mx.array_equal(same, after)
+        assert mx.array_equal(again, read)
+
+
+def test_it_runs_a_block_as_mlx_lm_does():
+    net = Net(mx.float32, 1, 2, 32, 8)
+    queries, keys, values, decay, beta = net.block(6)
+    state = mx.random.normal((1, 2, 8, 32))
+    _, tape, kept = net.start()
+    theirs, after = gated_delta_ops(queries, keys, values, decay, beta, state)
+    for way in (metal, gated_delta_replay.reference):
+        read, before, left = way(queries, keys, values, decay, beta, state, tape, kept)
+        assert mx.array_equal(before, state)
+        np.testing.assert_allclose(np.array(read), np.array(theirs), atol=1e-5)
+        np.testing.assert_allclose(np.array(gated_delta_replay.replay(state, left, 6)), np.array(after), atol=1e-5)
+
+
+NET = Net(mx.float32, 2, 2, 64, 16)
+BLOCK = dict(zip(("queries", "keys", "values", "decay", "beta"), NET.block(4), strict=True))
+GOOD = {**BLOCK, **dict(zip(("state", "tape", "kept"), NET.start(), strict=True))}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({name: mx.concatenate([array] * 5, axis=1) for name, array in BLOCK.items()}, "1 to 16 rows .* not 20"),
+        ({"queries": GOOD["queries"].astype(mx.int32)}, "not int32"),
+        ({"keys": GOOD["keys"].astype(mx.float16)}, "of the dtype of the queries, float32"),
+        ({"state": GOOD["state"].astype(mx.bfloat16)}, "state .* of float32"),
+        ({"keys": GOOD["keys"][..., :48]}, "multiples of 32 up to 256, not 48"),
+        ({"keys": GOOD["keys"][0]}, "four dimensions, not 3"),
+        ({name: mx.concatenate([array] * 2) for name, array in BLOCK.items()}, "one sequence, not 2"),
+        ({"values": GOOD["values"][:, :, :3]}, "equal groups, not 3 for 2"),
+        ({"beta": GOOD["beta"][:, :3]}, r"beta of shape \(1, 4, 4\), not \(1, 3, 4\)"),
+        ({"tape": replace(GOOD["tape"], deltas=mx.zeros((1, 2, 4, 16)))}, r"the tape's deltas of shape \(1, 1, 4, 16\)"),
+        ({"kept": mx.array(0, mx.int32)}, "kept of shape"),
+        ({"kept": mx.array([0], mx.uint32)}, "kept of int32, not uint32"),
+    ],
+)
+def test_what_it_does_not_take_is_named(change, words):
+    with pytest.raises(ValueError, match=words):
+        gated_delta_replay.metal(**{**GOOD, **change}, build=metal_kernel)

@@ -1,0 +1,141 @@
+"""verify_attention against float64 numpy, in the emulator; what it does not take is refused in words."""
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlx_engine.kernels import verify_attention
+from tests.metal_emulator import metal_kernel
+from tests.mlx_engine.kernels.exact import assert_close, float64
+
+DTYPES = [mx.float32, mx.float16, mx.bfloat16]
+few = settings(max_examples=settings.default.max_examples // 6)
+
+
+def exact(queries, keys, values, length, scale, causal, window, sinks):
+    """The definition in float64; and the same of the sizes of the values, to judge errors by."""
+    queries, keys, values = (float64(array)[0] for array in (queries, keys, values))
+    heads, block, _ = queries.shape
+    keys, values = (np.repeat(array[:, :length], heads // len(array), 0) for array in (keys, values))
+    row, key = length - block + np.arange(block)[:, None], np.arange(length)
+    seen = np.ones((block, length), bool)
+    if causal:
+        seen &= key <= row
+    if window:
+        seen &= row - key < window
+    scores = np.where(seen, queries @ keys.transpose(0, 2, 1) * scale, -np.inf)
+    if sinks is not None:
+        scores = np.concatenate([scores, np.broadcast_to(float64(sinks)[:, None, None], (heads, block, 1))], -1)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights = (weights / weights.sum(-1, keepdims=True))[..., :length]
+    return (weights @ values)[None], (weights @ np.abs(values))[None], np.abs(scores[np.isfinite(scores)]).max()
+
+
+def check(dtype, dim, kv_heads, grouped, block, length, spare, causal, window=0, sinks=False, loud=1.0):
+    """`spare` rows of the buffers behind the filled ones hold no numbers; `loud` is how far the scores spread."""
+    mx.random.seed(length + 31 * block)
+    queries = (loud * mx.random.normal((1, kv_heads * grouped, block, dim))).astype(dtype)
+    filled = mx.arange(length + spare)[:, None] < length
+    keys, values = (
+        mx.where(filled, mx.random.normal((1, kv_heads, length + spare, dim)), float("nan")).astype(dtype) for _ in range(2)
+    )
+    arguments = (causal, window, mx.random.normal((kv_heads * grouped,)).astype(dtype) if sinks else None)
+    scale, on_device = dim**-0.5, mx.array([length], mx.int32)
+    want, size, score = exact(queries, keys, values, length, scale, *arguments)
+    # a sum of dim products is off by less than dim + 2 roundings of their sizes, here at most as many as the largest score has, and
+    # that enters each weight; the sums over the keys add their own
+    error = 2.0**-24 * (2 * (dim + 4) * score * 4 + length + 16) * size
+    result = verify_attention.metal(queries, keys, values, on_device, scale, *arguments, build=metal_kernel)
+    assert_close(result, want, error)
+    if dtype == mx.float32:
+        keys, values = (mx.where(filled, array, 0) for array in (keys, values))
+        assert_close(verify_attention.reference(queries, keys, values, on_device, scale, *arguments), want, error)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "dim", "causal", "window"),
+    [(mx.bfloat16, 64, True, 0), (mx.float32, 80, False, 0), (mx.float16, 128, True, 40), (mx.bfloat16, 256, True, 0)],
+)
+@few
+@given(
+    shape=st.sampled_from([(1, 6), (2, 2), (3, 1)]), block=st.integers(5, 16), before=st.integers(0, 130), spare=st.integers(0, 40)
+)
+def test_it_is_its_definition(dtype, dim, causal, window, shape, block, before, spare):
+    check(dtype, dim, *shape, block, block + before, spare, causal, window)
+
+
+def test_a_sink_takes_its_share_and_a_window_ends_inside_the_block():
+    check(mx.float32, 64, 1, 2, 16, 90, 6, causal=False, window=5, sinks=True)
+
+
+def test_scores_that_no_exponential_holds():
+    check(mx.float32, 64, 1, 1, 8, 100, 0, causal=True, loud=200.0)
+
+
+def test_one_row_over_one_key():
+    check(mx.bfloat16, 64, 2, 2, 1, 1, 30, causal=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("dim", verify_attention.HEAD_DIMS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@few
+@given(
+    shape=st.sampled_from([(1, 1), (1, 6), (1, 10), (2, 4), (3, 1)]),
+    block=st.integers(1, 16),
+    before=st.integers(0, 300) | st.just(2032),
+    spare=st.integers(0, 300),
+    causal=st.booleans(),
+    window=st.sampled_from([0, 0, 1, 7, 64, 1024]),
+    sinks=st.booleans(),
+)
+def test_every_head_dim_and_mask(dtype, dim, shape, block, before, spare, causal, window, sinks):
+    check(dtype, dim, *shape, block, block + before, spare, causal, window, sinks)
+
+
+def test_the_grid_does_not_depend_on_the_length():
+    """So that one compiled graph serves every round: the length is read by the kernel, from an array that may come late."""
+    grids = []
+
+    def build(**options):
+        kernel = metal_kernel(**options)
+
+        def call(**arguments):
+            grids.append((arguments["grid"], arguments["threadgroup"], arguments["template"], arguments["output_shapes"]))
+            return kernel(**arguments)
+
+        return call
+
+    queries, keys = mx.zeros((1, 2, 4, 64)), mx.zeros((1, 1, 96, 64))
+    for length in (4, 90):
+        verify_attention.metal(queries, keys, keys, mx.array([length], mx.int32), 1.0, build=build)
+    assert grids[:2] == grids[2:]
+
+
+Q, K = mx.zeros((1, 4, 16, 64)), mx.zeros((1, 2, 100, 64))
+N = mx.array([50], mx.int32)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((mx.zeros((1, 4, 17, 64)), K, K, N), "1 to 16 rows, not 17"),
+        ((mx.zeros((1, 4, 16, 72)), K, K, N), "head dims 64, 80, 96, 128, 192, 256, not 72"),
+        ((mx.zeros((2, 4, 16, 64)), K, K, N), "the first of size 1"),
+        ((Q.astype(mx.int8), K, K, N), "not int8"),
+        ((Q, K.astype(mx.float16), K, N), "keys and values of the dtype of the queries"),
+        ((Q, mx.zeros((1, 3, 100, 64)), mx.zeros((1, 3, 100, 64)), N), r"keys of \(1, 3, 100, 64\)"),
+        ((Q, K, K[:, :, :90], N), r"values of \(1, 2, 90, 64\)"),
+        ((Q, K[:, :, :9], K[:, :, :9], N), r"keys of \(1, 2, 9, 64\)"),
+        ((Q, K, K, mx.array([50])[0]), "a length of shape"),
+        ((Q, K, K, mx.array([50], mx.uint32)), "not of .* uint32"),
+        ((Q, K, K, N, 1.0, True, -1), "a window of at least one key"),
+        ((Q, K, K, N, 1.0, True, 0, mx.zeros((2,))), r"sinks of shape \(4,\)"),
+    ],
+)
+def test_what_it_does_not_take_is_named(arguments, words):
+    arguments = (*arguments, 1.0) if len(arguments) == 4 else arguments
+    with pytest.raises(ValueError, match=words):
+        verify_attention.metal(*arguments, build=metal_kernel)

@@ -1,0 +1,112 @@
+"""verify_matmul against float64 numpy, in the emulator; what it does not take is refused in words."""
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlx_engine.kernels import verify_matmul
+from tests.metal_emulator import metal_kernel
+from tests.mlx_engine.kernels.exact import assert_close, float64
+
+DENSE = (None, None)
+KINDS = [DENSE, *((bits, group) for bits in (4, 8) for group in (32, 64, 128))]
+DTYPES = [mx.float32, mx.float16, mx.bfloat16]
+few = settings(max_examples=settings.default.max_examples // 5)
+
+
+def made(dtype, kind, rows, columns, depth, before=0):
+    """Arguments of a product, and the weights they stand for; `before`: rows of the buffers before the weight's first."""
+    bits, group = kind
+    mx.random.seed(rows + 17 * columns + 301 * depth)
+    x = mx.random.normal((rows, depth)).astype(dtype)
+    weight = mx.random.normal((before + columns, depth)).astype(dtype)
+    if bits is None:
+        return (x, weight[before:]), float64(weight)[before:]
+    packed, scales, biases = (array[before:] for array in mx.quantize(weight, group_size=group, bits=bits))
+    values = np.array(packed)[..., None] >> np.arange(0, 32, bits, dtype=np.uint32) & (2**bits - 1)
+    spread = np.repeat(float64(scales), group, 1), np.repeat(float64(biases), group, 1)
+    return (x, packed, scales, biases, group, bits), values.reshape(columns, depth) * spread[0] + spread[1]
+
+
+def check(dtype, kind, rows, columns, depth, before=0):
+    arguments, weight = made(dtype, kind, rows, columns, depth, before)
+    x = float64(arguments[0])
+    # a sum of n terms in float32, whatever its order, is off by less than n roundings of the sum of their sizes; with a scale and a
+    # bias the terms are q * scale and bias, each of them larger than the weight
+    size = np.abs(weight)
+    if len(arguments) > 2:
+        biases = np.abs(float64(arguments[3])).repeat(arguments[4], 1)
+        size = size + 2 * biases
+    error = (depth + 8) * 2.0**-24 * (np.abs(x) @ size.T)
+    result = verify_matmul.metal(*arguments, build=metal_kernel)
+    assert_close(result, x @ weight.T, error)
+    if dtype == mx.float32:
+        assert_close(verify_matmul.reference(*arguments), x @ weight.T, error)
+    return arguments, result
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [(mx.float32, (8, 32)), (mx.float16, (4, 32)), (mx.bfloat16, (4, 64)), (mx.bfloat16, (8, 128))]
+)
+@few
+@given(rows=st.integers(9, 16), columns=st.integers(1, 40), groups=st.integers(1, 12), before=st.integers(0, 3))
+def test_a_quantised_product_is_its_definition(dtype, kind, rows, columns, groups, before):
+    check(dtype, kind, rows, columns, min(groups * kind[1], 640), before)
+
+
+@pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16])
+@few
+@given(rows=st.integers(1, 8), columns=st.integers(1, 40), depth=st.integers(1, 300), before=st.integers(0, 3))
+def test_a_dense_product_is_its_definition_at_any_size(dtype, rows, columns, depth, before):
+    check(dtype, DENSE, rows, columns, depth, before)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@few
+@given(
+    rows=st.integers(1, 16),
+    columns=st.integers(1, 100) | st.integers(2040, 2100),
+    groups=st.integers(1, 40),
+    tail=st.integers(0, 31),
+    before=st.integers(0, 3),
+)
+def test_every_kind_of_weight(dtype, kind, rows, columns, groups, tail, before):
+    depth = min(groups, 4 if columns > 100 else 12) * (kind[1] or 32)
+    check(dtype, kind, rows, columns, depth + (tail if kind == DENSE else 0), before)
+
+
+@pytest.mark.parametrize("kind", [(4, 64), DENSE])
+def test_a_row_has_the_same_bits_alone_and_in_a_block(kind):
+    arguments, block = check(mx.bfloat16, kind, 13, 24, 640)
+    for row in (0, 9, 12):
+        alone = verify_matmul.metal(arguments[0][row : row + 1], *arguments[1:], build=metal_kernel)
+        assert mx.array_equal(alone[0], block[row])
+
+
+X, W = mx.zeros((16, 64)), mx.zeros((8, 64))
+PACKED, SCALES = mx.zeros((8, 8), mx.uint32), mx.zeros((8, 1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((mx.zeros((17, 64)), W), "1 to 16 rows, not 17"),
+        ((X.astype(mx.int32), W), "not int32"),
+        ((X, W.astype(mx.bfloat16)), "weight of the dtype of x"),
+        ((X[0], W), "two dimensions"),
+        ((X, W[:, :63]), "64 columns of x for 63"),
+        ((X, PACKED, SCALES), "affine"),
+        ((X, PACKED, SCALES, SCALES, 64, 3), "4 or 8 bits, not 3"),
+        ((X, PACKED, SCALES, SCALES, 16, 4), "groups of 32, 64 or 128, not 16"),
+        ((X, PACKED, SCALES, SCALES, 128, 4), "not of 64 columns in groups of 128"),
+        ((X, PACKED, SCALES, SCALES, 64, 8), "at 8 bits"),
+        ((X, PACKED, SCALES.astype(mx.float16), SCALES, 64, 4), "scales and biases of float32"),
+    ],
+)
+def test_what_it_does_not_take_is_named(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        verify_matmul.metal(*arguments, build=metal_kernel)
