@@ -1,25 +1,47 @@
 """A comparison while it runs: the same request answered plainly and with DFlash, one after the other."""
 
+from dataclasses import replace
+
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations.chat import Turn, same_again
+from app.conversations.chat import Turn
+from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.reply import Reply
 from app.engine_thread import EngineThread, News
-from mlx_engine.events import CompareRequest, CompareResult, CompareRun, Failed, Mode
+from mlx_engine.events import (
+    CompareRequest,
+    CompareResult,
+    CompareRun,
+    Failed,
+    Finished,
+    GenerationRequest,
+    Mode,
+    PairInfo,
+    Stats,
+)
+
+PAUSE_S = 0.5  # between two runs, so that the second does not pay for the heat of the first
 
 
 class Comparison(QObject):
-    """One growing reply a mode, and in the end the engine's result."""
+    """One growing reply a mode, the figures of the runs that have ended, and in the end the record of it all.
+
+    `turn` is the one whose question is answered again, None for a prompt that stands for itself.
+    """
 
     changed = Signal()
-    ended = Signal()
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None) -> None:
         super().__init__()
         self.turn = turn
+        self.request = request
+        self.prompt = prompt
+        self.repeats = repeats
+        self.pair = pair
         self.replies: dict[Mode, Reply] = {}
-        self.now: Mode | None = None
-        self.result: CompareResult | None = None
+        self.runs: dict[Mode, list[Stats]] = {"plain": [], "dflash": []}
+        self.now: CompareRun | None = None
+        self.record: ComparisonRecord | None = None
         self.error = ""
         self.cancelled = False
         self.running = True
@@ -29,22 +51,25 @@ class Comparison(QObject):
         match news.event:
             case None:
                 self.running = False
-                self.cancelled = self.result is None and not self.error
-            case CompareRun(mode=mode):
-                self.now = mode
-                self.replies[mode] = Reply(mode, self.turn.request.max_tokens)
+                self.cancelled = self.record is None and not self.error
+            case CompareRun() as run:
+                self.now = run
+                self.replies[run.mode] = Reply(run.mode, self.request.max_tokens)
             case CompareResult() as result:
-                self.result = result
+                self.record = ComparisonRecord.of(result, self.runs, self.pair, self.prompt, self.request)
             case Failed(error=error):
                 self.error = error
             case event if self.now is not None:
-                self.replies[self.now].accept(event, news.at_s)
+                self.replies[self.now.mode].accept(event, news.at_s)
+                if isinstance(event, Finished) and event.reason != "cancelled":
+                    self.runs[self.now.mode].append(event.stats)
 
 
 class Comparing(QObject):
     """Runs comparisons, one at a time; `comparison` is the one that runs."""
 
     started = Signal(object)  # Comparison
+    recorded = Signal(object)  # ComparisonRecord
     ended = Signal()
 
     def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
@@ -58,10 +83,11 @@ class Comparing(QObject):
     def running(self) -> bool:
         return self._job != 0
 
-    def start(self, turn: Turn) -> None:
-        """Answer a turn's question again, plainly and with DFlash."""
-        self.comparison = Comparison(turn)
-        self._job = self._engine.submit(CompareRequest(same_again(turn)))
+    def start(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None = None) -> None:
+        """Answer a request plainly and with DFlash, `repeats` times each; `prompt` is what of it is shown."""
+        request = replace(request, mode="dflash")
+        self.comparison = Comparison(request, prompt, repeats, pair, turn)
+        self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S))
         self.started.emit(self.comparison)
 
     def stop(self) -> None:
@@ -80,5 +106,6 @@ class Comparing(QObject):
             self._job, self.comparison = 0, None
         comparison.changed.emit()
         if not comparison.running:
-            comparison.ended.emit()
+            if comparison.record is not None:
+                self.recorded.emit(comparison.record)
             self.ended.emit()

@@ -10,8 +10,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.attaching import Attaching
 from app.comparing import Comparing, Comparison
+from app.comparison_history import ComparisonHistory
 from app.conversations.attachments import Attachment
-from app.conversations.chat import Chat, Node, Turn, continuation
+from app.conversations.chat import Chat, Node, Turn, continuation, same_again
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_thread import EngineThread, LoadPair
@@ -43,7 +44,8 @@ class Conductor(QObject):
 
     def __init__(self, engine: EngineThread, parent: QObject | None = None, store: StoreThread | None = None) -> None:
         super().__init__(parent)
-        self.library = Library(store or StoreThread(parent=self), self)
+        store = store or StoreThread(parent=self)
+        self.library = Library(store, self)
         self.library.loaded.connect(self._open_last)
         self.library.removed.connect(self._leave_removed)
         self.library.told.connect(self.tell)
@@ -64,6 +66,8 @@ class Conductor(QObject):
         self.measuring = Measuring(engine, self)
         self.busy_changed.connect(self.measuring.stop)  # whoever asks something need not wait for a measurement
         self.pair_changed.connect(self.measuring.forget)
+        self.comparisons = ComparisonHistory(store, self)
+        self._comparing.recorded.connect(self.comparisons.add)
         self.chat = Chat()
         self.editing: Turn | None = None
         self._opening = ""
@@ -163,7 +167,13 @@ class Conductor(QObject):
 
     @property
     def can_compare(self) -> bool:
-        return self.pair is not None and not self.busy and self.can_dflash and self.chat.last_answered is not None
+        """Whether something can be answered both ways now."""
+        return self.pair is not None and not self.busy and self.can_dflash
+
+    @property
+    def can_compare_last(self) -> bool:
+        """Whether the last question can be."""
+        return self.can_compare and self.chat.last_answered is not None
 
     @Slot()
     def load(self) -> None:
@@ -308,11 +318,25 @@ class Conductor(QObject):
     @Slot()
     def compare(self) -> None:
         """Answer the last prompt again, plainly and with DFlash."""
-        turn = self.chat.last_answered
-        if turn is None or not self.can_compare:
-            return
-        self._comparing.start(turn)
-        self.busy_changed.emit()
+        if (turn := self.chat.last_answered) is not None:
+            self.compare_turn(turn)
+
+    @Slot(object)
+    def compare_turn(self, turn: Turn, repeats: int = 1) -> None:
+        """Answer a turn's prompt again both ways, after the same messages and with the same seed and settings."""
+        self._compare(same_again(turn), turn.prompt, repeats, turn)
+
+    def compare_prompt(self, prompt: str, repeats: int = 1) -> None:
+        """Answer a prompt that stands for itself both ways, with this chat's settings."""
+        prompt = clean(prompt).strip()
+        if prompt:
+            alone = Chat(settings=self.chat.settings).ask(prompt, "dflash", self.thinking, self.default_sampling)
+            self._compare(alone.request, prompt, repeats)
+
+    def _compare(self, request: GenerationRequest, prompt: str, repeats: int, turn: Turn | None = None) -> None:
+        if self.pair is not None and self.can_compare:
+            self._comparing.start(request, prompt, repeats, self.pair, turn)
+            self.busy_changed.emit()
 
     @Slot(str)
     def tell(self, text: str) -> None:
@@ -326,6 +350,8 @@ class Conductor(QObject):
             self.noticed.emit(Notice("The models are still loading. Your message stays here; send it in a moment."))
         elif self.pair is None:
             self.noticed.emit(Notice("No models are loaded, so nothing can answer. Your message stays here.", offer="load"))
+        elif self._comparing.running:
+            self.noticed.emit(Notice("A comparison is running. Your message stays here; wait for its end, or stop it."))
         elif self.busy:
             self.noticed.emit(Notice("A reply is still being written. Your message stays here; wait for the end, or press Stop."))
         else:

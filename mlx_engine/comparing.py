@@ -46,6 +46,8 @@ def compare(
     for repeat in range(repeats):
         order += ["plain", "dflash"] if repeat % 2 == 0 else ["dflash", "plain"]
     for index, mode in enumerate(order):
+        if index and cancel.wait(request.pause_s):
+            return
         yield CompareRun(mode, index, len(order))
         events: list[Event] = []
         for event in generate(dataclasses.replace(asked, mode=mode), cancel):

@@ -68,10 +68,14 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """Answer `request` plainly and with DFlash, one after the other, `repeats` times in alternating order, with one seed."""
+    """Answer `request` plainly and with DFlash, one after the other, `repeats` times in alternating order, with one seed.
+
+    Between two runs the machine rests for `pause_s` seconds.
+    """
 
     request: GenerationRequest
     repeats: int = 1
+    pause_s: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def node_from(
         thinking=thinking,
         error=_text(found.get("error")),
         reason=cast(Ending, reason) if reason in ENDINGS else "interrupted",
-        stats=_stats(found.get("stats")),
+        stats=stats_from(found.get("stats")),
         origin=_text(found.get("origin")),
         tokens=_count(found.get("tokens")) or 0,
         rounds=_count(found.get("rounds")) or 0,
@@ -212,7 +212,8 @@ def _unknown(length: int) -> Suppliers:
     return found
 
 
-def _stats(data: object) -> Stats | None:
+def stats_from(data: object) -> Stats | None:
+    """A reply's figures; a field that is missing or of a wrong kind gets its default."""
     if not isinstance(data, Mapping):
         return None
     values: Json = {}

@@ -10,11 +10,13 @@ from typing import Any
 
 from app.conversations import schema
 from app.conversations.chat import Chat, Node
+from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.plain_text import clean
 from app.conversations.records import Row, details, hang, node_from, suppliers, text_of
 from app.conversations.settings import ChatSettings, Preset
 
 MOST_HITS = 200
+MOST_COMPARISONS = 500
 BEFORE_HIT, AFTER_HIT = 30, 90  # characters of a hit's surroundings
 
 
@@ -194,6 +196,23 @@ class Store:
     def delete_preset(self, name: str) -> None:
         with self._change() as db:
             db.execute("DELETE FROM preset WHERE name = ?", (name,))
+
+    # Comparisons
+
+    def comparisons(self) -> tuple[ComparisonRecord, ...]:
+        """The latest, newest first."""
+        rows = self._db.execute("SELECT record FROM comparison ORDER BY created DESC LIMIT ?", (MOST_COMPARISONS,))
+        found = (ComparisonRecord.from_json(json.loads(record)) for (record,) in rows)
+        return tuple(one for one in found if one is not None)
+
+    def save_comparison(self, record: ComparisonRecord) -> None:
+        with self._change() as db:
+            values = (record.id, clean(record.pair), record.created, json.dumps(record.to_json()))
+            db.execute("INSERT OR REPLACE INTO comparison VALUES (?, ?, ?, ?)", values)
+
+    def delete_comparison(self, record_id: str) -> None:
+        with self._change() as db:
+            db.execute("DELETE FROM comparison WHERE id = ?", (record_id,))
 
     # Search
 

@@ -1,7 +1,6 @@
 """Chats to files and from files: Markdown and JSON out, our own JSON, an earlier database and ChatGPT's export in."""
 
 import json
-import os
 import re
 import shutil
 import sqlite3
@@ -14,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from app.conversations import chatgpt_import, schema
-from app.conversations.chat import Chat, new_id
+from app.conversations import chatgpt_import, schema, whole_file
+from app.conversations.chat import Chat
 from app.conversations.markdown_export import to_markdown
 from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
@@ -49,11 +48,11 @@ def export(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder], t
         if to.is_dir():
             names: set[str] = set()
             for chat, _ in chats:
-                _write(to / _name(chat.title, names), to_markdown(chat))
+                whole_file.write(to / _name(chat.title, names), to_markdown(chat))
         elif to.suffix.lower() == ".json":
-            _write(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
+            whole_file.write(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
         else:
-            _write(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
+            whole_file.write(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
     except OSError as error:
         raise UserError(f"{to} cannot be written: {error.strerror or error}. Choose another place.") from error
     return f"Exported {len(chats):,} chat{'' if len(chats) == 1 else 's'} to {to}."
@@ -182,16 +181,6 @@ def _from_zip(file: Path) -> bytes:
             return archive.read(name)
     except zipfile.BadZipFile as error:
         raise UserError(f"{file.name} is a damaged archive. Download it again.") from error
-
-
-def _write(file: Path, text: str) -> None:
-    """All of it or nothing, so that a full disk spoils no earlier export."""
-    part = file.with_name(f".{file.name[:40]}.{new_id()[:8]}")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(part, file)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def _name(title: str, taken: set[str]) -> str:

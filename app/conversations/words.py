@@ -1,7 +1,10 @@
 """A reply's figures in words. A figure that is not known is left out; an estimate carries a tilde."""
 
+from collections.abc import Sequence
+
+from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.reply import Reply
-from mlx_engine.events import CompareResult, Stats
+from mlx_engine.events import Stats
 
 COUNT_UP_TO = 20_000  # characters; of longer thoughts the words are estimated
 MODE_NAMES = {"dflash": "DFlash", "plain": "Plain"}
@@ -12,9 +15,14 @@ def number(value: float, digits: int = 0) -> str:
     return f"{value:,.{digits}f}"
 
 
+def plain_rate(tok_s: float) -> str:
+    """A decode rate without its unit; one decimal where it is slow enough to matter."""
+    return number(tok_s, 0 if tok_s >= 20 else 1)
+
+
 def rate(tok_s: float) -> str:
-    """A decode rate; one decimal where it is slow enough to matter."""
-    return f"{number(tok_s, 0 if tok_s >= 20 else 1)} tok/s"
+    """A decode rate in tokens a second."""
+    return f"{plain_rate(tok_s)} tok/s"
 
 
 def duration(seconds: float) -> str:
@@ -50,17 +58,19 @@ def chip(reply: Reply, short: bool = False) -> str:
     return " · ".join(parts)
 
 
-def facts(reply: Reply) -> str:
-    """How fast it was and why it ended, beside the chip."""
+def facts(reply: Reply, short: bool = False) -> str:
+    """How fast it was and why it ended, beside the chip. `short` leaves out what a table beside it tells."""
     parts: list[str] = []
     if reply.stats and not reply.running:
         stats = reply.stats
         if stats.decode_tok_s is not None:
             parts.append(rate(stats.decode_tok_s))
-        if stats.ttft_s is not None:
+        if stats.ttft_s is not None and not short:
             parts.append(f"first token {duration(stats.ttft_s)}")
         parts.append(f"{number(stats.tokens)} token{'' if stats.tokens == 1 else 's'}")
-        if reply.mode != stats.mode and stats.why_plain:
+        if short:
+            pass
+        elif reply.mode != stats.mode and stats.why_plain:
             parts.append(stats.why_plain)  # DFlash was asked for
         elif stats.mostly_plain:
             parts.append(f"mostly plain, since {stats.mostly_plain}")
@@ -125,29 +135,37 @@ def details(stats: Stats) -> str:
     return "\n".join(lines)
 
 
-def comparison(result: CompareResult) -> tuple[str, str]:
+def comparison(record: ComparisonRecord) -> tuple[str, str]:
     """The verdict on a comparison: a headline and the sentence under it."""
     headline = "No speed was measured: the reply is too short"
-    if result.ratio is not None:
-        if result.ratio >= 1.05:
-            headline = f"DFlash is {number(result.ratio, 1)} times as fast"
-        elif result.ratio > 0.95:
+    if record.ratio is not None:
+        if record.ratio >= 1.05:
+            headline = f"DFlash is {number(record.ratio, 1)} times as fast"
+        elif record.ratio > 0.95:
             headline = "Both are equally fast"
         else:
-            headline = f"DFlash is slower here, at {number(result.ratio, 2)} times the plain rate"
-    place = number((result.first_difference or 0) + 1)
-    match result.verdict:
+            headline = f"DFlash is slower here, at {number(record.ratio, 2)} times the plain rate"
+    place = number((record.first_difference or 0) + 1)
+    match record.verdict:
         case "identical":
-            verdict = f"The two texts are identical, token for token ({number(len(result.plain.tokens))} tokens)."
+            verdict = f"The two texts are identical, token for token ({number(record.plain.stats.tokens)} tokens)."
         case "tie":
             verdict = (
                 f"The first difference is at token {place}, and it is a tie: the two best tokens were as good as equal"
-                f"{_margin(result)}, within the rounding of this machine's numbers."
+                f"{_margin(record)}, within the rounding of this machine's numbers."
             )
         case "different":
-            verdict = f"The two texts differ from token {place} on{_margin(result)}. This is not a rounding tie."
+            verdict = f"The two texts differ from token {place} on{_margin(record)}. This is not a rounding tie."
     return headline, verdict
 
 
-def _margin(result: CompareResult) -> str:
-    return "" if result.margin is None else f" (their scores lay {result.margin:.3g} apart)"
+def spread(values: Sequence[float]) -> str:
+    """From the least to the greatest of several rates, empty when there is only one."""
+    if len(values) < 2:
+        return ""
+    digits = 0 if min(values) >= 20 else 1
+    return f"{number(min(values), digits)} to {number(max(values), digits)}"
+
+
+def _margin(record: ComparisonRecord) -> str:
+    return "" if record.margin is None else f" (their scores lay {record.margin:.3g} apart)"

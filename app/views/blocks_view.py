@@ -141,7 +141,7 @@ class BlocksView(Stack):
             case _:
                 view = TextRun(self._theme, self._quiet, index == 0 or self.parts[index - 1].kind != "text")
                 self._draw(view, part, 0)
-        if self._band is None and isinstance(view, TextRun | CodeView):
+        if self._band is None:
             view.select_alone()
         self.entries[index].view = view
         self._mark(index)

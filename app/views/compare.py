@@ -1,223 +1,309 @@
 """The same prompt answered plainly and with DFlash, side by side, with the verdict under it."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+import json
+import re
+from pathlib import Path
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.comparing import Comparison
+from app.conductor import Conductor
 from app.conversations import words
+from app.conversations.chat import Turn
+from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.reply import Reply
-from app.views.blocks_view import BlocksView
 from app.views.button import button
-from app.views.following import Following
+from app.views.compare_figures import MODES, CompareFigures
+from app.views.compare_history import CompareHistory
+from app.views.compare_side import CompareSide
+from app.views.comparison_card import card, png
 from app.views.message import NoticeView
-from app.views.stats_line import StatsLine
 from app.views.theme import SMALL, Theme, look
-from app.views.thinking_view import ThinkingView
 from mlx_engine.events import Mode
+
+REPEATS = (1, 3, 5, 9)
+USUAL = QSize(1000, 720)
+PROMPT_LINES = 2
 
 
 class CompareDialog(QDialog):
-    """Follows a comparison while it runs. Closing it ends the comparison."""
+    """Asks, follows a comparison while it runs, and shows earlier ones. Closing it ends the comparison that runs."""
 
-    abandoned = Signal()
-
-    def __init__(self, theme: Theme, comparison: Comparison, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.comparison = comparison
+        self._conductor = conductor
+        self.comparison: Comparison | None = None
+        self.record: ComparisonRecord | None = None
+        self._turn: Turn | None = None
         self.setWindowTitle("Compare")
         self.setAccessibleName("Compare plain decoding with DFlash")
-        self.resize(QSize(980, 680))
-        if parent is not None:
-            self.resize(QSize(980, 680).boundedTo(parent.window().size() * 1.3))
+        self.resize(USUAL if parent is None else USUAL.boundedTo(parent.window().size() * 1.2))
 
-        prompt = QLabel(comparison.turn.prompt.replace("\n", " "))
-        prompt.setTextFormat(Qt.TextFormat.PlainText)
-        theme.set_font(prompt, 1.1, bold=True)
-        prompt.setWordWrap(True)
-        prompt.setMaximumHeight(3 * prompt.fontMetrics().lineSpacing())
-        same = QLabel("One after the other, never at the same time, with the same seed and settings.")
-        theme.set_font(same, SMALL)
-        same.setWordWrap(True)
-        look(same, "secondary")
-        self.sides: dict[Mode, _Side] = {"plain": _Side(theme, "plain"), "dflash": _Side(theme, "dflash")}
+        self.prompt = _Prompt(theme)
+        self.prompt.textChanged.connect(self._show_state)
+        self.repeats = QComboBox()
+        self.repeats.setAccessibleName("Runs of each mode")
+        theme.set_font(self.repeats, SMALL)
+        for count in REPEATS:
+            self.repeats.addItem("1 run each" if count == 1 else f"{count} runs each", count)
+        self.run_button = button("Compare", "Compare", "bordered")
+        self.run_button.clicked.connect(self._run_or_stop)
+        self.run_button.setAutoDefault(False)
+        self.prompt.submitted.connect(self._run)
+        ask = QHBoxLayout()
+        ask.setSpacing(8)
+        ask.addWidget(self.prompt, 1)
+        ask.addWidget(self.repeats, 0, Qt.AlignmentFlag.AlignTop)
+        ask.addWidget(self.run_button, 0, Qt.AlignmentFlag.AlignTop)
+        self.how = QLabel()
+        theme.set_font(self.how, SMALL)
+        self.how.setWordWrap(True)
+        look(self.how, "secondary")
+
+        self.sides: dict[Mode, CompareSide] = {mode: CompareSide(theme, mode) for mode in MODES}
         columns = QHBoxLayout()
         columns.setSpacing(20)
         columns.addWidget(self.sides["plain"], 1)
-        line = QFrame()
-        look(line, "upright")
-        columns.addWidget(line)
+        columns.addWidget(_line("upright"))
         columns.addWidget(self.sides["dflash"], 1)
 
-        self.bars = _Bars(theme)
+        self.figures = CompareFigures(theme)
         self.headline = QLabel()
         theme.set_font(self.headline, 1.3, bold=True)
-        self.headline.setWordWrap(True)
         self.headline.setAccessibleName("Result")
         self.verdict = QLabel()
-        self.verdict.setWordWrap(True)
         self.verdict.setAccessibleName("Verdict")
-        self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.verdict, "secondary")
+        for label in (self.headline, self.verdict):
+            label.setWordWrap(True)
+            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.error = NoticeView(theme, "", "error")
         self.error.hide()
-        self.close_button = button("Stop", "Stop comparing", "bordered")
-        self.close_button.clicked.connect(self.reject)
-        foot = QHBoxLayout()
-        foot.setSpacing(16)
-        words_column = QVBoxLayout()
-        words_column.setSpacing(4)
-        words_column.addWidget(self.headline)
-        words_column.addWidget(self.verdict)
-        foot.addLayout(words_column, 1)
-        foot.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignBottom)
-        rule = QFrame()
-        look(rule, "hairline")
 
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 20, 24, 20)
-        layout.setSpacing(12)
-        layout.addWidget(prompt)
-        layout.addWidget(same)
-        layout.addSpacing(4)
-        layout.addLayout(columns, 1)
-        layout.addWidget(self.error)
-        layout.addWidget(rule)
-        layout.addWidget(self.bars)
-        layout.addLayout(foot)
+        self.history_button = button("History", "Show or hide earlier comparisons")
+        self.history_button.setCheckable(True)
+        self.save_button = button("Save Figures…", "Save this comparison as JSON")
+        self.save_button.clicked.connect(self._save_figures)
+        self.picture_button = button("Save Picture…", "Save a picture of this comparison")
+        self.picture_button.clicked.connect(self._save_picture)
+        self.copy_button = button("Copy Picture", "Copy a picture of this comparison")
+        self.copy_button.clicked.connect(self.copy_picture)
+        self.close_button = button("Close", "Close", "bordered")
+        self.close_button.clicked.connect(self.reject)
+        self.told = QLabel()
+        theme.set_font(self.told, SMALL)
+        look(self.told, "faint")
+        foot = QHBoxLayout()
+        foot.setSpacing(4)
+        foot.addWidget(self.history_button)
+        foot.addWidget(self.told, 1)
+        for made in (self.save_button, self.copy_button, self.picture_button, self.close_button):
+            foot.addWidget(made)
+
+        page = QVBoxLayout()
+        page.setSpacing(12)
+        page.addLayout(ask)
+        page.addWidget(self.how)
+        page.addLayout(columns, 1)
+        page.addWidget(self.error)
+        page.addWidget(_line("hairline"))
+        page.addWidget(self.figures)
+        page.addWidget(self.headline)
+        page.addWidget(self.verdict)
+        page.addLayout(foot)
+        self.history = CompareHistory(theme, conductor.comparisons)
+        self.history.hide()
+        self.history.chosen.connect(self.show_record)
+        self.history_button.toggled.connect(self.history.setVisible)
+        whole = QHBoxLayout(self)
+        whole.setContentsMargins(24, 20, 24, 16)
+        whole.setSpacing(20)
+        whole.addWidget(self.history)
+        whole.addLayout(page, 1)
+        conductor.busy_changed.connect(self._show_state)
+        conductor.pair_changed.connect(self._show_state)
+        conductor.comparisons.told.connect(self.told.setText)
+        self._show_state()
+
+    # What is compared
+
+    @Slot(object)
+    def follow(self, comparison: Comparison) -> None:
+        """Show a comparison that has begun."""
+        self.comparison, self.record, self._turn = comparison, None, comparison.turn
+        if comparison.prompt != self.prompt.toPlainText().strip():
+            self.prompt.setPlainText(comparison.prompt)
+        for side in self.sides.values():
+            side.clear()
+        self.error.hide()
+        self.told.clear()
         comparison.changed.connect(self.refresh)
         self.refresh()
+
+    @Slot(object)
+    def show_record(self, record: ComparisonRecord) -> None:
+        """Show one that was made before."""
+        if self.comparison is not None and self.comparison.running:
+            return
+        self.comparison, self._turn = None, None
+        self.error.hide()
+        self.prompt.setPlainText(record.prompt)
+        for mode, side in self.sides.items():
+            shown = record.side(mode)
+            reply = Reply(mode, record.max_tokens, shown.text, shown.thinking, reason=shown.reason, stats=shown.stats)
+            side.show_reply(reply)
+        self._show_result(record)
+        self._show_state()
+
+    @property
+    def running(self) -> bool:
+        return self.comparison is not None and self.comparison.running
+
+    @Slot()
+    def _run_or_stop(self) -> None:
+        if self.running:
+            self._conductor.stop()
+        else:
+            self._run()
+
+    @Slot()
+    def _run(self) -> None:
+        prompt, repeats = self.prompt.toPlainText().strip(), self.repeats.currentData()
+        if self._turn is not None and prompt == self._turn.prompt.strip():
+            self._conductor.compare_turn(self._turn, repeats)
+        else:
+            self._turn = None
+            self._conductor.compare_prompt(prompt, repeats)
+
+    # What is shown
 
     @Slot()
     def refresh(self) -> None:
         """Draw what is new."""
         state = self.comparison
+        if state is None:
+            return
         for mode, reply in state.replies.items():
             self.sides[mode].show_reply(reply)
-        self.bars.show_rates({mode: _rate(reply) for mode, reply in state.replies.items()})
-        if state.result is not None:
-            headline, verdict = words.comparison(state.result)
-        elif state.error:
-            headline, verdict = "The comparison could not be finished", ""
-            self.error.label.setText(state.error)
-            self.error.show()
-        elif state.cancelled:
-            headline, verdict = "Stopped", ""
+        if state.record is not None:
+            self._show_result(state.record)
         else:
-            now = words.MODE_NAMES[state.now] if state.now else ""
-            headline, verdict = "Comparing…", f"Now: {now}" if now else ""
+            self.figures.show_running(state.replies, state.runs)
+            self._tell(*_progress(state))
+            if state.error:
+                self.error.label.setText(state.error)
+                self.error.show()
+        self._show_state()
+
+    def _show_result(self, record: ComparisonRecord) -> None:
+        self.record = record
+        self.figures.show_record(record)
+        self._tell(*words.comparison(record))
+
+    def _tell(self, headline: str, verdict: str) -> None:
         self.headline.setText(headline)
         self.verdict.setText(verdict)
         self.verdict.setVisible(bool(verdict))
-        if not state.running and self.close_button.text() != "Close":
-            self.close_button.setText("Close")
-            self.close_button.setAccessibleName("Close")
+
+    @Slot()
+    def _show_state(self) -> None:
+        prompt = self.prompt.toPlainText().strip()
+        self.run_button.setText("Stop" if self.running else "Compare")
+        self.run_button.setAccessibleName("Stop comparing" if self.running else "Compare")
+        self.run_button.setEnabled(self.running or (bool(prompt) and self._conductor.can_compare))
+        self.prompt.setReadOnly(self.running)
+        self.repeats.setEnabled(not self.running)
+        self.how.setText(self._how(prompt))
+        for made in (self.save_button, self.copy_button, self.picture_button):
+            made.setEnabled(self.record is not None and not self.running)
+        if self.comparison is None and self.record is None:
+            self._tell("", "")
+
+    def _how(self, prompt: str) -> str:
+        if not self.running and not self._conductor.can_compare:
+            if self._conductor.busy:
+                return "A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it."
+            pair = self._conductor.pair
+            return f"DFlash is not available: {pair.why_plain}" if pair else "No models are loaded, so nothing can be compared."
+        same = "One after the other, never at the same time, with the same seed and settings."
+        if self._turn is None or prompt != self._turn.prompt.strip():
+            return same
+        before = len(self._turn.request.messages) - 1
+        return same + (f" After the {before} message{'' if before == 1 else 's'} that stood before it." if before > 0 else "")
+
+    # What is taken away
+
+    @Slot()
+    def copy_picture(self) -> None:
+        """Put the picture on the clipboard."""
+        if self.record is not None:
+            QGuiApplication.clipboard().setImage(card(self._theme, self.record))
+            self.told.setText("The picture is on the clipboard.")
+
+    @Slot()
+    def _save_picture(self) -> None:
+        if self.record is not None and (file := self._ask_file("Save Picture", "png", "Picture (*.png)")):
+            self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
+
+    @Slot()
+    def _save_figures(self) -> None:
+        if self.record is not None and (file := self._ask_file("Save Figures", "json", "JSON (*.json)")):
+            self._conductor.comparisons.save(json.dumps(self.record.to_json(), ensure_ascii=False, indent=1) + "\n", file)
+
+    def _ask_file(self, title: str, ending: str, kinds: str) -> Path | None:
+        assert self.record is not None
+        stem = re.sub(r"[^\w ]+", " ", self.record.prompt, flags=re.UNICODE).strip()[:40].strip() or "comparison"
+        name, _ = QFileDialog.getSaveFileName(self, title, f"Compare {stem}.{ending}", kinds)
+        if not name:
+            return None
+        file = Path(name)
+        return file if file.suffix.lower() == f".{ending}" else file.with_name(f"{file.name}.{ending}")
 
     def done(self, result: int) -> None:
-        if self.comparison.running:
-            self.abandoned.emit()
+        if self.running:
+            self._conductor.stop()
         super().done(result)
 
 
-def _rate(reply: Reply) -> float | None:
-    return reply.stats.decode_tok_s if reply.stats else reply.rate.tok_s
+def _progress(state: Comparison) -> tuple[str, str]:
+    """A headline and the sentence under it, while there is no result."""
+    if state.error:
+        return "The comparison could not be finished", ""
+    if state.cancelled:
+        return "Stopped", ""
+    if state.now is None:
+        return "Comparing…", ""
+    run = f", run {state.now.index // 2 + 1} of {state.now.total // 2}" if state.now.total > 2 else ""
+    return "Comparing…", f"Now: {words.MODE_NAMES[state.now.mode]}{run}"
 
 
-class _Side(QWidget):
-    """One mode's reply."""
-
-    def __init__(self, theme: Theme, mode: Mode) -> None:
-        super().__init__()
-        self._theme = theme
-        self._mode = mode
-        self._reply: Reply | None = None
-        self._drawn = 0
-        theme.text_resized.connect(self._redraw)
-        theme.changed.connect(self._redraw)
-        self.stats = StatsLine(theme, stacked=True)  # so that both texts begin at one height
-        self.stats.show_reply(Reply(mode, 0))
-        self._holder = QWidget()
-        self._inner = QVBoxLayout(self._holder)
-        self._inner.setContentsMargins(0, 0, 8, 0)
-        self.thinking = ThinkingView(theme)
-        self.thinking.hide()
-        self._inner.addWidget(self.thinking)
-        self.blocks = BlocksView(theme)
-        self._inner.addWidget(self.blocks)
-        self._inner.addStretch(1)
-        self._scroll = Following()
-        self._scroll.setWidget(self._holder)
-        self._scroll.setAccessibleName(f"{words.MODE_NAMES[mode]} reply")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(self.stats)
-        layout.addWidget(self._scroll, 1)
-
-    def show_reply(self, reply: Reply) -> None:
-        if reply is not self._reply:
-            # A repeat of the comparison begins this side again.
-            if self._drawn:
-                fresh = BlocksView(self._theme)
-                self._inner.replaceWidget(self.blocks, fresh)
-                self.blocks.deleteLater()
-                self.blocks = fresh
-            self._reply, self._drawn = reply, 0
-        if len(reply.answer) > self._drawn:
-            self.blocks.append(reply.answer[self._drawn :])
-            self._drawn = len(reply.answer)
-        if reply.thinking:
-            self.thinking.show()
-            self.thinking.show_reply(reply)
-        self.stats.show_reply(reply)
-
-    @Slot()
-    def _redraw(self) -> None:
-        self.blocks.redraw()
-        self.thinking.redraw()
+def _line(kind: str) -> QFrame:
+    made = QFrame()
+    look(made, kind)
+    return made
 
 
-class _Bars(QWidget):
-    """The two rates as bars on one scale."""
+class _Prompt(QPlainTextEdit):
+    """A few lines. Enter compares, Shift+Enter begins a line, Tab goes on to the next control."""
+
+    submitted = Signal()
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._theme = theme
-        self._rates: dict[Mode, float | None] = {}
-        self.setFixedHeight(52)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Rates")
-        theme.set_font(self, SMALL)
-        theme.changed.connect(self.update)
+        self.setAccessibleName("Prompt")
+        self.setPlaceholderText("What shall both answer?")
+        self.setTabChangesFocus(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.document().setDocumentMargin(4)
+        self.setFixedHeight(PROMPT_LINES * self.fontMetrics().lineSpacing() + 14)
+        look(self, "field")
 
-    def show_rates(self, rates: dict[Mode, float | None]) -> None:
-        if rates != self._rates:
-            self._rates = dict(rates)
-            self.setAccessibleDescription(
-                ", ".join(f"{words.MODE_NAMES[mode]} {words.rate(rate)}" for mode, rate in rates.items() if rate)
-            )
-            self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        fastest = max((rate for rate in self._rates.values() if rate), default=0.0)
-        label, figure = 64, 96
-        modes: tuple[Mode, Mode] = ("plain", "dflash")
-        for number, mode in enumerate(modes):
-            area = QRectF(0, 26 * number, self.width(), 24)
-            painter.setPen(QColor(colours.secondary))
-            painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, words.MODE_NAMES[mode])
-            room = QRectF(label, area.top() + 8, self.width() - label - figure, 8)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colours.bubble))
-            painter.drawRoundedRect(room, 4, 4)
-            rate = self._rates.get(mode)
-            if rate and fastest:
-                painter.setBrush(QColor(colours.accent if mode == "dflash" else colours.faint))
-                painter.drawRoundedRect(QRectF(room.topLeft(), QSize(max(8, round(room.width() * rate / fastest)), 8)), 4, 4)
-                painter.setPen(QColor(colours.text))
-                painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, words.rate(rate))
-        painter.end()
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
+            self.submitted.emit()
+        else:
+            super().keyPressEvent(event)

@@ -107,7 +107,8 @@ class MainWindow(QMainWindow):
         conductor.chat_changed.connect(self.transcript.clear)
         conductor.noticed.connect(self.transcript.add_notice)
         conductor.editing_changed.connect(self.composer.show_editing)
-        conductor.comparison_started.connect(self._open_comparison)
+        conductor.comparison_started.connect(self._show_comparison)
+        self.transcript.compare.connect(conductor.compare_turn)
         conductor.load_changed.connect(self._show_state)
         conductor.pair_changed.connect(self._show_state)
         conductor.busy_changed.connect(self._show_state)
@@ -146,13 +147,24 @@ class MainWindow(QMainWindow):
         self.menus.refresh()
         self.transcript.welcome.show_state(self.conductor.loading, self.conductor.pair)
 
+    @Slot()
+    def ask_comparison(self) -> None:
+        """Open Compare for a prompt that is still to be written."""
+        dialog = self._open_compare()
+        dialog.raise_()
+        dialog.prompt.setFocus()
+
     @Slot(object)
-    def _open_comparison(self, comparison: Comparison) -> None:
-        self.compare_dialog = CompareDialog(self.theme, comparison, self)
-        self.compare_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.compare_dialog.abandoned.connect(self.conductor.stop)
-        self.compare_dialog.finished.connect(self._forget_comparison)
-        self.compare_dialog.open()
+    def _show_comparison(self, comparison: Comparison) -> None:
+        self._open_compare().follow(comparison)
+
+    def _open_compare(self) -> CompareDialog:
+        if self.compare_dialog is None:
+            self.compare_dialog = CompareDialog(self.theme, self.conductor, self)
+            self.compare_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            self.compare_dialog.finished.connect(self._forget_comparison)
+            self.compare_dialog.show()
+        return self.compare_dialog
 
     @Slot()
     def _forget_comparison(self) -> None:

@@ -98,6 +98,7 @@ class Menus(QObject):
         self.stop = self._add(chat, "&Stop", conductor.stop)
         self.stop.setShortcuts([QKeySequence("Esc"), QKeySequence("Ctrl+.")])
         self.compare = self._add(chat, "&Compare Last Prompt", conductor.compare, QKeySequence("Ctrl+Shift+K"))
+        self.compare_prompt = self._add(chat, "Compare a &Prompt…", window.ask_comparison, QKeySequence("Ctrl+Alt+K"))
         chat.addSeparator()
         self.dflash = self._add(chat, "&DFlash", None, QKeySequence("Ctrl+Shift+D"))
         self.dflash.setCheckable(True)
@@ -133,7 +134,7 @@ class Menus(QObject):
         """Enable what can be done now."""
         state = self._window.conductor
         self.stop.setEnabled(state.busy)
-        self.compare.setEnabled(state.can_compare)
+        self.compare.setEnabled(state.can_compare_last)
         self.copy_reply.setEnabled(bool(state.chat.turns) and bool(state.chat.turns[-1].reply.answer))
         self.dflash.setEnabled(state.can_dflash)
         self.dflash.setChecked(state.dflash)

@@ -175,6 +175,7 @@ class ReplyView(QWidget):
     retry = Signal(object)  # Turn
     edit = Signal(object)  # Turn
     resume = Signal(object)  # Turn
+    compare = Signal(object)  # Turn
 
     def __init__(self, theme: Theme, turn: Turn, lazy: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -197,6 +198,10 @@ class ReplyView(QWidget):
         self.more = button("Continue", "Continue this reply")
         self.more.clicked.connect(self._ask_resume)
         self.stats.add(self.more)
+        self.both_ways = button("Compare", "Compare both modes on this prompt")
+        self.both_ways.setToolTip("Answer this prompt again, plainly and with DFlash, side by side")
+        self.both_ways.clicked.connect(self._ask_compare)
+        self.stats.add(self.both_ways)
         self.versions = Versions(theme, turn.answered) if turn.answered is not None else None
         if self.versions is not None:
             self.stats.add(self.versions)
@@ -236,6 +241,7 @@ class ReplyView(QWidget):
         self._copy.setVisible(not reply.running and bool(reply.answer))
         self.again.setVisible(not reply.running and self.turn.asked is not None)
         self.more.setVisible(reply.can_continue)
+        self.both_ways.setVisible(not reply.running and self.turn.asked is not None and reply.stats is not None)
         if self.error is not None and not reply.error:
             self.error.hide()
             self.error.deleteLater()
@@ -294,6 +300,10 @@ class ReplyView(QWidget):
     @Slot()
     def _ask_resume(self) -> None:
         self.resume.emit(self.turn)
+
+    @Slot()
+    def _ask_compare(self) -> None:
+        self.compare.emit(self.turn)
 
     @Slot()
     def _copy_reply(self) -> None:

@@ -46,7 +46,7 @@ class StatsLine(QWidget):
     def show_reply(self, reply: Reply) -> None:
         """Show the figures of a reply as they are now."""
         self._reply = reply
-        chip, facts = words.chip(reply, short=self._stacked), words.facts(reply)
+        chip, facts = words.chip(reply, short=self._stacked), words.facts(reply, short=self._stacked)
         if chip != self.chip.text():
             self.chip.setText(chip)
             look(self.chip, "chip" if chip.startswith("Plain") else "chip-accent")

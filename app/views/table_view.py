@@ -103,6 +103,10 @@ class TableView(QScrollArea):
         """Some of its formulas are not set yet."""
         return self._rows.waits
 
+    def select_alone(self) -> None:
+        """Outside a transcript nothing selects across documents: some rows at a time are selected by themselves."""
+        self._rows.select_alone()
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         if abs(event.angleDelta().x()) > abs(event.angleDelta().y()):
             super().wheelEvent(event)
@@ -118,6 +122,7 @@ class _Rows(Stack):
         self._theme = theme
         self.block = block
         self._marks = Marks()
+        self._alone = False
         self._widths: list[int] = [NARROWEST] * len(block.alignments)
         self._measured = 0
         self.show_block(block)
@@ -136,16 +141,24 @@ class _Rows(Stack):
         wider = self._widen()
         for index in range(len(self.entries)):
             view = self.entries[index].view
-            if isinstance(view, _Chunk) and (wider or (index + 1) * ROWS > same):
+            if isinstance(view, TableRows) and (wider or (index + 1) * ROWS > same):
                 view.show_rows(self._slice(index), self._widths)
                 self.changed(index)
         self.set_count(-(-len(block.rows) // ROWS))
 
     def build(self, index: int) -> QWidget:
-        chunk = _Chunk(self._theme, self.block, index == 0)
+        chunk = TableRows(self._theme, self.block, index == 0)
         chunk.show_rows(self._slice(index), self._widths)
         chunk.mark(self._marks, index * ROWS)
+        if self._alone:
+            chunk.select_alone()
         return chunk
+
+    def select_alone(self) -> None:
+        self._alone = True
+        for entry in self.entries:
+            if isinstance(entry.view, TableRows):
+                entry.view.select_alone()
 
     def guess(self, index: int, width: int) -> int:
         height = QFontMetricsF(self._theme.text_font).height() + 2 * PADDING + 1
@@ -174,7 +187,7 @@ class _Rows(Stack):
             return 0
         entry = self.entries[index]
         row = index * ROWS
-        if isinstance(entry.view, _Chunk):
+        if isinstance(entry.view, TableRows):
             row += entry.view.row_at(point.y() - entry.top)
         column, left = 0, 0
         while column < columns - 1 and point.x() > left + self._widths[column]:
@@ -185,34 +198,34 @@ class _Rows(Stack):
     def link_at(self, point: QPoint) -> str:
         index = self.index_at(point.y())
         view = self.entries[index].view if index is not None else None
-        return view.anchorAt(view.mapFrom(self, point)) if isinstance(view, _Chunk) else ""
+        return view.anchorAt(view.mapFrom(self, point)) if isinstance(view, TableRows) else ""
 
     def rect_of(self, offset: int) -> QRect:
         columns = max(1, len(self._widths))
         row, column = divmod(offset, columns)
         entry = self.entries[min(row // ROWS, len(self.entries) - 1)]
-        inside = entry.view.rect_of(row % ROWS, column) if isinstance(entry.view, _Chunk) else QRect(0, 0, 1, 20)
+        inside = entry.view.rect_of(row % ROWS, column) if isinstance(entry.view, TableRows) else QRect(0, 0, 1, 20)
         return inside.translated(0, entry.top)
 
     def mark(self, marks: Marks) -> None:
         self._marks = marks
         for index, entry in enumerate(self.entries):
-            if isinstance(entry.view, _Chunk):
+            if isinstance(entry.view, TableRows):
                 entry.view.mark(marks, index * ROWS)
 
     @property
     def waits(self) -> bool:
-        return any(isinstance(entry.view, _Chunk) and entry.view.waiting for entry in self.entries)
+        return any(isinstance(entry.view, TableRows) and entry.view.waiting for entry in self.entries)
 
     def set_formulas(self) -> None:
         for index, entry in enumerate(self.entries):
-            if isinstance(entry.view, _Chunk) and entry.view.waiting:
+            if isinstance(entry.view, TableRows) and entry.view.waiting:
                 entry.view.waiting = False
                 entry.view.show_rows(self._slice(index), self._widths, again=True)
                 self.changed(index)
 
 
-class _Chunk(QTextEdit):
+class TableRows(QTextEdit):
     """Some rows as a table of Qt's."""
 
     def __init__(self, theme: Theme, block: Table, headed: bool) -> None:
@@ -262,6 +275,12 @@ class _Chunk(QTextEdit):
             self._table.setFormat(self._format(widths))
         cursor.endEditBlock()
         self._shown, self._widths = rows, list(widths)
+
+    def select_alone(self) -> None:
+        """Let the mouse and the keyboard select in it."""
+        flags = Qt.TextInteractionFlag
+        self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
 
     def fit(self, width: int) -> int:
         self.document().setTextWidth(width)

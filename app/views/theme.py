@@ -209,6 +209,13 @@ def _style_sheet(c: Colours, small: int) -> str:
         selection-background-color: {c.selection}; selection-color: {c.text}; }}
     QFrame[look="composer"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: 16px; }}
     QFrame[look="composer"][active="true"] {{ border-color: {c.accent}; }}
+    QPlainTextEdit[look="field"] {{ background: {c.raised}; border: 1px solid {c.line}; border-radius: {RADIUS}px;
+        color: {c.text}; }}
+    QPlainTextEdit[look="field"]:focus {{ border-color: {c.accent}; }}
+    QListWidget[look="history"] {{ background: transparent; border: none; outline: 0; }}
+    QListWidget[look="history"]::item {{ padding: 6px 8px; border-radius: 6px; color: {c.text}; }}
+    QListWidget[look="history"]::item:hover {{ background: {c.hover}; }}
+    QListWidget[look="history"]::item:selected {{ background: {c.chosen}; color: {c.text}; }}
     QFrame[look="notice"] {{ background: {c.bubble}; border-radius: {RADIUS}px; }}
     QFrame[look="error"] {{ background: {c.danger_ground}; border-radius: {RADIUS}px; }}
     QFrame[look="attachment"] {{ background: {c.bubble}; border: 1px solid {c.line}; border-radius: 9px; }}

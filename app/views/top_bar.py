@@ -85,7 +85,7 @@ class TopBar(QWidget):
             if state.can_think or pair is None
             else "This model does not think before it answers."
         )
-        self.compare.setEnabled(state.can_compare)
+        self.compare.setEnabled(state.can_compare_last)
         self.compare.setToolTip("Answer the last prompt again, plainly and with DFlash, side by side")
         differs = state.running_mode is not None and state.running_mode != state.next_mode
         self.pending.setText(f"{MODE_NAMES[state.next_mode]} from the next reply on" if differs else "")

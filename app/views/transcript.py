@@ -41,6 +41,7 @@ class Transcript(Following):
     retry = Signal(object)  # Turn
     edit = Signal(object)  # Turn
     resume = Signal(object)  # Turn
+    compare = Signal(object)  # Turn
     stepped = Signal(object, int)  # the Node whose versions are gone through, and -1 or 1
     load = Signal()
     sample_chosen = Signal(str)
@@ -266,6 +267,7 @@ class Transcript(Following):
             view = ReplyView(self._theme, item.turn, lazy=True)
             view.retry.connect(self.retry)
             view.resume.connect(self.resume)
+            view.compare.connect(self.compare)
         view.edit.connect(self.edit)
         if view.versions is not None:
             view.versions.stepped.connect(self.stepped)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from mlx_engine.errors import UserError
@@ -130,11 +131,13 @@ class ScriptedEngine:
 
     def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
         replies: dict[Mode, Reply] = {}
-        modes: tuple[Mode, Mode] = ("plain", "dflash")
-        for index, mode in enumerate(modes):
-            yield CompareRun(mode, index, 2)
+        order: list[Mode] = []
+        for repeat in range(request.repeats):
+            order += ["dflash", "plain"] if repeat % 2 else ["plain", "dflash"]
+        for index, mode in enumerate(order):
+            yield CompareRun(mode, index, len(order))
             text = ""
-            for event in self.generate(GenerationRequest(request.request.messages, mode=mode, seed=request.request.seed), cancel):
+            for event in self.generate(replace(request.request, mode=mode), cancel):
                 yield event
                 text += event.text if isinstance(event, Commit) else ""
                 if isinstance(event, Finished):

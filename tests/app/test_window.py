@@ -14,7 +14,7 @@ from app.rendering.parts import plain
 from app.views.code_view import CodeView
 from app.views.message import PromptView
 from app.views.text_run import TextRun
-from mlx_engine.events import CompareResult, Failed
+from mlx_engine.events import Failed
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done, refuse
 
@@ -397,59 +397,6 @@ def test_nothing_is_cut_off_in_a_narrow_or_a_wide_window(start: Start, width: in
             assert part.height() >= part.document().size().height() - 1
     if width == 1600:
         assert app.reply.width() <= 760
-
-
-# Compare
-
-
-def test_compare_answers_the_last_prompt_both_ways_and_gives_the_verdict(start: Start) -> None:
-    app = start()
-    assert not app.window.top_bar.compare.isEnabled()
-    app.ask("Hi")
-    app.window.top_bar.compare.click()
-    dialog = app.window.compare_dialog
-    app.until(lambda: not app.conductor.busy)
-    assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
-    assert {request.seed for request in app.engine.requests[1:]} == {7}
-    assert dialog.headline.text() == "DFlash is 3.9 times as fast"
-    assert dialog.verdict.text().startswith("The two texts are identical")
-    assert dialog.sides["plain"].stats.chip.text() == "Plain"
-    assert dialog.sides["dflash"].stats.chip.text().startswith("DFlash")
-    assert dialog.close_button.text() == "Close"
-    dialog.close()
-    app.ask("And on")
-
-
-def test_closing_compare_in_the_middle_ends_it(start: Start) -> None:
-    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
-    app.ask("Hi")
-    app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.conductor.comparison.replies)
-    app.window.compare_dialog.close()
-    app.until(lambda: not app.conductor.busy)
-    app.ask("And on")
-    assert shown_text(app) == "Fine."
-
-
-def test_closing_the_window_in_mid_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
-    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
-    app.ask("Hi")
-    app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.conductor.comparison.replies)
-    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
-        app.window.close()
-    assert app.window.compare_dialog is None
-    assert app.engine.unloaded
-
-
-def test_a_comparison_that_fails_says_so(start: Start) -> None:
-    app = start(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
-    app.ask("Hi")
-    app.window.top_bar.compare.click()
-    app.until(lambda: not app.conductor.busy)
-    assert app.window.compare_dialog.error.label.text() == "The memory ran out."
-    assert isinstance(app.window.compare_dialog.comparison.result, CompareResult | None)
-    app.window.compare_dialog.close()
 
 
 # Menus and names

@@ -105,7 +105,6 @@ def test_compare_of_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtB
     dialog = slipstream.window.compare_dialog
     assert dialog is not None
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
-    result = dialog.comparison.result
-    assert result is not None and result.verdict == "identical"
+    assert dialog.record is not None and dialog.record.verdict == "identical"
     assert "identical" in dialog.verdict.text()
     dialog.close()

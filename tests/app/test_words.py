@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from app.conversations import words
+from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.reply import LiveRate, Reply
-from mlx_engine.events import CompareResult, Failed, PrefillProgress
+from mlx_engine.events import CompareResult, Failed, GenerationRequest, PrefillProgress
 from mlx_engine.events import Reply as WholeReply
-from tests.app.scripted_engine import a_round, commit, done, stats
+from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
 
 def test_before_anything_is_known_no_figure_is_shown() -> None:
@@ -98,18 +99,23 @@ def whole(mode: str) -> WholeReply:
     return WholeReply("text", "", (1, 2, 3), "eos", stats(mode))  # type: ignore[arg-type]
 
 
+def compared(ratio: float, at: int | None, margin: float | None, verdict: str) -> ComparisonRecord:
+    result = CompareResult(whole("plain"), whole("dflash"), ratio, at, margin, verdict)  # type: ignore[arg-type]
+    return ComparisonRecord.of(result, {}, PAIR, "Hi", GenerationRequest())
+
+
 def test_a_comparison_is_told_with_ratio_and_verdict() -> None:
-    result = CompareResult(whole("plain"), whole("dflash"), 3.94, None, None, "identical")
+    result = compared(3.94, None, None, "identical")
     headline, verdict = words.comparison(result)
     assert headline == "DFlash is 3.9 times as fast"
-    assert verdict == "The two texts are identical, token for token (3 tokens)."
+    assert verdict == "The two texts are identical, token for token (12 tokens)."
     assert "slower" in words.comparison(replace(result, ratio=0.8))[0]
     assert "equally" in words.comparison(replace(result, ratio=1.01))[0]
     assert "No speed" in words.comparison(replace(result, ratio=None))[0]
 
 
 def test_a_tie_and_a_difference_are_told_apart_and_counted_from_one() -> None:
-    result = CompareResult(whole("plain"), whole("dflash"), 3.0, 41, 0.0004, "tie")
+    result = compared(3.0, 41, 0.0004, "tie")
     assert "token 42" in words.comparison(result)[1] and "tie" in words.comparison(result)[1]
     other = replace(result, verdict="different", margin=1.5)
     assert "differ from token 42 on (their scores lay 1.5 apart)" in words.comparison(other)[1]

@@ -1,0 +1,52 @@
+"""The comparisons that were made, kept with the chats."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from app.conversations import whole_file
+from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.store import Store
+from app.store_thread import StoreThread
+
+
+class ComparisonHistory(QObject):
+    """`records` are all there are, newest first, as far as they have been read; `changed` when they are others."""
+
+    changed = Signal()
+    told = Signal(str)  # what became of a file, in words
+
+    def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self.records: tuple[ComparisonRecord, ...] = ()
+
+    def read(self) -> None:
+        """Read them anew; `changed` follows."""
+        self._store.read(Store.comparisons, self._take)
+
+    def add(self, record: ComparisonRecord) -> None:
+        """Keep one more."""
+        self._take((record, *self.records))
+        self._store.write(lambda store: store.save_comparison(record))
+
+    def delete(self, record: ComparisonRecord) -> None:
+        """Forget one."""
+        self._take(tuple(one for one in self.records if one.id != record.id))
+        self._store.write(lambda store: store.delete_comparison(record.id))
+
+    def save(self, content: bytes | str, file: Path) -> None:
+        """Write one to a file, as JSON or as a picture; `told` follows."""
+
+        def work(store: Store) -> str:
+            try:
+                whole_file.write(file, content)
+            except OSError as error:
+                return f"{file} cannot be written: {error.strerror or error}. Choose another place."
+            return f"Saved as {file}."
+
+        self._store.read(work, self.told.emit)
+
+    def _take(self, records: tuple[ComparisonRecord, ...]) -> None:
+        self.records = records
+        self.changed.emit()

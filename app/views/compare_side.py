@@ -1,0 +1,75 @@
+"""One column of a comparison: how a mode answers."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from app.conversations import words
+from app.conversations.reply import Reply
+from app.views.blocks_view import BlocksView
+from app.views.following import Following
+from app.views.stats_line import StatsLine
+from app.views.theme import Theme
+from app.views.thinking_view import ThinkingView
+from mlx_engine.events import Mode
+
+
+class CompareSide(QWidget):
+    """Follows a reply as it grows; another reply begins the column again."""
+
+    def __init__(self, theme: Theme, mode: Mode) -> None:
+        super().__init__()
+        self._theme = theme
+        self._mode: Mode = mode
+        self._reply: Reply | None = None
+        self._drawn = 0
+        theme.changed.connect(self._redraw)
+        self.stats = StatsLine(theme, stacked=True)  # so that both texts begin at one height
+        self._holder = QWidget()
+        self._inner = QVBoxLayout(self._holder)
+        self._inner.setContentsMargins(0, 0, 8, 0)
+        self.thinking = ThinkingView(theme)
+        self._inner.addWidget(self.thinking)
+        self.blocks = BlocksView(theme)
+        self._inner.addWidget(self.blocks)
+        self._inner.addStretch(1)
+        self._scroll = Following()
+        self._scroll.setWidget(self._holder)
+        self._scroll.setAccessibleName(f"{words.MODE_NAMES[mode]} reply")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(12)
+        layout.addWidget(self.stats)
+        layout.addWidget(self._scroll, 1)
+        self.clear()
+
+    def clear(self) -> None:
+        """Nothing has been answered yet."""
+        self.show_reply(Reply(self._mode, 0))
+
+    def show_reply(self, reply: Reply) -> None:
+        """Show what there is of a reply."""
+        if reply is not self._reply:
+            if self._drawn or not self.thinking.isHidden():
+                self._begin_again()
+            self.thinking.hide()
+            self._reply, self._drawn = reply, 0
+        if len(reply.answer) > self._drawn:
+            self.blocks.append(reply.answer[self._drawn :])
+            self._drawn = len(reply.answer)
+        if reply.thinking:
+            self.thinking.show()
+            self.thinking.show_reply(reply)
+        self.stats.show_reply(reply)
+
+    def _begin_again(self) -> None:
+        blocks, thinking = BlocksView(self._theme), ThinkingView(self._theme)
+        for old, fresh in ((self.blocks, blocks), (self.thinking, thinking)):
+            self._inner.replaceWidget(old, fresh)
+            old.hide()
+            old.deleteLater()
+        self.blocks, self.thinking = blocks, thinking
+
+    @Slot()
+    def _redraw(self) -> None:
+        self.blocks.redraw()
+        self.thinking.redraw()

@@ -1,0 +1,260 @@
+"""Compare: what is asked, what is shown while it runs and after, what is kept of it and what can be taken away."""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog
+from pytestqt.qtbot import QtBot
+
+from app.conversations.comparison_record import ComparisonRecord, Side
+from app.conversations.store import Store
+from app.views.compare import CompareDialog
+from app.views.comparison_card import HEIGHT, SCALE, WIDTH, card
+from app.views.table_view import TableRows
+from tests.app.chats import samplings, stats, texts
+from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
+from tests.app.test_window import shown_text
+
+Start = Callable[..., Running]
+
+
+def test_compare_answers_the_last_prompt_both_ways_and_gives_the_verdict(start: Start) -> None:
+    app = start()
+    assert not app.window.top_bar.compare.isEnabled()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    dialog = app.window.compare_dialog
+    app.until(lambda: not app.conductor.busy)
+    assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
+    assert {request.seed for request in app.engine.requests[1:]} == {7}
+    assert dialog.headline.text() == "DFlash is 3.9 times as fast"
+    assert dialog.verdict.text().startswith("The two texts are identical")
+    assert dialog.sides["plain"].stats.chip.text() == "Plain"
+    assert dialog.sides["dflash"].stats.chip.text().startswith("DFlash")
+    assert dialog.run_button.text() == "Compare"
+    assert [cell.text() for cell in dialog.figures.cells["dflash"]] == ["512", "38 ms", "2", "6.0", "1"]
+    dialog.close()
+    app.ask("And on")
+
+
+def test_closing_compare_in_the_middle_ends_it(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    app.window.compare_dialog.close()
+    app.until(lambda: not app.conductor.busy)
+    app.ask("And on")
+    assert shown_text(app) == "Fine."
+
+
+def test_closing_the_window_in_mid_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
+        app.window.close()
+    assert app.window.compare_dialog is None
+    assert app.engine.unloaded
+
+
+def test_a_comparison_that_fails_says_so(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.compare_dialog.error.label.text() == "The memory ran out."
+    assert app.window.compare_dialog.record is None
+    app.window.compare_dialog.close()
+
+
+def compared(app: Running) -> CompareDialog:
+    """Ask something, and compare on it."""
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.compare_dialog is not None
+    return app.window.compare_dialog
+
+
+def test_any_turn_can_be_compared_after_what_stood_before_it(start: Start) -> None:
+    app = start()
+    for prompt in ("One", "Two", "Three"):
+        app.ask(prompt)
+    second = app.window.transcript.reply_views()[1]
+    second.both_ways.click()
+    app.until(lambda: not app.conductor.busy)
+    asked = app.engine.requests[-1]
+    assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
+    assert "After the 2 messages that stood before it" in app.window.compare_dialog.how.text()
+    assert app.window.compare_dialog.record.before == 2
+
+
+def test_a_prompt_by_itself_is_compared_with_the_chats_settings_and_without_its_messages(start: Start) -> None:
+    app = start()
+    app.ask("Before")
+    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
+    app.window.menus.compare_prompt.trigger()
+    dialog = app.window.compare_dialog
+    assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
+    dialog.prompt.setPlainText("Alone")
+    dialog.prompt.submitted.emit()
+    app.until(lambda: not app.conductor.busy)
+    asked = app.engine.requests[-1]
+    assert [message.content for message in asked.messages] == ["Be brief.", "Alone"] and asked.max_tokens == 33
+    assert len(app.conductor.chat.turns) == 1, "the chat is as it was"
+
+
+def test_repeats_alternate_and_give_medians_with_their_spread(start: Start) -> None:
+    rates = iter((100.0, 400.0, 500.0, 130.0, 110.0, 450.0))  # in the order of the runs
+    app = start(ScriptedEngine([answer("Hi."), *([commit("Same"), done(decode_tok_s=next(rates))] for _ in range(6))]))
+    dialog = compared_with(app, repeats=3)
+    assert [request.mode for request in app.engine.requests[1:]] == ["plain", "dflash", "dflash", "plain", "plain", "dflash"]
+    assert dialog.record.repeats == 3
+    assert (dialog.record.plain.rate, dialog.record.dflash.rate) == (110.0, 450.0)
+    assert dialog.figures.cells["plain"][0].text() == "110  (100 to 130)"
+
+
+def compared_with(app: Running, repeats: int) -> CompareDialog:
+    app.ask("Hi")
+    app.conductor.compare_turn(app.conductor.chat.turns[-1], repeats)
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.compare_dialog is not None
+    return app.window.compare_dialog
+
+
+def test_what_was_compared_is_listed_by_pair_shown_again_and_forgotten(start: Start) -> None:
+    app = start()
+    dialog = compared(app)
+    dialog.close()
+    app.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
+    app.window.menus.compare_prompt.trigger()
+    dialog = app.window.compare_dialog
+    dialog.history_button.click()
+    history = dialog.history
+    app.until(lambda: history.list.count() == 2)
+    history.pairs.setCurrentText("Another pair")
+    assert history.list.count() == 1
+    history.list.setCurrentRow(0)
+    assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9 times as fast"
+    assert dialog.record.pair == "Another pair" and dialog.save_button.isEnabled()
+    history.list.forget.emit()
+    app.until(lambda: len(app.conductor.comparisons.records) == 1)
+    app.conductor.comparisons.read()
+    app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
+
+
+def test_figures_and_picture_are_saved_whole_or_the_reason_is_told(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = start()
+    dialog = compared(app)
+    asked = {"json": tmp_path / "figures", "png": tmp_path / "picture"}
+    monkeypatch.setattr(
+        QFileDialog, "getSaveFileName", lambda parent, title, name, kinds: (str(asked[name.rsplit(".", 1)[1]]), kinds)
+    )
+    dialog.save_button.click()
+    app.until(lambda: (tmp_path / "figures.json").exists())
+    assert ComparisonRecord.from_json(json.loads((tmp_path / "figures.json").read_text())) == dialog.record
+    dialog.picture_button.click()
+    app.until(lambda: (tmp_path / "picture.png").exists())
+    picture = QImage(str(tmp_path / "picture.png"))
+    assert (picture.width(), picture.height()) == (WIDTH * SCALE, HEIGHT * SCALE)
+    dialog.copy_button.click()
+    assert not QGuiApplication.clipboard().image().isNull()
+    asked["json"] = tmp_path / "nowhere" / "figures.json"
+    dialog.save_button.click()
+    app.until(lambda: "cannot be written" in dialog.told.text())
+
+
+def test_a_message_sent_while_a_comparison_runs_stays_in_the_composer(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    app.send("Now?")
+    assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
+    app.window.compare_dialog.close()
+    app.until(lambda: not app.conductor.busy)
+
+
+def test_the_text_of_a_table_in_compare_can_be_selected(start: Start) -> None:
+    table = "| a | b |\n|---|---|\n| cell | 2 |"
+    app = start(ScriptedEngine([answer("Hi."), answer(table, "plain"), answer(table)]))
+    dialog = compared(app)
+    (chunk,) = (one for one in dialog.sides["plain"].blocks.findChildren(TableRows))
+    chunk.selectAll()
+    chunk.copy()
+    assert "cell" in QGuiApplication.clipboard().text()
+    assert chunk.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
+
+
+# Records
+
+sides = st.builds(
+    Side,
+    texts,
+    texts,
+    st.sampled_from(["eos", "length", "stop_string"]),
+    stats,
+    st.lists(st.floats(0, 1e6), max_size=3).map(tuple),
+    st.lists(st.floats(0, 1e6), max_size=3).map(tuple),
+)
+records = st.builds(
+    ComparisonRecord,
+    texts, texts, texts, texts,
+    st.integers(0, 99), samplings, st.integers(0, 2**64 - 1), st.integers(1, 9999), st.booleans(), st.integers(1, 9),
+    sides, sides,
+    st.one_of(st.none(), st.floats(0, 100)), st.one_of(st.none(), st.integers(0, 999)), st.one_of(st.none(), st.floats(0, 10)),
+    st.sampled_from(["identical", "tie", "different"]),
+    texts.filter(bool), st.floats(0, 4e9),
+)  # fmt: skip
+
+
+@given(records)
+def test_a_record_is_kept_without_loss(record: ComparisonRecord) -> None:
+    assert ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
+    store = Store(None)
+    store.save_comparison(record)
+    assert store.comparisons() == (record,)
+    store.delete_comparison(record.id)
+    assert store.comparisons() == ()
+    store.close()
+
+
+@given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=5)), lambda inner: st.dictionaries(
+    st.sampled_from(["format", "version", "plain", "dflash", "verdict", "stats"]), inner), max_leaves=6))  # fmt: skip
+def test_whatever_is_no_record_is_read_as_none(data: object) -> None:
+    assert ComparisonRecord.from_json(data) is None
+
+
+@pytest.mark.parametrize("verdict", ["identical", "tie", "different"])
+def test_the_picture_holds_the_longest_texts(start: Start, verdict: str) -> None:
+    """Nothing of it reaches over the edge: the frame around it stays empty."""
+    app = start()
+    long = replace(
+        compared(app).record,
+        pair="A pair with a very long name " * 8,
+        prompt="\u05e9\u05dc\u05d5\u05dd word " * 400,
+        verdict=verdict,
+        first_difference=123_456,
+        margin=0.000123,
+        seed=2**64 - 1,
+        ratio=0.01,
+        repeats=9,
+    )
+    image = card(app.slipstream.theme, long)
+    ground = image.pixel(WIDTH * SCALE - 5, 5)
+    edge = [image.pixel(x, y) for x in range(WIDTH * SCALE - 40, WIDTH * SCALE, 4) for y in range(0, HEIGHT * SCALE, 3)]
+    edge += [image.pixel(x, HEIGHT * SCALE - 10) for x in range(60, WIDTH * SCALE, 5)]
+    assert set(edge) == {ground}
