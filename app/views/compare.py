@@ -13,6 +13,7 @@ from app.conductor import Conductor
 from app.conversations import words
 from app.conversations.chat import Turn
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.comparison_words import verdict_on
 from app.conversations.reply import Reply
 from app.views.button import button
 from app.views.compare_figures import MODES, CompareFigures
@@ -201,7 +202,7 @@ class CompareDialog(QDialog):
     def _show_result(self, record: ComparisonRecord) -> None:
         self.record = record
         self.figures.show_record(record)
-        self._tell(*words.comparison(record))
+        self._tell(*verdict_on(record))
 
     def _tell(self, headline: str, verdict: str) -> None:
         self.headline.setText(headline)

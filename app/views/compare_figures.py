@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.comparison_words import spread
 from app.conversations.reply import Reply
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Mode, Stats
@@ -77,7 +78,7 @@ class CompareFigures(QWidget):
 
 
 def _cells(stats: Stats, rate: float | None, first: float | None, runs: Sequence[float]) -> tuple[str, ...]:
-    apart = words.spread(runs)
+    apart = spread(runs)
     return (
         NOTHING if rate is None else words.plain_rate(rate) + (f"  ({apart})" if apart else ""),
         NOTHING if first is None else words.duration(first),

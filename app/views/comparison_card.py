@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageWriter, QP
 
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.comparison_words import verdict_on
 from app.views.theme import Colours, Theme
 from mlx_engine.events import Mode
 
@@ -44,7 +45,7 @@ class _Card:
 
     def draw(self) -> None:
         record, colours = self._record, self._colours
-        headline, verdict = words.comparison(record)
+        headline, verdict = verdict_on(record)
         room = WIDTH - 2 * EDGE
         self._painter.fillRect(QRectF(0, 0, 10, HEIGHT), QColor(colours.accent))
         self._line(EDGE, 92, "Slipstream", 24, colours.accent, bold=True)

@@ -6,6 +6,7 @@ import pytest
 
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.comparison_words import verdict_on
 from app.conversations.reply import LiveRate, Reply
 from mlx_engine.events import CompareResult, Failed, GenerationRequest, PrefillProgress
 from mlx_engine.events import Reply as WholeReply
@@ -106,16 +107,16 @@ def compared(ratio: float, at: int | None, margin: float | None, verdict: str) -
 
 def test_a_comparison_is_told_with_ratio_and_verdict() -> None:
     result = compared(3.94, None, None, "identical")
-    headline, verdict = words.comparison(result)
+    headline, verdict = verdict_on(result)
     assert headline == "DFlash is 3.9 times as fast"
     assert verdict == "The two texts are identical, token for token (12 tokens)."
-    assert "slower" in words.comparison(replace(result, ratio=0.8))[0]
-    assert "equally" in words.comparison(replace(result, ratio=1.01))[0]
-    assert "No speed" in words.comparison(replace(result, ratio=None))[0]
+    assert "slower" in verdict_on(replace(result, ratio=0.8))[0]
+    assert "equally" in verdict_on(replace(result, ratio=1.01))[0]
+    assert "No speed" in verdict_on(replace(result, ratio=None))[0]
 
 
 def test_a_tie_and_a_difference_are_told_apart_and_counted_from_one() -> None:
     result = compared(3.0, 41, 0.0004, "tie")
-    assert "token 42" in words.comparison(result)[1] and "tie" in words.comparison(result)[1]
+    assert "token 42" in verdict_on(result)[1] and "tie" in verdict_on(result)[1]
     other = replace(result, verdict="different", margin=1.5)
-    assert "differ from token 42 on (their scores lay 1.5 apart)" in words.comparison(other)[1]
+    assert "differ from token 42 on (their scores lay 1.5 apart)" in verdict_on(other)[1]
