@@ -379,7 +379,7 @@ def check_signature(bundle: Bundle) -> None:
         if bundle.expected.signed and not program.hardened:
             bundle.wrong(program.path, "is not signed for the hardened runtime")
         wanted = bundle.expected.entitlements if program.path == main else {}
-        if program.signature and (program.path != main or bundle.expected.signed) and program.entitlements != wanted:
+        if bundle.expected.signed and program.signature and program.entitlements != wanted:
             extra = sorted(program.entitlements.keys() - wanted.keys())
             missing = sorted(wanted.keys() - program.entitlements.keys())
             bundle.wrong(program.path, f"entitlements: {extra} too many, {missing} missing")

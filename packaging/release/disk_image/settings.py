@@ -1,0 +1,22 @@
+"""What dmgbuild makes the disk image from; `release.py image` hands in the app with -D app=…"""
+
+from pathlib import Path
+
+_app = Path(defines["app"])  # type: ignore[name-defined]  # noqa: F821 - dmgbuild puts it there
+_folder = Path(__file__).parent if "__file__" in globals() else Path("packaging/release/disk_image").resolve()
+
+files = [str(_app)]
+symlinks = {"Applications": "/Applications"}
+icon = str(_folder.parents[2] / "resources/icon/Slipstream.icns")
+background = str(_folder / "background.png")  # background@2x.png beside it is for sharper screens
+format = "ULMO"
+filesystem = "APFS"
+window_rect = ((240, 240), (640, 400))
+default_view = "icon-view"
+show_toolbar = False
+show_sidebar = False
+show_status_bar = False
+show_pathbar = False
+icon_size = 112
+text_size = 13
+icon_locations = {_app.name: (150, 188), "Applications": (490, 188)}

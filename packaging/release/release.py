@@ -1,0 +1,272 @@
+"""The way from this checkout to a disk image, a step at a time: `python packaging/release/release.py STEP [--dry-run]`.
+
+Every step runs alone and can be repeated; --dry-run prints what it would do, on any system. Credentials come from the environment
+and are never printed. packaging/README.md tells the order and what each variable is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import plistlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STAMP = ROOT / "resources/release.json"
+BUILT = ROOT / "build/app/macos/app/Slipstream.app"
+IDENTITY = "SLIPSTREAM_SIGNING_IDENTITY"  # "Developer ID Application: … (TEAM)", or - for a build that stays on this Mac
+NOTARY = {"--key": "SLIPSTREAM_NOTARY_KEY_FILE", "--key-id": "SLIPSTREAM_NOTARY_KEY_ID", "--issuer": "SLIPSTREAM_NOTARY_ISSUER"}
+CERTIFICATE, CERTIFICATE_PASSWORD = "SLIPSTREAM_CERTIFICATE_FILE", "SLIPSTREAM_CERTIFICATE_PASSWORD"
+KEYCHAIN_PASSWORD = "SLIPSTREAM_KEYCHAIN_PASSWORD"
+PYTHON = (3, 13)  # that of packaging/macos/python3.13.txt; Briefcase puts its own version into the bundle
+MAGICS = tuple(bytes.fromhex(one) for one in ("cffaedfe", "cafebabe"))
+
+
+class Refusal(Exception):
+    """Why a step cannot be done, and what to do about it."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """Which build, where, and how."""
+
+    min_os: str
+    environment: Mapping[str, str]
+    dist: Path = ROOT / "dist"
+    dry: bool = False
+
+    @property
+    def project(self) -> dict:
+        return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    @property
+    def version(self) -> str:
+        return self.project["project"]["version"]
+
+    @property
+    def build(self) -> str:
+        return f"macos{self.min_os.partition('.')[0]}"
+
+    @property
+    def app(self) -> Path:
+        return self.dist / self.build / "Slipstream.app"
+
+    @property
+    def archive(self) -> Path:
+        return self.dist / self.build / "Slipstream.zip"
+
+    @property
+    def image(self) -> Path:
+        return self.dist / f"Slipstream-{self.version}-{self.build}.dmg"
+
+    def credential(self, name: str) -> str:
+        value = self.environment.get(name, "")
+        if not value:
+            if self.dry:
+                return f"${name}"
+            raise Refusal(f"The environment has no {name}. packaging/README.md says what it holds.")
+        return f"${name}" if self.dry else value
+
+    def run(self, *command: str | Path, quiet: bool = False) -> None:
+        """Carry a command out, or say it."""
+        words = [str(word) for word in command]
+        if not quiet or self.dry:
+            secrets = {self.environment.get(name) for name in (CERTIFICATE_PASSWORD, KEYCHAIN_PASSWORD)} - {None, ""}
+            print("$", " ".join("…" if word in secrets else shown(word) for word in words), flush=True)
+        if self.dry:
+            return
+        if sys.platform != "darwin" and words[0] not in (sys.executable,):
+            raise Refusal(f"{words[0]} is a program of macOS. Run this step on a Mac, or look at it with --dry-run.")
+        if (status := subprocess.run(words, cwd=ROOT).returncode) != 0:
+            raise Refusal(f"{Path(words[0]).name} ended with {status}; what it said stands above.")
+
+    def does(self, what: str) -> bool:
+        """Say what the step does itself; whether it is to be done."""
+        print(f"- {what}", flush=True)
+        return not self.dry
+
+
+def shown(word: str) -> str:
+    """As one would type it; variables stay readable."""
+    place = word.replace(str(ROOT) + "/", "")
+    return place if re.fullmatch(r"\$\w+", place) else shlex.quote(place)
+
+
+def build(release: Release) -> None:
+    """Briefcase's bundle, in dist/, and a look at it."""
+    if not release.dry and sys.version_info[:2] != PYTHON:
+        raise Refusal(f"The bundle gets the Python that builds it: run this with Python {PYTHON[0]}.{PYTHON[1]}.")
+    repository = release.environment.get("GITHUB_REPOSITORY", "")
+    releases = f"https://api.github.com/repos/{repository}/releases/latest" if repository else ""
+    if release.does(f"{STAMP.relative_to(ROOT)}: version {release.version}, releases at {releases or 'no address'}"):
+        STAMP.write_text(json.dumps({"version": release.version, "releases": releases}) + "\n", encoding="utf-8")
+    if release.does("away with the bundle of an earlier build"):
+        shutil.rmtree(BUILT.parents[2], ignore_errors=True)
+        shutil.rmtree(release.app, ignore_errors=True)
+    option = f'min_os_version="{release.min_os}"'
+    for command in ("create", "build"):
+        release.run(sys.executable, "-m", "briefcase", command, "macOS", "app", "--no-input", "--config", option)
+    if release.does(f"the bundle to {release.app.relative_to(release.dist.parent)}"):
+        release.app.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(BUILT, release.app)
+    check(release, "--build-root", ROOT)
+
+
+def check(release: Release, *options: str | Path) -> None:
+    release.run(sys.executable, ROOT / "packaging/check_bundle.py", release.app, "--min-os", release.min_os, *options)
+
+
+def selftest(release: Release) -> None:
+    """The app's own self-test, from inside the bundle."""
+    release.run(release.app / "Contents/MacOS/Slipstream", "--selftest")
+
+
+def keychain(release: Release) -> None:
+    """The certificate into a keychain of its own, for a machine that has none: a runner."""
+    password, path = release.credential(KEYCHAIN_PASSWORD), release.dist / "release.keychain-db"
+    release.run("security", "create-keychain", "-p", password, path)
+    release.run("security", "set-keychain-settings", "-lut", "3600", path)
+    release.run("security", "unlock-keychain", "-p", password, path)
+    certificate, secret = release.credential(CERTIFICATE), release.credential(CERTIFICATE_PASSWORD)
+    release.run("security", "import", certificate, "-k", path, "-P", secret, "-T", "/usr/bin/codesign")
+    release.run("security", "set-key-partition-list", "-S", "apple-tool:,apple:,codesign:", "-s", "-k", password, path)
+    release.run("security", "list-keychains", "-d", "user", "-s", path, "login.keychain-db")
+
+
+def inside_out(app: Path) -> Iterator[Path]:
+    """What is signed by itself, the innermost first, and in a folder the files before the folder; the app comes last."""
+    parts = set()
+    for path in app.rglob("*"):
+        if path.is_symlink():
+            continue
+        if path.is_dir():
+            if path.suffix in (".framework", ".app", ".bundle"):
+                parts.add(path)
+        elif path.parent != app / "Contents/MacOS":
+            with path.open("rb") as file:
+                if file.read(4) in MAGICS:
+                    parts.add(path)
+    yield from sorted(parts, key=lambda path: (-len(path.parts), path.is_dir(), path))
+    yield app
+
+
+def sign(release: Release) -> None:
+    """Every part, inside out, for the hardened runtime; entitlements for the app alone."""
+    identity = release.credential(IDENTITY)
+    if not release.app.is_dir():
+        raise Refusal(f"{release.app} is not there; the step `build` makes it.")
+    entitlements = release.dist / release.build / "entitlements.plist"
+    granted = release.project["tool"]["briefcase"]["app"]["app"]["macOS"]["entitlement"]
+    if release.does(f"{entitlements.relative_to(release.dist.parent)}: {', '.join(granted)}"):
+        entitlements.write_bytes(plistlib.dumps(granted))
+    stamp = "--timestamp=none" if release.environment.get(IDENTITY) == "-" else "--timestamp"
+    command = ["codesign", "--force", stamp, "--options", "runtime", "--sign", identity]
+    for part in inside_out(release.app):
+        extra = ["--entitlements", entitlements] if part == release.app else []
+        release.run(*command, *extra, part, quiet=True)
+
+
+def submit(release: Release, file: Path) -> None:
+    keys = [word for option, name in NOTARY.items() for word in (option, release.credential(name))]
+    release.run("xcrun", "notarytool", "submit", file, *keys, "--wait", "--timeout", "2h")
+
+
+def notarise(release: Release) -> None:
+    """Apple looks at the app; it takes minutes, seldom hours."""
+    release.run("ditto", "-c", "-k", "--sequesterRsrc", "--keepParent", release.app, release.archive)
+    submit(release, release.archive)
+
+
+def staple(release: Release) -> None:
+    """Apple's ticket onto the app, so that it opens without a network."""
+    release.run("xcrun", "stapler", "staple", release.app)
+
+
+def verify(release: Release) -> None:
+    """What another Mac will ask, our own examination, and the self-test."""
+    release.run("codesign", "--verify", "--deep", "--strict", "--verbose=2", release.app)
+    check(release, "--signed", "--build-root", ROOT)
+    if release.environment.get(IDENTITY) != "-":
+        release.run("xcrun", "stapler", "validate", release.app)
+        release.run("spctl", "--assess", "--type", "execute", "--verbose=2", release.app)
+    selftest(release)
+
+
+def image(release: Release) -> None:
+    """The disk image: the app, a way to Applications, a background; signed, notarised, stapled."""
+    identity = release.credential(IDENTITY)
+    settings = ROOT / "packaging/release/disk_image/settings.py"
+    release.run(sys.executable, "-m", "dmgbuild", "-s", settings, "-D", f"app={release.app}", "Slipstream", release.image)
+    if release.environment.get(IDENTITY) == "-":
+        release.run("codesign", "--force", "--sign", identity, release.image)
+        return
+    release.run("codesign", "--force", "--timestamp", "--sign", identity, release.image)
+    submit(release, release.image)
+    release.run("xcrun", "stapler", "staple", release.image)
+
+
+def checksums(release: Release) -> None:
+    """SHA256SUMS of all disk images in dist/, to be checked with `shasum -a 256 -c`."""
+    images = sorted(release.dist.glob("*.dmg"))
+    if not images and not release.dry:
+        raise Refusal(f"{release.dist} holds no disk image; the step `image` makes one.")
+    if release.does(f"{(release.dist / 'SHA256SUMS').relative_to(release.dist.parent)}: {len(images)} disk images"):
+        lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in images]
+        (release.dist / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def notes(release: Release) -> None:
+    """What CHANGELOG.md says of this version."""
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    found = re.search(rf"^## {re.escape(release.version)}\b[^\n]*\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise Refusal(f"CHANGELOG.md has no section for version {release.version}, the one of pyproject.toml.")
+    print(found[1].strip())
+
+
+# In the order of a release.
+STEPS: dict[str, Callable[[Release], None]] = {
+    "build": build,
+    "selftest": selftest,
+    "keychain": keychain,
+    "sign": sign,
+    "notarise": notarise,
+    "staple": staple,
+    "verify": verify,
+    "image": image,
+    "checksums": checksums,
+    "notes": notes,
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "step", choices=STEPS, help="; ".join(f"{name}: {(step.__doc__ or '').splitlines()[0]}" for name, step in STEPS.items())
+    )
+    parser.add_argument(
+        "--min-os", choices=("14.0", "26.2"), default="14.0", help="14.0 for every Mac, 26.2 with MLX's newest kernels"
+    )
+    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="where bundles and disk images lie (default: dist/)")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    given = parser.parse_args(arguments)
+    try:
+        STEPS[given.step](Release(given.min_os, os.environ, given.dist.resolve(), given.dry_run))
+    except Refusal as reason:
+        print(reason, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,183 @@
+"""The release's steps: what each would do, in which order, and what it says when it cannot."""
+
+import hashlib
+import io
+import os
+import re
+import subprocess
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.packaging import ROOT, script
+from tests.packaging.assembled import assemble, program
+
+release = script("release/release.py")
+SECRETS = {
+    "SLIPSTREAM_SIGNING_IDENTITY": "Developer ID Application: Nobody (TEAM123456)",
+    "SLIPSTREAM_NOTARY_KEY_FILE": "/nowhere/key.p8",
+    "SLIPSTREAM_NOTARY_KEY_ID": "KEYKEYKEY1",
+    "SLIPSTREAM_NOTARY_ISSUER": "1234-issuer",
+    "SLIPSTREAM_CERTIFICATE_FILE": "/nowhere/certificate.p12",
+    "SLIPSTREAM_CERTIFICATE_PASSWORD": "password-of-certificate",
+    "SLIPSTREAM_KEYCHAIN_PASSWORD": "password-of-keychain",
+}
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    site = folder / "site"
+    for path in ("mlx/core.so", "mlx/lib/libmlx.dylib", "Qt/lib/QtCore.framework/Versions/A/QtCore"):
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_bytes(program())
+    (site / "mlx/lib/mlx.metallib").write_bytes(b"MTLB")
+    (folder / "macos14").mkdir()
+    assemble(folder / "macos14", site)
+    return folder
+
+
+@dataclass
+class Result:
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(step: str, dist: Path, *options: str, **environment: str) -> Result:
+    bare = {name: value for name, value in os.environ.items() if not name.startswith(("SLIPSTREAM_", "GITHUB_"))}
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(os, "environ", {**bare, **environment})
+        status = release.main([step, "--dist", str(dist), *options])
+    return Result(status, out.getvalue(), err.getvalue())
+
+
+def commands(step: str, dist: Path, *options: str, **environment: str) -> list[str]:
+    result = run(step, dist, "--dry-run", *options, **environment)
+    assert result.returncode == 0, result.stderr
+    return [line.removeprefix("$ ") for line in result.stdout.splitlines() if line.startswith("$ ")]
+
+
+@pytest.mark.parametrize("step", release.STEPS)
+def test_every_step_says_what_it_would_do_and_does_nothing_and_tells_no_secret(step: str, dist: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in dist.rglob("*")}
+    with_secrets = run(step, dist, "--dry-run", **SECRETS)
+    without = run(step, dist, "--dry-run")
+    assert with_secrets.returncode == without.returncode == 0, with_secrets.stderr + without.stderr
+    assert with_secrets.stdout and without.stdout
+    for result in (with_secrets, without):
+        assert not [name for name, value in SECRETS.items() if value in result.stdout + result.stderr]
+    assert {path: path.stat().st_mtime_ns for path in dist.rglob("*")} == before
+    assert not (ROOT / "resources/release.json").exists()
+
+
+def test_it_is_a_command(dist: Path) -> None:
+    command = [sys.executable, "packaging/release/release.py", "staple", "--dist", str(dist), "--dry-run"]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0 and "stapler staple" in result.stdout
+
+
+def test_the_build_asks_briefcase_for_the_system_and_looks_at_what_came(dist: Path) -> None:
+    for min_os in ("14.0", "26.2"):
+        found = commands("build", dist, "--min-os", min_os)
+        assert [re.search(r"briefcase (\w+) macOS app", line)[1] for line in found[:2]] == ["create", "build"]
+        assert all(f'min_os_version="{min_os}"' in line for line in found[:2])
+        assert "check_bundle.py" in found[-1] and f"--min-os {min_os}" in found[-1]
+
+
+def test_signing_runs_inside_out_and_only_the_app_gets_entitlements(dist: Path) -> None:
+    found = commands("sign", dist, **SECRETS)
+    assert all("--options runtime" in line and "--timestamp " in line for line in found)
+    parts = [line.rpartition("Slipstream.app")[2] for line in found]
+    assert parts[-1] == "" and [line for line in found if "--entitlements" in line] == found[-1:]
+    places = {part: number for number, part in enumerate(parts)}
+    inner = "/Contents/Resources/app_packages/Qt/lib/QtCore.framework"
+    assert places[f"{inner}/Versions/A/QtCore"] < places[inner] < places[""]
+    assert "/Contents/Resources/app_packages/mlx/lib/libmlx.dylib" in parts
+    assert not [part for part in parts if part.endswith(("metallib", ".py", "/Current"))]
+    adhoc = commands("sign", dist, SLIPSTREAM_SIGNING_IDENTITY="-")
+    assert all("--timestamp=none" in line for line in adhoc)
+
+
+def test_the_image_is_signed_notarised_and_stapled_in_this_order(dist: Path) -> None:
+    found = commands("image", dist, **SECRETS)
+    assert [re.search(r"dmgbuild|codesign|notarytool|stapler", line)[0] for line in found] == [
+        "dmgbuild",
+        "codesign",
+        "notarytool",
+        "stapler",
+    ]
+    assert ["notarytool" in line for line in commands("image", dist, SLIPSTREAM_SIGNING_IDENTITY="-")] == [False, False]
+
+
+def test_verification_asks_the_system_and_ourselves_and_runs_the_self_test(dist: Path) -> None:
+    found = commands("verify", dist, **SECRETS)
+    for word in (
+        "codesign --verify --deep --strict",
+        "check_bundle.py",
+        "--signed",
+        "stapler validate",
+        "spctl --assess",
+        "--selftest",
+    ):
+        assert any(word in line for line in found), word
+
+
+@pytest.mark.parametrize("step", ["sign", "notarise", "image", "keychain"])
+@pytest.mark.skipif(sys.platform == "darwin", reason="on a Mac the step would begin")
+def test_what_cannot_be_done_here_is_refused_in_a_sentence(step: str, dist: Path) -> None:
+    result = run(step, dist)
+    assert result.returncode == 1 and "Traceback" not in result.stderr
+    assert re.search(r"The environment has no SLIPSTREAM_\w+|Run this step on a Mac", result.stderr)
+    assert "Run this step on a Mac" in run("staple", dist, **SECRETS).stderr
+
+
+def test_a_step_before_its_time_names_the_one_before(tmp_path: Path) -> None:
+    assert "the step `build` makes it" in run("sign", tmp_path, **SECRETS).stderr
+    assert "the step `image` makes one" in run("checksums", tmp_path).stderr
+
+
+def test_checksums_are_those_of_the_images(tmp_path: Path) -> None:
+    (tmp_path / "a.dmg").write_bytes(b"a")
+    (tmp_path / "b.dmg").write_bytes(b"b")
+    assert run("checksums", tmp_path).returncode == 0
+    lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
+    assert lines == [f"{hashlib.sha256(name.encode()).hexdigest()}  {name}.dmg" for name in "ab"]
+
+
+def test_notes_are_the_changes_of_this_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run("notes", tmp_path)
+    assert found.returncode == 0 and found.stdout.strip()
+    assert found.stdout.strip() in (ROOT / "CHANGELOG.md").read_text() and "\n## " not in found.stdout
+
+
+@pytest.mark.parametrize("name", ["mac.yml", "test.yml"])
+def test_workflows_parse_and_call_what_is_there(name: str) -> None:
+    text = (ROOT / ".github/workflows" / name).read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    assert all(("uses" in step) != ("run" in step) for step in steps)
+    runs = "\n".join(step.get("run", "") for step in steps)
+    for path in re.findall(r"(?:packaging|\.ci)/[\w./]+", text):
+        assert (ROOT / path.rstrip(".")).exists(), path
+    called = set(re.findall(r"(?:\$RELEASE|release\.py) (\w+)", runs))
+    assert called <= release.STEPS.keys()
+    if name == "mac.yml":
+        assert called == release.STEPS.keys() - {"selftest"} and "--selftest" in runs
+        assert "pull_request" not in text, "secrets are not for what anybody proposes"
+
+
+def test_the_disk_images_settings_name_what_is_there() -> None:
+    code = (ROOT / "packaging/release/disk_image/settings.py").read_text(encoding="utf-8")
+    found = {"defines": {"app": "/x/Slipstream.app"}, "__file__": str(ROOT / "packaging/release/disk_image/settings.py")}
+    exec(code, found)
+    for name in ("icon", "background"):
+        assert Path(str(found[name])).is_file()
+    locations, (_, (width, height)) = found["icon_locations"], found["window_rect"]
+    assert (width, height) == script("icon.py").BACKGROUND_SIZE
+    assert all(0 < x < width and 0 < y < height for x, y in locations.values())
