@@ -49,6 +49,7 @@ from mlx_engine.events import (
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
 from mlx_engine.prefix import Branch, Snapshots
+from mlx_engine.warming import warm
 
 
 class Engine:
@@ -109,6 +110,8 @@ class Engine:
         memory.bound_spare_buffers()
         for event in load(target, drafter, drafter_bits):
             if isinstance(event, LoadedPair):
+                yield LoadProgress(0.95, "Warming up")
+                warm(event)
                 self._take(event)
                 yield event.info
             else:
@@ -305,6 +308,7 @@ class _Plan:
     chooser: Chooser
     penalties: Penalties
     ends: frozenset[int]
+    kept: bool  # what is computed may be of use to a later turn
 
 
 def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
@@ -320,6 +324,7 @@ def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
         chooser=Chooser(request.sampling, secrets.randbits(32) if request.seed is None else request.seed),
         penalties=Penalties(request.sampling, prompt.tokens),
         ends=frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids),
+        kept=request.reuse,
     )
 
 
@@ -354,11 +359,12 @@ def _steps(
     if drafter is None or context is None:
         yield from plain(target, caches, first, position, plan.chooser, plan.penalties, plan.budget - 1)
     elif plan.mode == "plain":
-        backlog = Backlog(drafter, context)
+        backlog = Backlog(drafter, context) if plan.kept else None  # else no later turn will read the drafter's context
         try:
             yield from plain(target, caches, first, position, plan.chooser, plan.penalties, plan.budget - 1, backlog)
         finally:
-            backlog.flush()
+            if backlog is not None:
+                backlog.flush()
     else:
         shared = (target, drafter, caches, context, plan.chooser, plan.penalties)
         if plan.width is None:

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass
 from math import exp, log, log2, sqrt
+from typing import NamedTuple
 
 from mlx_engine.events import Source
 
@@ -22,8 +23,7 @@ _NEAR = 64  # tokens of depth that are held to cost the same
 _STRAYS = 3  # so many strays in a row mean that the machine has changed
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(NamedTuple):
     """A kind of pass: a plain step of the target (width 1), or a round of `width` rows with drafts of this proposer."""
 
     proposer: Source
@@ -91,10 +91,18 @@ class Costs:
         self.seen = Counter[Pass]()
         self._strays = 0
         self._tabled: dict[tuple[Pass, int], float] = {}
+        self._rows: dict[int, list[float]] = {}
 
     def seconds(self, kind: Pass, depth: int) -> float:
         """What this pass is expected to cost after `depth` tokens; of the ladder's widths."""
         return self._table(kind, depth) * exp(self._mean[self._index[kind.width]])
+
+    def all_seconds(self, depth: int) -> list[float]:
+        """What a pass of each of `kinds` is expected to cost after `depth` tokens."""
+        near = depth // _NEAR
+        if near not in self._rows:
+            self._rows[near] = [self._table(kind, depth) for kind in self.kinds]
+        return [tabled * exp(mean) for tabled, mean in zip(self._rows[near], self._mean, strict=True)]
 
     def doubt(self, kind: Pass, beside: Pass) -> float:
         """Standard deviation of log(cost of one / cost of the other)."""

@@ -187,16 +187,15 @@ class Automatic:
         costs = self._costs
         chances, doubts = self._drafts.chances()
         tokens = tokens_by_width(chances)
-        parting = tokens_by_width([min(p + _PARTING * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
-        hoped = tokens_by_width([min(p + _HOPE * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
-        plain = costs.seconds(PLAIN, depth)
-        seconds = {kind: costs.seconds(kind, depth) for kind in self._kinds}
+        plain, *rounds = costs.all_seconds(depth)
+        seconds = dict(zip(self._kinds, rounds, strict=True))
         best, pace = PLAIN, plain
-        for kind in self._kinds:
-            if seconds[kind] / tokens[kind.width - 1] < pace:
-                best, pace = kind, seconds[kind] / tokens[kind.width - 1]
+        for kind, each in seconds.items():
+            if each / tokens[kind.width - 1] < pace:
+                best, pace = kind, each / tokens[kind.width - 1]
         if best == PLAIN:
             if not self._parked:  # believed, but is it certain?
+                parting = tokens_by_width([min(p + _PARTING * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
                 hopes = {kind: parting[kind.width - 1] / seconds[kind] for kind in self._kinds}
                 best = max(hopes, key=lambda kind: tokens[kind.width - 1] / seconds[kind])
                 if hopes[best] * plain > 1:
@@ -205,9 +204,12 @@ class Automatic:
                 self._parked = True
                 return self._plain_view(plain, seconds, tokens)
         self._parked = False
+        if self._credit is None or self._credit < _LEAST_LOSS * plain:  # which no trial is held to cost less than
+            return _View(Choice(best), pace, None, 0.0)
         trial, most = None, _WORTH / pace
         if pace < plain and costs.seen[PLAIN] < _SPELL and costs.doubt(PLAIN, best) > _VAGUE:
             trial, most = PLAIN, inf
+        hoped = tokens_by_width([min(p + _HOPE * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
         for kind in (PLAIN, *self._kinds):
             hope = hoped[kind.width - 1] / (seconds[kind] if kind != PLAIN else plain) * exp(_HOPE * costs.doubt(kind, best))
             if kind != best and hope > most:

@@ -1,7 +1,7 @@
 """A target: one of mlx-lm's models, wrapped so that chosen layers' outputs can be read and a verify can be taken back.
 
-Wrapping is per instance (the model's own list of layers gets tapped ones, a gated delta net's parts get listeners), never by
-patching a class, and `release` undoes it.
+Wrapping is per instance (the model's own list of layers gets tapped ones, a gated delta net's parts get listeners, layers that can
+be computed with fewer operations are), never by patching a class, and `release` undoes it.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from mlx_lm.models.cache import KVCache, make_prompt_cache
 from mlx_engine.families import Family
 from mlx_engine.targets import growing
 from mlx_engine.targets.caches import Caches
+from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.recurrent import Recorder
 
 
@@ -50,6 +51,7 @@ class Target:
         self.vocabulary = vocabulary
         self._taps: dict[int, _Tap] = {}
         self._recorders: dict[int, Recorder] = {}
+        self._fusion = Fusion(getattr(model, "layers", ()))
         if family is not None:
             self._tap(family, taps)
 
@@ -76,6 +78,7 @@ class Target:
             self._layers[index] = tap.layer
         for recorder in self._recorders.values():
             recorder.release()
+        self._fusion.release()
         self._taps, self._recorders = {}, {}
 
     def embed(self, tokens: mx.array) -> mx.array:
