@@ -49,7 +49,6 @@ from mlx_engine.events import (
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
 from mlx_engine.prefix import Branch, Snapshots
-from mlx_engine.warming import warm
 
 
 class Engine:
@@ -110,8 +109,6 @@ class Engine:
         memory.bound_spare_buffers()
         for event in load(target, drafter, drafter_bits):
             if isinstance(event, LoadedPair):
-                yield LoadProgress(0.95, "Warming up")
-                warm(event)
                 self._take(event)
                 yield event.info
             else:

@@ -25,6 +25,7 @@ from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.targets.target import Target
+from mlx_engine.warming import warm
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
@@ -108,6 +109,9 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             target.release()
             raise
         why_plain = ""
+    context_limit = int(text.get("max_position_embeddings") or _DEFAULT_CONTEXT)
+    yield LoadProgress(0.95, "Warming up")
+    warm(target, drafter, context_limit)
     yield LoadProgress(1.0, "Ready")
     info = PairInfo(
         name=_name(target_folder),
@@ -115,7 +119,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         drafter=drafter_folder.name if drafter_folder else "",
         family=str(config.get("model_type")),
         block_size=drafter.config.block_size if drafter else 1,
-        context_limit=int(text.get("max_position_embeddings") or _DEFAULT_CONTEXT),
+        context_limit=context_limit,
         target_bytes=weight_bytes(target_folder),
         drafter_bytes=weight_bytes(drafter_folder) if drafter_folder else 0,
         can_think=chat.can_think(tokenizer),

@@ -7,21 +7,24 @@ times as slow as all others. Made while loading, they spoil neither the first re
 import mlx.core as mx
 
 from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.events import Sampling
-from mlx_engine.loading import LoadedPair
+from mlx_engine.targets.target import Target
 
 _TIMES = 2
 _PROMPT_ROWS = 64
 
 
-def warm(pair: LoadedPair) -> None:
-    """Prefill, a plain step, and drafts and verifies of a narrow and of the widest block; nothing of it stays."""
-    target, drafter = pair.target, pair.drafter
+def warm(target: Target, drafter: Drafter | None, limit: int) -> None:
+    """Prefill, a plain step, and drafts and verifies of a narrow and of the widest block, within a context of `limit` tokens.
+
+    Nothing of it stays.
+    """
+    block = drafter.config.block_size if drafter else 1
     caches, context = target.caches(), drafter.context() if drafter else None
     chooser = Chooser(Sampling(), 0)
-    widths = sorted({1, max(pair.info.block_size // 3, 1), pair.info.block_size}) if drafter else [1]
-    room = min(_PROMPT_ROWS, pair.info.context_limit - pair.info.block_size)
-    for rows in (max(room, 1), *widths * _TIMES):
+    widths = sorted({1, max(block // 3, 1), block})
+    for rows in (max(min(_PROMPT_ROWS, limit - block), 1), *widths * _TIMES):
         tokens = mx.arange(rows, dtype=mx.uint32) % target.vocabulary
         if drafter is None or context is None:
             mx.eval(chooser.pick(target.forward(tokens, caches), None))

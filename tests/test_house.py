@@ -23,6 +23,7 @@ FLOORS = (
     ("roofline",),
     ("calibrating", "comparing", "measuring", "boundaries", "self_check"),
     ("loading",),
+    ("warming",),
     ("chat",),
     ("channels",),
     ("prefix",),
