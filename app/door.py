@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mlx_engine.events import (
+    Calibrated,
     CalibrationProgress,
     CompareRequest,
     CountTokens,
@@ -30,6 +31,8 @@ class Engine(Protocol):
     def count_tokens(self, request: CountTokens) -> TokenCount: ...
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]: ...
+
+    def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]: ...
 
     def unload(self) -> None: ...
 

@@ -48,7 +48,12 @@ class MeasureMachine:
     again: bool = False
 
 
-Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine
+@dataclass(frozen=True)
+class Calibrate:
+    """Measure what the loaded pair's passes cost. Gives way: any other request cancels it."""
+
+
+Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,8 @@ class _Worker(QObject):
                 yield self._engine.count_tokens(job.request)
             case MeasureMachine(again=again):
                 yield from self._engine.roofline(job.cancel, again)
+            case Calibrate():
+                yield from self._engine.calibrate(job.cancel)
 
     def _post(self, job: Job, event: Event | None) -> None:
         if self._mailbox.put(News(job.number, event, time.monotonic())):
@@ -164,6 +171,7 @@ class EngineThread(QObject):
         super().__init__(parent)
         self._mailbox = Mailbox()
         self._cancels: dict[int, threading.Event] = {}
+        self._gives_way: int | None = None
         self._next_number = 1
         self._shut = False
         self._drained_at = 0.0
@@ -189,10 +197,18 @@ class EngineThread(QObject):
         self._next_number += 1
         if self._shut:
             return number
+        if self._gives_way is not None:
+            self.cancel(self._gives_way)
+        self._gives_way = number if isinstance(request, Calibrate) else None
         cancel = threading.Event()
         self._cancels[number] = cancel
         self._submitted.emit(Job(number, request, cancel))
         return number
+
+    @property
+    def busy(self) -> bool:
+        """Whether a request has not been answered to its end."""
+        return bool(self._cancels)
 
     def cancel(self, number: int) -> None:
         """End a job within a round. Its last news still comes."""

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.calibrating import Calibrating
 from app.engine_thread import EngineThread, LoadPair, News
 from app.notice import Notice
 from mlx_engine.events import Failed, LoadProgress, PairInfo
@@ -18,6 +19,7 @@ class PairLoading(QObject):
         super().__init__(parent)
         self._engine = engine
         self._engine.happened.connect(self._hear)
+        self._calibrating = Calibrating(engine, self)
         self._job = 0
         self.pair: PairInfo | None = None
         self.progress: LoadProgress | None = None
@@ -48,6 +50,7 @@ class PairLoading(QObject):
             case PairInfo() as pair:
                 self.pair = pair
                 self.loaded.emit()
+                self._calibrating.of(pair)
                 if pair.why_plain:
                     self.noticed.emit(Notice(f"DFlash is off: {pair.why_plain}"))
             case Failed(error=error):

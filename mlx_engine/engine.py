@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -110,7 +110,7 @@ class Engine:
         for event in load(target, drafter, drafter_bits):
             if isinstance(event, LoadedPair):
                 self._take(event)
-                yield event.info
+                yield replace(event.info, calibrated=event.drafter is None or self._experience.costs.table.measured)
             else:
                 yield event
 

@@ -107,7 +107,8 @@ class PairInfo:
     """A pair is loaded and ready. Sizes in bytes; `why_plain` says why DFlash is not available, empty when it is.
 
     `can_think`: its replies can hold thinking; `takes_effort`: a request may say how much. `drafter_weights` says in words what the
-    drafter's matrices are in: “float32”, “bfloat16”, “4 bit”. `sampling` is what the target's makers advise.
+    drafter's matrices are in: “float32”, “bfloat16”, “4 bit”. `sampling` is what the target's makers advise. `calibrated`: what its
+    passes cost on this machine has been measured, or nothing depends on it.
     """
 
     name: str
@@ -123,6 +124,7 @@ class PairInfo:
     drafter_weights: str = ""
     takes_effort: bool = False
     sampling: Sampling = Sampling()
+    calibrated: bool = True
 
 
 @dataclass(frozen=True)

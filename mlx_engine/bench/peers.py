@@ -187,6 +187,8 @@ def _part(asked: argparse.Namespace) -> dict:
     engine = Engine()
     for _ in engine.load(target, drafter):
         pass
+    for _ in engine.calibrate(keep=False):  # as the app does once for every pair
+        pass
     ours = engine.pair.target.model
     decoders: dict[str, Decoder] = {
         "plain": slipstream(engine, "plain"),

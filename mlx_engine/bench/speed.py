@@ -53,7 +53,7 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
         return comparison.run(given.compare[0], given.compare[1], given.json)
     if given.roofline:
         return roofline.run(given, make_engine)
-    engine, info = open_pair(make_engine, given)
+    engine, info = open_pair(make_engine, given, calibrated=True)
     chosen = given.set or ("mixed" if folders(given) == demo_pair() else "general")
     plan = Plan(
         prompts=SETS[chosen][: given.prompts],

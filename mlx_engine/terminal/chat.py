@@ -22,7 +22,7 @@ Ctrl-C           stop the reply"""
 def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     """Chat until the person leaves."""
     arguments.readable(given.system)
-    engine, info = open_pair(make_engine, given)
+    engine, info = open_pair(make_engine, given, calibrated=True)
     with suppress(ImportError):
         import readline  # noqa: F401  # its presence gives `input` editing and history; nothing is written to disk
     Conversation(engine, info, given).run()

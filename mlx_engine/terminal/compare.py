@@ -15,7 +15,7 @@ from mlx_engine.terminal.pair import MakeEngine, open_pair
 def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     """Compare on one prompt; 130 when it was interrupted."""
     request = arguments.request(given, "dflash")
-    engine, _ = open_pair(make_engine, given)
+    engine, _ = open_pair(make_engine, given, calibrated=True)
     with interrupt.stops_reply() as cancel:
         result = show(engine.compare(CompareRequest(request, given.repeats), cancel), None if given.json else sys.stdout)
     if result is None:

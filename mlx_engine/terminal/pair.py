@@ -18,6 +18,7 @@ from mlx_engine.events import (
     Roofline,
 )
 from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.terminal import interrupt
 
 
 class Engine(Protocol):
@@ -50,8 +51,13 @@ def folders(arguments: argparse.Namespace) -> tuple[Path, Path | None]:
     return demo_pair()
 
 
-def open_pair(make_engine: MakeEngine, arguments: argparse.Namespace) -> tuple[Engine, PairInfo]:
+def open_pair(make_engine: MakeEngine, arguments: argparse.Namespace, calibrated: bool = False) -> tuple[Engine, PairInfo]:
     """An engine with the pair loaded. On a terminal the progress stands on one line of standard error, which is then cleared.
+
+    Args:
+        make_engine: makes it.
+        arguments: name the pair.
+        calibrated: measure what its passes cost, unless that is known; Ctrl-C skips it.
 
     Raises:
         UserError: the pair cannot be run.
@@ -65,6 +71,11 @@ def open_pair(make_engine: MakeEngine, arguments: argparse.Namespace) -> tuple[E
                 info = event
             elif shown:
                 print(f"\r\033[K{event.step} …", end="", file=sys.stderr, flush=True)
+        if calibrated and info is not None and not info.calibrated:
+            with interrupt.stops_reply() as cancel:
+                for measured in engine.calibrate(cancel):
+                    if shown and isinstance(measured, CalibrationProgress):
+                        print(f"\r\033[K{measured.step}, once for this pair …", end="", file=sys.stderr, flush=True)
     finally:
         if shown:
             print("\r\033[K", end="", file=sys.stderr, flush=True)

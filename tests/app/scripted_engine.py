@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
+    Calibrated,
     CalibrationProgress,
     Commit,
     CompareRequest,
@@ -95,6 +96,8 @@ class ScriptedEngine:
         self.load_gate: threading.Event | None = None
         self.measure_gate: threading.Event | None = None
         self.measured: list[bool] = []
+        self.calibration_gate: threading.Event | None = None
+        self.calibrations = 0
         self.requests: list[GenerationRequest] = []
         self.threads: set[int] = set()
         self.unloaded = False
@@ -153,6 +156,14 @@ class ScriptedEngine:
             if cancel.is_set():
                 return
         yield ROOFLINE
+
+    def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
+        self.calibrations += 1
+        yield CalibrationProgress(0.1, "Measuring")
+        while self.calibration_gate and not self.calibration_gate.wait(0.005):
+            if cancel.is_set():
+                return
+        yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), kept=True)
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         return TokenCount(7, self.pair.context_limit)

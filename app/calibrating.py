@@ -1,0 +1,46 @@
+"""Measuring what a new pair's passes cost here, once, while nobody is waiting for a reply."""
+
+from PySide6.QtCore import QObject, QTimer, Slot
+
+from app.engine_thread import Calibrate, EngineThread, News
+from mlx_engine.events import Calibrated, Failed, PairInfo
+
+IDLE_MS = 1500  # without a request, before it begins
+
+
+class Calibrating(QObject):
+    """Any request ends it, and it begins anew when the engine has nothing to do again."""
+
+    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._engine.happened.connect(self._hear)
+        self._wanted = False
+        self._job = 0
+        self._idle = QTimer(self)
+        self._idle.setSingleShot(True)
+        self._idle.setInterval(IDLE_MS)
+        self._idle.timeout.connect(self._begin)
+
+    def of(self, pair: PairInfo) -> None:
+        """Another pair has been loaded."""
+        self._wanted = not pair.calibrated
+        self._wait()
+
+    @Slot()
+    def _begin(self) -> None:
+        if self._wanted and not self._engine.busy:
+            self._job = self._engine.submit(Calibrate())
+
+    @Slot(list)
+    def _hear(self, news: list[News]) -> None:
+        for item in news:
+            if item.job == self._job and isinstance(item.event, Calibrated | Failed):
+                self._wanted = False
+        self._wait()
+
+    def _wait(self) -> None:
+        if self._wanted and not self._engine.busy:
+            self._idle.start()
+        else:
+            self._idle.stop()

@@ -1,0 +1,64 @@
+"""A new pair is measured while nobody waits; whoever asks for something goes first."""
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+import app.calibrating
+from app.engine_thread import EngineThread, LoadPair
+from app.pair_loading import PairLoading
+from mlx_engine.events import GenerationRequest, Message
+from tests.app.conftest import PATIENCE_MS
+from tests.app.scripted_engine import PAIR, ScriptedEngine
+
+ASK = GenerationRequest(messages=(Message("user", "Hello"),))
+
+
+@pytest.fixture(autouse=True)
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app.calibrating, "IDLE_MS", 20)
+
+
+@pytest.fixture
+def new_pair(qtbot: QtBot) -> Iterator[tuple[ScriptedEngine, EngineThread]]:
+    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False))
+    thread = EngineThread(lambda: engine)
+    loading = PairLoading(thread)
+    loading.load(LoadPair())
+    yield engine, thread
+    assert thread.wait(120)
+
+
+def test_a_new_pair_is_measured_once_when_nothing_else_runs(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineThread]) -> None:
+    engine, thread = new_pair
+    qtbot.waitUntil(lambda: engine.calibrations == 1 and not thread.busy, timeout=PATIENCE_MS)
+    qtbot.wait(100)
+    assert engine.calibrations == 1
+
+
+def test_a_request_ends_a_measurement_which_begins_again_afterwards(
+    qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineThread]
+) -> None:
+    engine, thread = new_pair
+    engine.calibration_gate = threading.Event()
+    qtbot.waitUntil(lambda: engine.calibrations == 1, timeout=PATIENCE_MS)
+    thread.submit(ASK)  # answered only if the measurement gives way
+    qtbot.waitUntil(lambda: engine.requests == [ASK] and engine.calibrations == 2, timeout=PATIENCE_MS)
+    engine.calibration_gate.set()
+    qtbot.waitUntil(lambda: not thread.busy, timeout=PATIENCE_MS)
+    qtbot.wait(100)
+    assert engine.calibrations == 2
+
+
+def test_a_pair_that_was_measured_before_is_left_alone(qtbot: QtBot) -> None:
+    engine = ScriptedEngine()
+    thread = EngineThread(lambda: engine)
+    loading = PairLoading(thread)
+    loading.load(LoadPair())
+    qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
+    qtbot.wait(100)
+    assert engine.calibrations == 0
+    assert thread.wait(120)
