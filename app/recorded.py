@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
+    Calibrated,
     CalibrationProgress,
     Commit,
     CompareRequest,
@@ -159,6 +160,9 @@ class RecordedEngine:
         return TokenCount(sum(len(message.content) // TOKEN_CHARS for message in request.messages), 4096)
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
+        raise UserError("A recorded pair cannot be measured.")
+
+    def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
         raise UserError("A recorded pair cannot be measured.")
 
     def unload(self) -> None:

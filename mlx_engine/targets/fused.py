@@ -26,7 +26,7 @@ class Fusion:
         self.parts: list[tuple[Any, str, nn.Module]] = []  # layer, name, the layer's own
         for layer in layers:
             for name, kinds, make in (("self_attn", _ATTENTIONS, _attention), ("mlp", _FEED_FORWARDS, _feed_forward)):
-                part = getattr(layer, name, None)
+                part: Any = getattr(layer, name, None)
                 if type(part) in kinds and (fused := make(part)) is not None:
                     self.parts.append((layer, name, part))
                     setattr(layer, name, fused)
