@@ -11,7 +11,7 @@ import numpy as np
 
 from mlx_engine import kernels
 from mlx_engine.decoding import noise
-from mlx_engine.kernels import block_verify, kv_injection
+from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
 
 State = Literal["ok", "fail", "skipped"]
 
@@ -60,17 +60,86 @@ def _step(name: str, case: Callable[[Any], str], build: Any) -> Step:
     return Step(name, "fail" if wrong else "ok", wrong or "equals its reference")
 
 
+# What a kernel may be off by, as a share of the largest value, against the reference in float32.
+_MOST = ((mx.float32, 1e-4), (mx.bfloat16, 3e-2))
+
+
+def _off(what: str, found: mx.array, wanted: mx.array, most: float) -> str:
+    """A sentence where the two differ by more than `most`."""
+    got, right = np.array(found.astype(mx.float32)), np.array(wanted)
+    share = float(np.abs(got - right).max() / np.abs(right).max()) if got.shape == right.shape else float("inf")
+    return "" if share <= most else f"{what}: off by {share:.2g} of the largest value, where {most:.2g} is allowed"
+
+
 def _kv_injection(build: Any) -> str:
-    for dtype, most in ((mx.float32, 1e-4), (mx.bfloat16, 3e-2)):
+    frequencies = 10000.0 ** (mx.arange(0, 64, 2, dtype=mx.float32) / 64)
+    for dtype, most in _MOST:
         mx.random.seed(1)
         projected = mx.random.normal((16, 3, 2, 2, 64)).astype(dtype)
         norm = (1 + 0.1 * mx.random.normal((3, 64))).astype(dtype)
-        frequencies = 10000.0 ** (mx.arange(0, 64, 2, dtype=mx.float32) / 64)
-        found = kv_injection.metal(projected, norm, frequencies, 37, 1e-6, build=build).astype(mx.float32)
+        found = kv_injection.metal(projected, norm, frequencies, 37, 1e-6, build=build)
         wanted = kv_injection.reference(projected.astype(mx.float32), norm.astype(mx.float32), frequencies, 37, 1e-6)
-        error = float(np.abs(np.array(found) - np.array(wanted)).max() / np.abs(np.array(wanted)).max())
-        if not error <= most:
-            return f"{dtype}: differs by {error:.2g} of the largest value, where {most:.2g} is allowed"
+        if wrong := _off(str(dtype), found, wanted, most):
+            return wrong
+    return ""
+
+
+def _verify_matmul(build: Any) -> str:
+    for dtype, most in _MOST:
+        mx.random.seed(3)
+        x, weight = mx.random.normal((16, 256)).astype(dtype), mx.random.normal((96, 256)).astype(dtype)
+        wanted = x.astype(mx.float32) @ weight.astype(mx.float32).T
+        if wrong := _off(f"{dtype}", verify_matmul.metal(x, weight, build=build), wanted, most):
+            return wrong
+        for bits in (4, 8):
+            packed, scales, biases = mx.quantize(weight, 64, bits)
+            plain = mx.dequantize(packed, scales.astype(mx.float32), biases.astype(mx.float32), 64, bits)
+            found = verify_matmul.metal(x, packed, scales, biases, 64, bits, build=build)
+            if wrong := _off(f"{bits} bits, {dtype}", found, x.astype(mx.float32) @ plain.T, most):
+                return wrong
+    return ""
+
+
+def _verify_attention(build: Any) -> str:
+    length = mx.array([200], mx.int32)
+    for dtype, most in _MOST:
+        for dim, window in ((64, 0), (128, 40), (256, 0)):
+            mx.random.seed(4)
+            queries = mx.random.normal((1, 4, 16, dim)).astype(dtype)
+            keys, values = (mx.random.normal((1, 2, 256, dim)).astype(dtype) for _ in range(2))
+            found = verify_attention.metal(queries, keys, values, length, dim**-0.5, True, window, build=build)
+            queries, keys, values = (array.astype(mx.float32) for array in (queries, keys, values))
+            wanted = verify_attention.reference(queries, keys, values, length, dim**-0.5, True, window)
+            if wrong := _off(f"{dtype}, head dim {dim}", found, wanted, most):
+                return wrong
+    return ""
+
+
+def _gated_delta_replay(build: Any) -> str:
+    key_heads, key_dim, value_heads, value_dim = 2, 64, 4, 64
+    for dtype, most in _MOST:
+        mx.random.seed(5)
+        state = 0.1 * mx.random.normal((1, value_heads, value_dim, key_dim))
+        tape = gated_delta_replay.Tape.empty(key_heads, key_dim, value_heads, value_dim, mx.float32)
+        wanted_tape, found_tape = tape, gated_delta_replay.Tape.empty(key_heads, key_dim, value_heads, value_dim, dtype)
+        wanted_state = found_state = state
+        for kept in (0, 11):  # of the tape before: none, and most of a block
+            rows = [mx.random.normal((1, 16, key_heads, key_dim)) for _ in range(2)]
+            queries, keys = (row / mx.linalg.norm(row, axis=-1, keepdims=True) for row in rows)
+            values = mx.random.normal((1, 16, value_heads, value_dim))
+            decay, beta = mx.random.uniform(0.8, 1.0, (1, 16, value_heads)), mx.random.uniform(shape=(1, 16, value_heads))
+            queries, keys, values, beta = (array.astype(dtype) for array in (queries, keys, values, beta))
+            on_device = mx.array([kept], mx.int32)
+            found, found_state, found_tape = gated_delta_replay.metal(
+                queries, keys, values, decay, beta, found_state, found_tape, on_device, build=build
+            )
+            queries, keys, values, beta = (array.astype(mx.float32) for array in (queries, keys, values, beta))
+            wanted, wanted_state, wanted_tape = gated_delta_replay.reference(
+                queries, keys, values, decay, beta, wanted_state, wanted_tape, kept
+            )
+            for what, one, other in (("what is read", found, wanted), ("the state", found_state, wanted_state)):
+                if wrong := _off(f"{dtype}, {what}", one, other, most):
+                    return wrong
     return ""
 
 
@@ -89,4 +158,10 @@ def _block_verify(build: Any) -> str:
     return ""
 
 
-_CASES: dict[str, Callable[[Any], str]] = {"kv_injection": _kv_injection, "block_verify": _block_verify}
+_CASES: dict[str, Callable[[Any], str]] = {
+    "block_verify": _block_verify,
+    "gated_delta_replay": _gated_delta_replay,
+    "kv_injection": _kv_injection,
+    "verify_attention": _verify_attention,
+    "verify_matmul": _verify_matmul,
+}
