@@ -13,21 +13,22 @@ from contextlib import suppress
 from pathlib import Path
 
 import filelock
-from huggingface_hub import constants, scan_cache_dir
+from huggingface_hub import scan_cache_dir
 from huggingface_hub.errors import CacheNotFound
 from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks
+from mlx_engine.pairs.model_folder import chosen_folder, model_folder
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo
 
 
 class Cache:
-    """One cache folder: the one that HF_HUB_CACHE or HF_HOME names, if none is given."""
+    """One cache folder: the one where models lie now (see model_folder.py), if none is given."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self.root = Path(root or constants.HF_HUB_CACHE).expanduser()
+        self.root = Path(root or model_folder()).expanduser()
 
     def folder(self, repo: str) -> Path:
         return self.root / repo_folder_name(repo_id=check_repo(repo), repo_type="model")
@@ -49,6 +50,8 @@ class Cache:
         """
         folder = self.folder(listing.repo)
         held = self.root / ".locks" / folder.name
+        if self.root == chosen_folder() and not self.root.is_dir():  # made anew it would fill the disk that another is mounted on
+            raise UserError(f"The model folder {self.root} is not there. Connect its disk, or choose another folder.")
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             inside = self.root.resolve()
@@ -60,7 +63,7 @@ class Cache:
                     place.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UserError(
-                f"The model folder {self.root} cannot be written to ({error.strerror}). Free it, or set HF_HOME to another folder."
+                f"The model folder {self.root} cannot be written to ({error.strerror}). Free it, or move the model folder."
             ) from None
 
     def lock(self, listing: Listing, file: RemoteFile) -> filelock.BaseFileLock | None:

@@ -39,7 +39,7 @@ class Examination:
             return ""
         return (
             f"{self.pair.name} needs {missing / 1e9:,.2f} GB more on the disk of {cache.root}, and {free / 1e9:,.2f} GB are free. "
-            "Free some room, or set HF_HOME to a folder on another disk."
+            "Free some room, or move the model folder to another disk."
         )
 
 

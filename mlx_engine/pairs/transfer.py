@@ -429,7 +429,7 @@ class Transfer:
                     "start the download again."
                 )
             case errno.EFBIG:
-                return UserError(f"The disk of {folder} takes no files this large. Set HF_HOME to a folder on another disk.")
+                return UserError(f"The disk of {folder} takes no files this large. Move the model folder to another disk.")
             case _:
                 return UserError(f"{folder} cannot be written to ({error.strerror or first_line(error)}). What came is kept.")
 

@@ -44,6 +44,8 @@ def add_commands(models: argparse.ArgumentParser) -> None:
     check.add_argument(
         "--catalogue", action="store_true", help="ask the hub for every repo of the catalogue, and list what is not there"
     )
+    move = command("move", "move the model folder, to another disk perhaps; stopped, the same command goes on")
+    move.add_argument("folder", type=Path, metavar="FOLDER", help="where models are to lie; other programs then need HF_HUB_CACHE")
     login = command("login", "keep a token of your hub account in the system's keychain, for gated and private repos")
     login.add_argument("--forget", action="store_true", help="remove it from the keychain")
 

@@ -32,7 +32,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
     queue.put(pair, state="waiting", words="")
     try:
         # on a thread of its own, so that Ctrl-C is heard at once
-        result = _in_background(lambda: made.run(stop, lambda progress: show(progress, queue, made)), stop)
+        result = in_background(lambda: made.run(stop, lambda progress: show(progress, queue, made)), stop)
     except UserError as error:
         queue.put(pair, state="failed", pins=made.pins, words=str(error))
         show.end()
@@ -58,7 +58,8 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
     return 0
 
 
-def _in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
+def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
+    """What `work` returns or raises, on a thread of its own; Ctrl-C sets `stop`, waits a little and goes on."""
     outcome: list[Any] = [None, None]
 
     def target() -> None:

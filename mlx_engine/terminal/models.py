@@ -21,6 +21,7 @@ from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.speed import Speed, expected, seen
 from mlx_engine.terminal.model_check import check
 from mlx_engine.terminal.model_login import login
+from mlx_engine.terminal.model_move import move
 from mlx_engine.terminal.model_pull import pull
 from mlx_engine.terminal.model_words import names, print_json
 
@@ -46,6 +47,7 @@ def run(given: argparse.Namespace) -> int:
         "pull": _pull,
         "rm": _rm,
         "check": check,
+        "move": move,
         "login": login,
     }
     return commands[command](given)

@@ -1,0 +1,255 @@
+"""The model folder moved: whole at the new place, and nothing lost wherever the move is cut off."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from huggingface_hub import scan_cache_dir
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mlx_engine.cli import main
+from mlx_engine.errors import UserError
+from mlx_engine.pairs import locks, moving
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.library import library
+from mlx_engine.pairs.model_folder import chosen_folder, folder_left, model_folder
+from mlx_engine.pairs.moving import Move
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.queue_file import QueueFile
+from mlx_engine.pairs.throttle import Throttle
+from tests.hub.repos import drafter_files, target_files
+from tests.hub.server import LocalHub
+from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch
+
+MB = 1_000_000
+DISKS = ["the same", "another", "another, without links"]
+
+
+class Killed(BaseException):
+    """Stands for kill -9: nothing of ours catches it, and nothing is cleared up."""
+
+
+@pytest.fixture
+def filled(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
+    """A pair that is whole."""
+    for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    local_hub.repo("owner/target", target_files(300_000, 200_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    fetch(local_hub, cache)
+    return local_hub
+
+
+def use_disk(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kind != "the same":
+        monkeypatch.setattr(moving, "_on_one_disk", lambda old, new: False)
+    if kind == "another, without links":
+        monkeypatch.setattr(moving, "_has_links", lambda folder: False)
+
+
+def expect_models(local: LocalHub, root: Path) -> None:
+    """Every file of both snapshots is at a place, byte for byte."""
+    for name in PAIR.repos:
+        repo = local.repos[name]
+        commit = repo.branches["main"]
+        snapshot = Cache(root).snapshot(name, commit)
+        names = {path.name for path in snapshot.iterdir() if not path.name.endswith(".moving")}
+        assert names and all((snapshot / path).read_bytes() == repo.commits[commit][path].data for path in names)
+        assert (Cache(root).folder(name) / "refs/main").read_text() == commit
+
+
+def expect_nothing_left(old: Path) -> None:
+    assert not list(old.glob("models--*")) and not [place for place in old.glob(".locks/*")]
+
+
+@pytest.mark.parametrize("disk", DISKS)
+def test_everything_is_at_the_new_place_and_nothing_at_the_old(
+    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str
+) -> None:
+    use_disk(disk, monkeypatch)
+    assert Move(tmp_path / "new").run(threading.Event())
+    assert model_folder() == Cache().root == tmp_path / "new"
+    expect_models(filled, tmp_path / "new")
+    expect_nothing_left(cache.root)
+    assert not [place for place in (tmp_path / "new").rglob("*") if "moving" in place.name]
+    assert [one.repo for one in library()] == ["owner/target", "owner/drafter"]
+    filled.sent.clear()
+    assert fetch(filled, Cache()).fetched == 0
+    if disk != "another, without links":
+        expect_whole(filled, Cache())
+        assert not scan_cache_dir(tmp_path / "new").warnings
+
+
+CHANGES = [(os, "replace"), (os, "link"), (os, "symlink"), (os, "fsync"), (os, "utime"), (os, "rmdir"), (Path, "unlink")]
+
+
+def die_before(change: int, patched: pytest.MonkeyPatch) -> None:
+    """From the change of that number on, none reaches the disk."""
+    left = iter(range(change))
+
+    def mortal(real: Callable[..., object]) -> Callable[..., object]:
+        def does(*args: object, **options: object) -> object:
+            if next(left, None) is None:
+                raise Killed
+            return real(*args, **options)
+
+        return does
+
+    for place, name in CHANGES:
+        patched.setattr(place, name, mortal(getattr(place, name)))
+
+
+@settings(
+    max_examples=settings().max_examples if settings().max_examples > 50 else 6,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(moments=st.lists(st.integers(0, 90), min_size=1, max_size=4), disk=st.sampled_from(DISKS))
+def test_cut_off_anywhere_the_models_in_force_are_whole_and_it_goes_on(
+    filled: LocalHub, cache: Cache, tmp_path_factory: pytest.TempPathFactory, moments: list[int], disk: str
+) -> None:
+    """The move dies before any of its changes to the disk, several times, then runs to its end."""
+    old, new = model_folder(), tmp_path_factory.mktemp("moved") / "new"
+    with pytest.MonkeyPatch.context() as patched:
+        use_disk(disk, patched)
+        for moment in moments:
+            with pytest.MonkeyPatch.context() as dying, suppress(Killed):
+                die_before(moment, dying)
+                assert Move(new).run(threading.Event())
+            expect_models(filled, model_folder())
+            if model_folder() == new and not folder_left():
+                break
+        else:
+            assert Move(new).run(threading.Event())
+    expect_models(filled, new)
+    expect_nothing_left(old)
+    assert model_folder() == new and folder_left() is None
+
+
+def test_an_unfinished_download_goes_on_at_the_new_place(
+    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_disk("another", monkeypatch)
+    filled.repo("owner/other", target_files(4 * MB, seed=7))
+    stop = threading.Event()
+    made = download(filled, cache, Pair("owner/other"), throttle=Throttle(8 * MB))
+    assert made.run(stop, lambda progress: progress.done > 2 * MB and stop.set()) is None
+    assert Move(tmp_path / "new").run(threading.Event())
+    assert fetch(filled, Cache(), Pair("owner/other")).fetched < 2.2 * MB
+    expect_whole(filled, Cache(), Pair("owner/other"))
+
+
+def test_stopped_it_keeps_what_was_copied(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_disk("another", monkeypatch)
+    stop = threading.Event()
+    assert not Move(tmp_path / "new").run(stop, lambda done, total: done > total / 2 and stop.set())
+    assert model_folder() == cache.root
+    expect_whole(filled, cache)
+    copied: list[Path] = []
+    real = moving._copied
+    monkeypatch.setattr(moving, "_copied", lambda place, *rest: copied.append(place) or real(place, *rest))
+    assert Move(tmp_path / "new").run(threading.Event())
+    assert sum(place.stat().st_size for place in (tmp_path / "new").rglob("blobs/*")) > 600_000 and len(copied) < 5
+
+
+def test_a_copy_that_does_not_read_back_is_never_switched_to(
+    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_disk("another", monkeypatch)
+    real = os.fsync
+
+    def spoil(fd: int) -> None:
+        real(fd)
+        if os.fstat(fd).st_size == 200_000:
+            os.pwrite(fd, b"\xff\x00\xff", 150_000)
+
+    with monkeypatch.context() as patched, pytest.raises(UserError, match="does not read back"):
+        patched.setattr(os, "fsync", spoil)
+        Move(tmp_path / "new").run(threading.Event())
+    assert model_folder() == cache.root
+    expect_whole(filled, cache)
+
+
+class TestRefused:
+    def test_a_disk_that_is_too_small(
+        self, filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        use_disk("another", monkeypatch)
+        monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(MB, 0, 200_100_000))
+        with pytest.raises(UserError, match=r"The models need 0\.00 GB on the disk of .* 0\.20 GB are free"):
+            Move(tmp_path / "new").run(threading.Event())
+        assert not list((tmp_path / "new").iterdir())
+        expect_whole(filled, cache)
+
+    @pytest.mark.parametrize(
+        ("where", "words"), [("cache", "already"), ("cache/in", "lie in one another"), (".", "lie in one another")]
+    )
+    def test_places_that_are_none(self, filled: LocalHub, tmp_path: Path, where: str, words: str) -> None:
+        with pytest.raises(UserError, match=words):
+            Move(tmp_path / where).run(threading.Event())
+
+    def test_a_file(self, filled: LocalHub, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        with pytest.raises(UserError, match="is no folder"):
+            Move(tmp_path / "file").run(threading.Event())
+        with pytest.raises(UserError, match="cannot be read or written"):
+            Move(tmp_path / "file/in").run(threading.Event())
+
+    def test_while_downloads_run(self, filled: LocalHub, tmp_path: Path) -> None:
+        QueueFile().path.parent.mkdir(parents=True, exist_ok=True)
+        working = locks.acquire(QueueFile().path.with_suffix(".running"))
+        assert working is not None
+        with pytest.raises(UserError, match="Another Slipstream is at the downloads"):
+            Move(tmp_path / "new").run(threading.Event())
+        working.release()
+
+    def test_where_the_environment_names_the_folder(
+        self, filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("HF_HOME", str(tmp_path))
+        with pytest.raises(UserError, match="HF_HOME names the model folder"):
+            Move(tmp_path / "new").run(threading.Event())
+
+
+def test_links_that_lead_out_stay_and_are_not_followed(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "mine").write_text("mine")
+    (cache.folder("owner/target") / "blobs" / "link").symlink_to(outside)
+    (cache.root / "models--owner--elsewhere").symlink_to(outside)
+    made = Move(tmp_path / "new")
+    assert made.run(threading.Event())
+    assert len(made.notes) == 2 and (outside / "mine").read_text() == "mine"
+    assert not (tmp_path / "new/models--owner--elsewhere").exists()
+    expect_models(filled, tmp_path / "new")
+
+
+def test_a_disk_that_is_not_connected_is_not_filled_up_in_its_place(filled: LocalHub, tmp_path: Path) -> None:
+    assert Move(tmp_path / "disk/models").run(threading.Event())
+    shutil.rmtree(tmp_path / "disk")
+    with pytest.raises(UserError, match=r"is not there\. Connect its disk"):
+        fetch(filled, Cache())
+    assert not (tmp_path / "disk").exists()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"folder": 3}', '{"folder": "relative"}', '{"folder": "/a\\u0000b"}'])
+def test_a_damaged_choice_is_none(cache: Cache, text: str) -> None:
+    place = QueueFile().path.with_name("model-folder.json")
+    place.parent.mkdir(parents=True)
+    place.write_text(text)
+    assert chosen_folder() is None and folder_left() is None
+
+
+def test_at_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["models", "move", str(tmp_path / "new"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["from"], told["to"], told["notes"]) == (str(cache.root), str(tmp_path / "new"), [])
+    assert told["bytes"] > 600_000
+    assert main(["models", "move", str(tmp_path / "new")]) == 1
+    assert "already" in capsys.readouterr().err
+    assert main(["models", "check"]) == 0
