@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.attaching import Attaching
 from app.comparing import Comparing, Comparison
 from app.comparison_history import ComparisonHistory
+from app.context_meter import ContextMeter
 from app.conversations.attachments import Attachment
 from app.conversations.chat import Chat, Node, Turn, continuation, same_again
 from app.conversations.plain_text import clean
@@ -73,6 +74,7 @@ class Conductor(QObject):
         self._opening = ""
         self._told_at_start: list[str] = []
         self._at_start = True
+        self.context = ContextMeter(engine, self)
 
     # What its parts know
 

@@ -37,16 +37,19 @@ def size(count: float) -> str:
 
 
 def chip(reply: Reply, short: bool = False) -> str:
-    """How it was decoded: "DFlash · 10.2 tokens/round · 93 %" or "Plain · DFlash off"; of an imported reply, who wrote it. A
+    """How it was decoded: "DFlash · 10.2 tokens/round · 93 %", or "Plain" and why; of an imported reply, who wrote it. A
     `short` one leaves out why it was plain."""
     if reply.origin:
         return reply.origin
     if reply.reason == "unanswered":
         return "Not answered"
-    if reply.mode == "dflash" and reply.stats and reply.stats.mode == "plain":
-        return "Plain" if short else "Plain · DFlash not available"
     if reply.mode == "plain":
-        return "Plain" if short else "Plain · DFlash off"
+        return "Plain" if short else "Plain · drafter off"
+    if reply.stats and not reply.running:
+        if reply.stats.mode == "plain":
+            return "Plain" if short else f"Plain · not available: {reply.stats.why_plain or 'no drafter is loaded'}"
+        if reply.stats.mostly_plain:
+            return "Mostly plain" if short else "Plain · hopeless here"
     parts = [MODE_NAMES[reply.mode]]
     if reply.tokens_per_round is not None:
         parts.append(f"{number(reply.tokens_per_round, 1)} tokens/round")
@@ -65,12 +68,8 @@ def facts(reply: Reply, short: bool = False) -> str:
         if stats.ttft_s is not None and not short:
             parts.append(f"first token {duration(stats.ttft_s)}")
         parts.append(f"{number(stats.tokens)} token{'' if stats.tokens == 1 else 's'}")
-        if short:
-            pass
-        elif reply.mode != stats.mode and stats.why_plain:
-            parts.append(stats.why_plain)  # DFlash was asked for
-        elif stats.mostly_plain:
-            parts.append(f"mostly plain, since {stats.mostly_plain}")
+        if stats.mostly_plain and not short:
+            parts.append(f"{number(stats.plain_steps)} of them plainly, since {stats.mostly_plain}")
     elif reply.reason == "interrupted" and reply.tokens:
         parts.append(f"{number(reply.tokens)} token{'' if reply.tokens == 1 else 's'}")
     elif reply.running:
@@ -101,6 +100,8 @@ def stop_words(reply: Reply) -> str:
     match reply.reason:
         case "cancelled":
             return "stopped by you"
+        case "length" if reply.stats and reply.stats.tokens < reply.max_tokens:
+            return "the context is full"
         case "length":
             return f"reached the limit of {number(reply.max_tokens)} tokens"
         case "stop_string":

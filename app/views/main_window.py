@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMainWindow, QMessageBox, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox, QSplitter, QVBoxLayout, QWidget
 
 from app.comparing import Comparison
 from app.conductor import Conductor
@@ -13,13 +13,14 @@ from app.views.chat_commands import ChatCommands
 from app.views.chat_settings import ChatSettingsDialog
 from app.views.compare import CompareDialog
 from app.views.composer import Composer, files_in
+from app.views.foot import Foot
 from app.views.introduction import Introduction
 from app.views.menus import Menus
 from app.views.palette import Palette, choices_of
 from app.views.preferences import Preferences
 from app.views.settings_dialog import SettingsDialog
 from app.views.sidebar import USUAL, Sidebar
-from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
+from app.views.theme import COLUMN, Theme
 from app.views.this_mac import ThisMacDialog
 from app.views.top_bar import TopBar
 from app.views.transcript import Transcript
@@ -54,18 +55,14 @@ class MainWindow(QMainWindow):
         self.transcript = Transcript(theme)
         self.composer = Composer(theme, conductor.attaching)
         self.composer.setMaximumWidth(COLUMN + 24)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 18)
-        foot.addStretch(1)
-        foot.addWidget(self.composer, 1000)
-        foot.addStretch(1)
+        self.foot = Foot(theme, self.composer, conductor.context)
         chat = QWidget()
         layout = QVBoxLayout(chat)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self.top_bar)
         layout.addWidget(self.transcript, 1)
-        layout.addLayout(foot)
+        layout.addWidget(self.foot)
         chat.setMinimumWidth(NARROWEST_CHAT)
         self.sidebar = Sidebar(theme, conductor)
         self.split = QSplitter(Qt.Orientation.Horizontal)

@@ -12,6 +12,7 @@ from app.views.attachment_chips import AttachmentChips
 from app.views.blocks_view import BlocksView
 from app.views.button import button
 from app.views.stats_line import StatsLine
+from app.views.text_run import LINE_HEIGHT
 from app.views.theme import Theme, look
 from app.views.thinking_view import ThinkingView
 from app.views.versions import Versions
@@ -38,7 +39,8 @@ class PromptView(QWidget):
         self.blocks.setAccessibleName("Your message")
         self.bubble = _Bubble(theme, bubble, self.blocks)
         inner = QVBoxLayout(bubble)
-        inner.setContentsMargins(16, 10, 16, 10)
+        shift = round(theme.text_pixels * LINE_HEIGHT / 400 * 0.7)  # the room between two lines stands below the last one too
+        inner.setContentsMargins(16, 10 + shift, 16, 10 - shift)
         inner.addWidget(self.bubble)
         self.unfold = button("Show all", "Show all of your message", "bordered")
         self.unfold.clicked.connect(self.show_all)

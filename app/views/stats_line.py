@@ -49,7 +49,7 @@ class StatsLine(QWidget):
         chip, facts = words.chip(reply, short=self._stacked), words.facts(reply, short=self._stacked)
         if chip != self.chip.text():
             self.chip.setText(chip)
-            look(self.chip, "chip" if chip.startswith("Plain") else "chip-accent")
+            look(self.chip, "chip-accent" if chip.startswith("DFlash") else "chip")
         if facts != self.facts.text() or not facts:
             self.facts.setText(facts or " ")  # keeps its line, so that nothing jumps when the first figure comes
         if reply.stats:

@@ -1,5 +1,7 @@
 """How a reply was decoded, round by round: opened from the line beside it."""
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QPoint, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
@@ -9,7 +11,8 @@ from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Stats
 
 CHART = QSize(320, 72)
-LEGEND = 20
+LEGEND = 22
+BAR = 10
 
 
 class StatsPopover(QFrame):
@@ -24,10 +27,11 @@ class StatsPopover(QFrame):
         layout.setContentsMargins(16, 14, 16, 14)
         layout.setSpacing(10)
         if stats.rounds:
-            title = QLabel("Tokens accepted of those tested, round by round")
-            theme.set_font(title, SMALL, bold=True)
-            layout.addWidget(title)
+            layout.addWidget(_title(theme, "Each round: drafts proposed (its width less one) and accepted"))
             layout.addWidget(RoundsChart(theme, stats))
+        if stats.prompt_tokens:
+            layout.addWidget(_title(theme, "The prompt: reused from earlier turns and read anew"))
+            layout.addWidget(PromptBar(theme, stats))
         self.facts = QLabel(words.details(stats))
         theme.set_font(self.facts, SMALL)
         self.facts.setTextFormat(Qt.TextFormat.PlainText)
@@ -45,6 +49,58 @@ class StatsPopover(QFrame):
             place.setY(corner.y() + 28)
         self.move(place)
         self.show()
+
+
+def _title(theme: Theme, text: str) -> QLabel:
+    made = QLabel(text)
+    theme.set_font(made, SMALL, bold=True)
+    return made
+
+
+class PromptBar(QWidget):
+    """How much of the prompt was there already, and how much had to be read, and how fast."""
+
+    def __init__(self, theme: Theme, stats: Stats, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.reused, self.read = stats.reused_tokens, stats.prompt_tokens - stats.reused_tokens
+        self._rate = stats.prompt_tok_s
+        self.setFixedSize(CHART.width(), BAR + LEGEND)
+        self.setFont(theme.small())
+        self.setAccessibleName("Prompt")
+        self.setAccessibleDescription("; ".join(self.legend))
+
+    @property
+    def legend(self) -> tuple[str, str]:
+        rate = f" at {words.rate(self._rate)}" if self._rate is not None and self.read else ""
+        return f"{words.number(self.reused)} reused", f"{words.number(self.read)} read{rate}"
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        whole = QRectF(0, 0, CHART.width(), BAR)
+        painter.setBrush(QColor(colours.track))
+        painter.drawRoundedRect(whole, 4, 4)
+        if self.reused:
+            share = max(8.0, CHART.width() * self.reused / max(1, self.reused + self.read))
+            painter.setBrush(QColor(colours.accent))
+            painter.drawRoundedRect(QRectF(0, 0, share, BAR), 4, 4)
+        _draw_legend(painter, self._theme, BAR, zip(self.legend, (colours.accent, colours.track), strict=True))
+        painter.end()
+
+
+def _draw_legend(painter: QPainter, theme: Theme, top: int, parts: Iterable[tuple[str, str]]) -> None:
+    """Words, each after a square of its colour."""
+    x = 0
+    for label, colour in parts:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colour))
+        painter.drawRoundedRect(QRectF(x, top + 9, 9, 9), 2, 2)
+        painter.setPen(QColor(theme.colours.secondary))
+        painter.drawText(x + 14, top + 18, label)
+        x += 14 + painter.fontMetrics().horizontalAdvance(label) + 18
 
 
 class RoundsChart(QWidget):
@@ -79,14 +135,8 @@ class RoundsChart(QWidget):
                 painter.drawRoundedRect(QRectF(number * step, CHART.height() - height, step - gap, height), 1.5, 1.5)
         painter.setPen(QPen(QColor(colours.line), 1))
         painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
-        x = 0
-        for label, colour in (("accepted", colours.accent), (f"proposed, at most {highest:.0f}", colours.track)):
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colour))
-            painter.drawRoundedRect(QRectF(x, CHART.height() + 9, 9, 9), 2, 2)
-            painter.setPen(QColor(colours.secondary))
-            painter.drawText(x + 14, CHART.height() + 18, label)
-            x += 14 + painter.fontMetrics().horizontalAdvance(label) + 18
+        parts = (("accepted", colours.accent), (f"proposed, at most {highest:.0f}", colours.track))
+        _draw_legend(painter, self._theme, CHART.height(), parts)
         painter.end()
 
 

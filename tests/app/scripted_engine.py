@@ -101,6 +101,8 @@ class ScriptedEngine:
         self.requests: list[GenerationRequest] = []
         self.threads: set[int] = set()
         self.unloaded = False
+        self.counts_words = False
+        self.counted: list[CountTokens] = []
         self.closed_early = 0
 
     def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
@@ -166,7 +168,9 @@ class ScriptedEngine:
         yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), kept=True)
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
-        return TokenCount(7, self.pair.context_limit)
+        self.counted.append(request)
+        words = sum(len(message.content.split()) for message in request.messages)
+        return TokenCount(words if self.counts_words else 7, self.pair.context_limit)
 
     def unload(self) -> None:
         self.threads.add(threading.get_ident())

@@ -14,7 +14,7 @@ from app.recorded import TEXT
 from app.rendering.parts import plain
 from app.views.column import Place
 from app.views.message import ReplyView
-from app.views.stats_popover import RoundsChart, StatsPopover, shared
+from app.views.stats_popover import PromptBar, RoundsChart, StatsPopover, shared
 from app.views.theme import Theme
 from app.views.transcript import Transcript
 from mlx_engine.events import Commit
@@ -404,6 +404,7 @@ def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(star
     app.reply.stats.show_details()
     (popover,) = app.window.findChildren(StatsPopover)
     assert popover.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
+    assert popover.findChild(PromptBar).legend == ("0 reused", "9 read at 240 tok/s")
     assert "Prompt: 9 tokens, 0 of them reused" in popover.facts.text()
     popover.close()
     bars = shared(tuple(range(1000)), (16,) * 1000, 80)

@@ -297,7 +297,7 @@ def test_the_dflash_switch_holds_for_the_next_reply_and_each_reply_keeps_its_own
     app.ask("Without")
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain"]
     chips = [view.stats.chip.text() for view in app.window.transcript.reply_views()]
-    assert chips[0].startswith("DFlash") and chips[1] == "Plain · DFlash off"
+    assert chips[0].startswith("DFlash") and chips[1] == "Plain · drafter off"
 
 
 def test_switch_and_menu_always_agree(start: Start) -> None:

@@ -8,7 +8,7 @@ from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
 from app.conversations.reply import LiveRate, Reply
-from mlx_engine.events import CompareResult, Failed, GenerationRequest, PrefillProgress
+from mlx_engine.events import CompareResult, Failed, Finished, GenerationRequest, PrefillProgress
 from mlx_engine.events import Reply as WholeReply
 from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
@@ -54,15 +54,28 @@ def test_the_chip_grows_with_the_rounds_and_ends_with_the_engines_figures() -> N
 )
 def test_the_reason_for_stopping_is_told_in_words(reason: str, ending: str) -> None:
     reply = Reply("plain", 1024)
-    reply.accept(done("plain", reason), 0.0)  # type: ignore[arg-type]
+    reply.accept(done("plain", reason, tokens=1024), 0.0)  # type: ignore[arg-type]
     assert words.facts(reply).endswith(ending)
+
+
+def test_a_reply_that_the_context_cut_short_does_not_blame_the_limit() -> None:
+    reply = Reply("plain", 1024)
+    reply.accept(done("plain", "length", tokens=800), 0.0)
+    assert words.facts(reply).endswith("800 tokens · the context is full")
 
 
 def test_a_reply_that_fell_back_to_plain_says_so_and_why() -> None:
     reply = Reply("dflash", 1024)
     reply.accept(done("plain", why_plain="no drafter is loaded"), 0.0)
-    assert words.chip(reply) == "Plain · DFlash not available"
-    assert "no drafter is loaded" in words.facts(reply)
+    assert words.chip(reply) == "Plain · not available: no drafter is loaded"
+
+
+def test_a_reply_that_was_not_worth_drafting_says_so_and_how_much_of_it() -> None:
+    reply = Reply("dflash", 1024)
+    figures = replace(stats(tokens=40), plain_steps=30, plain_because=(("few drafts were kept", 30),))
+    reply.accept(Finished("eos", figures), 0.0)
+    assert words.chip(reply) == "Plain · hopeless here"
+    assert "30 of them plainly, since few drafts were kept" in words.facts(reply)
 
 
 def test_a_plain_reply_that_was_asked_for_gives_no_excuse() -> None:

@@ -1,0 +1,39 @@
+"""Under the chat: the composer, and below it what is to be known while one writes."""
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app.context_meter import ContextMeter
+from app.views.composer import Composer
+from app.views.context_view import ContextView
+from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
+
+
+class Foot(QWidget):
+    """As wide as the chat's column."""
+
+    def __init__(self, theme: Theme, composer: Composer, meter: ContextMeter, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._composer, self._meter = composer, meter
+        self.context = ContextView(theme, meter)
+        self.notes = QHBoxLayout()
+        self.notes.setContentsMargins(18, 0, 18, 0)
+        self.notes.addStretch(1)
+        self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight)
+        column = QWidget()
+        column.setMaximumWidth(COLUMN + 24)
+        inner = QVBoxLayout(column)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(5)
+        inner.addWidget(composer)
+        inner.addLayout(self.notes)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(MARGIN - 8, 4, MARGIN - 8 + SCROLL_BAR, 8)
+        row.addStretch(1)
+        row.addWidget(column, 1000)
+        row.addStretch(1)
+        composer.field.textChanged.connect(self._tell_draft)
+
+    @Slot()
+    def _tell_draft(self) -> None:
+        self._meter.set_draft(self._composer.text)

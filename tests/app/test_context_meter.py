@@ -1,0 +1,93 @@
+"""The context meter: what it counts, when it asks, and what it says when little or nothing is left."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtGui import QImage
+
+from app.context_meter import Room
+from app.views.context_view import sentence
+from app.views.message import PromptView
+from mlx_engine.events import PrefillProgress
+from tests.app.conftest import Running
+from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
+
+Start = Callable[..., Running]
+
+
+def counting(*replies: object) -> ScriptedEngine:
+    engine = ScriptedEngine(replies, pair=replace(PAIR, context_limit=100))  # type: ignore[arg-type]
+    engine.counts_words = True
+    return engine
+
+
+def shown(app: Running) -> str:
+    return app.window.foot.context.label.text()
+
+
+def test_chat_instructions_and_draft_are_counted_a_moment_after_the_last_change(start: Start) -> None:
+    app = start(counting(answer("Four words in it.")))
+    app.until(lambda: shown(app) == "0 of 100 tokens used · 100 left")
+    app.ask("One two")
+    app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
+    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief."))
+    app.until(lambda: shown(app) == "8 of 100 tokens used · 92 left")
+    before = len(app.engine.counted)
+    for length in range(1, 40):
+        app.type("x " * length)
+    app.until(lambda: shown(app) == "47 of 100 tokens used · 53 left")
+    assert len(app.engine.counted) <= before + 2, "it waits until the typing rests"
+
+
+def test_what_does_not_fit_is_said_before_it_is_sent(start: Start) -> None:
+    app = start(counting())
+    app.type("x " * 95)
+    app.until(lambda: shown(app) == "5 tokens left, then the reply stops")
+    app.type("x " * 130)
+    app.until(lambda: shown(app).startswith("Too long by 31 of 100 tokens: shorten it"))
+    app.type("")
+    app.until(lambda: shown(app).startswith("0 of 100"))
+
+
+def test_while_a_reply_is_written_its_own_tokens_are_added_and_the_engine_is_left_alone(start: Start) -> None:
+    gate = threading.Event()
+    app = start(counting([PrefillProgress(30, 30, 0), commit("Half", 20), gate, commit(" more.", 2), done()]))
+    app.send("One two")
+    app.until(lambda: shown(app) == "~50 of 100 tokens used · 50 left")
+    asked = len(app.engine.counted)
+    app.type("a draft")
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
+    assert len(app.engine.counted) == asked + 1
+
+
+def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> None:
+    app = start(counting(answer("a b c"), answer("d e f")))
+    app.ask("1")
+    app.ask("2 3")
+    app.conductor.edit(app.conductor.chat.turns[1])
+    app.until(lambda: shown(app).startswith("6 of 100"))
+
+
+def test_a_full_context_says_what_can_be_done() -> None:
+    assert "start a new chat" in sentence(Room(100, 100)) and "edit" in sentence(Room(2000, 100))
+    assert sentence(Room(99, 100, exact=False)) == "~1 token left, then the reply stops"
+
+
+def test_a_question_stands_in_the_middle_of_its_bubble(start: Start) -> None:
+    for size in (12, 15, 24):
+        app = start()
+        app.window.preferences.set_text_size(size)
+        app.ask("HHHH")
+        (prompt,) = [entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView)]
+        bubble = prompt.bubble.parentWidget()
+        app.until(lambda bubble=bubble: bubble.height() > 20)
+        image = bubble.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+        column = range(image.width() // 3, image.width() * 2 // 3)
+        ground = image.pixel(image.width() // 2, 3)
+        inked = [y for y in range(2, image.height() - 2) if any(image.pixel(x, y) != ground for x in column)]
+        above, below = inked[0], image.height() - 1 - inked[-1]
+        assert abs(above - below) <= 3, (size, above, below)
+        app.window.preferences.usual_text()
