@@ -61,9 +61,9 @@ template <typename Scores, typename Ids, typename Drafts>
 inline void block_verify_settle(
     Scores scores,                   // [rows, parts]    float, from block_verify_scan
     Ids ids,                         // [rows, parts]    uint
-    Drafts drafts,                   // [rows - 1]       uint; of one row nothing is read
+    Drafts drafts,                   // [rows - 1]       uint; for one row nothing is read
     device uint* choices,            // [rows]           what the target chooses
-    device uint* verdict,            // [2]              drafts accepted; the target's own token after them
+    device uint* counted,            // [2]              drafts accepted; the target's own token after them
     threadgroup uint* chosen,        // [rows]
     uint parts, uint rows, uint row, uint lane) {
   float best = -INFINITY;
@@ -77,8 +77,8 @@ inline void block_verify_settle(
     const bool refused = lane + 1 < rows && drafts[lane] != chosen[lane];
     const uint accepted = metal::simd_min(refused ? lane : rows - 1);
     if (lane == 0) {
-      verdict[0] = accepted;
-      verdict[1] = chosen[accepted];
+      counted[0] = accepted;
+      counted[1] = chosen[accepted];
     }
   }
 }

@@ -318,7 +318,7 @@ def _plan(request: GenerationRequest, pair: LoadedPair) -> _Plan:
         prompt=prompt,
         budget=_budget(request, len(prompt.tokens), pair),
         width=request.width,
-        chooser=Chooser(request.sampling, secrets.randbits(32) if request.seed is None else request.seed),
+        chooser=Chooser(request.sampling, secrets.randbits(32) if request.seed is None else request.seed, pair.operations),
         penalties=Penalties(request.sampling, prompt.tokens),
         ends=frozenset() if request.ignore_eos else frozenset(pair.tokenizer.eos_token_ids),
         kept=request.reuse,
@@ -347,7 +347,7 @@ def _steps(
             yield PrefillProgress(done, position, reused)
             continue
         noise = plan.chooser.noise(position, 1, done.shape[-1])
-        first = cast(int, plan.chooser.pick(plan.penalties.apply(done), noise).item())
+        first = cast(int, plan.chooser.choose(plan.penalties.apply(done), position, noise).item())
     plan.penalties.add((first,))
     yield PrefillProgress(position, position, reused)
     yield Step((first,), ("prefill",))

@@ -19,6 +19,7 @@ from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
+from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.pairs.advised import advised_sampling
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
 from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
@@ -40,6 +41,13 @@ class LoadedPair:
     drafter: Drafter | None
     dtype: mx.Dtype
     info: PairInfo
+    operations: Operations = PLAIN
+
+    def use(self, operations: Operations) -> None:
+        """Run these from the next reply on."""
+        self.operations = operations
+        if self.drafter is not None:
+            self.drafter.operations = operations
 
 
 def check(target: Path, drafter: Path | None) -> None:

@@ -39,7 +39,7 @@ def plain(
 
     def following(token: mx.array, at: int) -> mx.array:
         logits = penalties.apply(forward(token))
-        chosen = chooser.pick(logits, chooser.noise(at + 1, 1, logits.shape[-1]))
+        chosen = chooser.choose(logits, at + 1, chooser.noise(at + 1, 1, logits.shape[-1]))
         mx.async_eval(chosen)
         return chosen
 

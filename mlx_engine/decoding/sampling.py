@@ -11,6 +11,8 @@ import mlx.core as mx
 
 from mlx_engine.decoding.noise import gumbel
 from mlx_engine.events import Sampling
+from mlx_engine.kernels.block_verify import Draw, Verdict
+from mlx_engine.kernels.operations import PLAIN, Operations
 
 COLDEST = 1e-5  # a lower temperature is greedy: float32 could not divide by it
 # What a proposal is made by; `bench/proposals.py` compares the rules
@@ -24,15 +26,38 @@ class Chooser:
     Args:
         sampling: temperature, filters and penalties.
         seed: 64 bits, for the noise.
+        operations: what chooses and compares.
     """
 
-    def __init__(self, sampling: Sampling, seed: int) -> None:
-        self.sampling, self.seed = sampling, seed
+    def __init__(self, sampling: Sampling, seed: int, operations: Operations = PLAIN) -> None:
+        self.sampling, self.seed, self.operations = sampling, seed, operations
         self.greedy = sampling.temperature < COLDEST
 
     def noise(self, first_position: int, rows: int, vocabulary: int) -> mx.array | None:
         """What `pick` and `propose` add for the tokens at `first_position` and after, [rows, vocabulary]; None when greedy."""
         return None if self.greedy else gumbel(self.seed, first_position, rows, vocabulary)
+
+    def verify(self, logits: mx.array, drafts: mx.array | None, first_position: int, noise: mx.array | None) -> Verdict:
+        """What the target chooses in every row, from its logits [rows, V], and what that makes of the drafts.
+
+        Args:
+            logits: after penalties.
+            drafts: for the first rows - 1 rows, uint32; None for one row.
+            first_position: where the token stands that the first row chooses.
+            noise: of these rows, from `noise`; None when greedy.
+        """
+        if noise is None:
+            return self.operations.block_verify(logits, drafts, None)
+        s, temperature = self.sampling, self.sampling.temperature
+        if s.top_k > 0 or s.top_p < 1 or s.min_p > 0:
+            logits, temperature = self._filter(logits.astype(mx.float32) / temperature), 1.0
+        words = mx.array([self.seed & 0xFFFFFFFF, self.seed >> 32], mx.uint32)
+        draw = Draw(temperature, noise, words, mx.array([first_position], mx.uint32))
+        return self.operations.block_verify(logits, drafts, draw)
+
+    def choose(self, logits: mx.array, position: int, noise: mx.array | None) -> mx.array:
+        """The target's choice, uint32 [1], for one position, from its logits [1, V]: a block without drafts."""
+        return self.verify(logits, None, position, noise).choices
 
     def pick(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         """The target's choices, uint32 [rows], from its logits [rows, V]."""

@@ -149,8 +149,9 @@ class Rounds:
 
     def _plainly(self, choice: Choice, anchor: mx.array, ahead: bool) -> _PlainPass:
         logits, features = self.target.forward_tapped(anchor, self.caches)
-        noise = self.chooser.noise(self.caches.length, 1, logits.shape[-1])
-        token = self.chooser.pick(self.penalties.apply(logits), noise)
+        position = self.caches.length  # of the token that is chosen now
+        noise = self.chooser.noise(position, 1, logits.shape[-1])
+        token = self.chooser.choose(self.penalties.apply(logits), position, noise)
         mx.async_eval(token)
         self._backlog.add(features)
         return _PlainPass(choice, token, ahead)
@@ -167,26 +168,24 @@ class Rounds:
 
         Nor does what it confirms after an end: there the next turn goes on.
         """
+        following = self.caches.length + 1
         logits, features = self.target.forward_tapped(mx.concatenate([block.anchor, block.drafts]), self.caches)
-        choices = self.chooser.pick(self.penalties.apply(logits, block.drafts), block.noise)
+        verdict = self.chooser.verify(self.penalties.apply(logits, block.drafts), block.drafts, following, block.noise)
         # All rows are injected in the same pass and the rejected ones dropped after, so that the device need not wait for the host
         self.drafter.inject(self.context, features)
-        mx.eval(choices, self.context.state)
-        chosen, drafted = cast(list[int], choices.tolist()), cast(list[int], block.drafts.tolist())
-        accepted = 0
-        while accepted < len(drafted) and drafted[accepted] == chosen[accepted]:
-            accepted += 1
-        kept = accepted + 1
-        held = next((at + 1 for at, token in enumerate(chosen[:kept]) if token in ends), kept)
-        self.caches.rewind(len(chosen) - held)
-        self.context.drop(len(chosen) - held)
+        mx.eval(verdict.choices, self.context.state)
+        confirmed, token = verdict.read()
+        tokens, width, accepted = (*confirmed, token), block.drafts.size + 1, len(confirmed)
+        held = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
+        self.caches.rewind(width - held)
+        self.context.drop(width - held)
         proposer = block.choice.kind.proposer
         return Step(
-            tokens=tuple(chosen[:kept]),
+            tokens=tokens,
             sources=(*(proposer for _ in range(accepted)), "target"),
-            width=len(chosen),
-            drafted=len(drafted),
-            tested=min(kept, len(drafted)),
+            width=width,
+            drafted=width - 1,
+            tested=min(accepted + 1, width - 1),
             accepted=accepted,
             proposer=proposer,
             trial=block.choice.trial,

@@ -16,7 +16,7 @@ from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
 from mlx_engine.errors import UserError
-from mlx_engine.kernels import kv_injection
+from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.pairs.drafter_config import DrafterConfig
 
 
@@ -45,6 +45,7 @@ class DFlashDrafter:
         bits: int = 16,
     ) -> None:
         self.config = config
+        self.operations = PLAIN
         self._embed, self._head = embed, head
         self._frequencies, self._rope_scale = frequencies(config.rope, config.head_dim)
         tensors = Tensors(weights, dtype, config.stored, bits)
@@ -131,7 +132,7 @@ class DFlashDrafter:
         done = 0
         for window, members in self._kinds.items():
             context.kinds[window].append(
-                kv_injection.reference(
+                self.operations.kv_injection(
                     projected[:, done : done + len(members)],
                     self._key_norms[window],
                     self._frequencies,

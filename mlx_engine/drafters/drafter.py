@@ -5,6 +5,7 @@ from typing import Protocol
 import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext
+from mlx_engine.kernels.operations import Operations
 from mlx_engine.pairs.drafter_config import DrafterConfig
 
 
@@ -20,6 +21,7 @@ class Drafter(Protocol):
     """Proposes blocks for a target whose embedding and head it shares."""
 
     config: DrafterConfig
+    operations: Operations
 
     @property
     def bits(self) -> int:

@@ -5,7 +5,7 @@ Plain decoding is the block of one row: with the same kernel for both, DFlash an
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import mlx.core as mx
 
@@ -28,7 +28,7 @@ _SCAN = """
 """
 _SETTLE = """
     threadgroup uint chosen[32];
-    block_verify_settle(scores, ids, drafts, choices, verdict, chosen, uint(scores_shape[1]), simdgroups_per_threadgroup,
+    block_verify_settle(scores, ids, drafts, choices, counted, chosen, uint(scores_shape[1]), simdgroups_per_threadgroup,
                         simdgroup_index_in_threadgroup, thread_index_in_simdgroup);
 """
 
@@ -46,27 +46,55 @@ class Draw:
     first_position: mx.array  # [1] uint32: where the token stands that the first row chooses
 
 
-def reference(logits: mx.array, drafts: mx.array, draw: Draw | None = None) -> tuple[mx.array, mx.array]:
+@dataclass(frozen=True)
+class Verdict:
+    """What a block of R rows came to."""
+
+    choices: mx.array  # [R] uint32: the target's own, row by row
+    drafts: mx.array | None  # [R - 1] uint32
+    counted: mx.array | None = None  # [2] uint32: `count`, where a kernel has made it
+
+    def count(self) -> mx.array:
+        """On the device, [2] uint32: the length of the longest prefix of drafts that the choices equal, and the choice after it."""
+        if self.counted is not None:
+            return self.counted
+        if self.drafts is None:
+            return mx.concatenate([mx.array([0], mx.uint32), self.choices])
+        accepted = mx.cumprod((self.drafts == self.choices[:-1]).astype(mx.uint32)).sum(keepdims=True).astype(mx.uint32)
+        return mx.concatenate([accepted, self.choices[accepted]])
+
+    def read(self) -> tuple[tuple[int, ...], int]:
+        """On the host, which waits for it: the confirmed drafts, and the choice after them."""
+        drafts = [] if self.drafts is None else cast(list[int], self.drafts.tolist())
+        if self.counted is not None:
+            accepted, following = cast(list[int], self.counted.tolist())
+            return tuple(drafts[:accepted]), following
+        choices, accepted = cast(list[int], self.choices.tolist()), 0  # quicker than the small operations of `count` on a CPU
+        while accepted < len(drafts) and drafts[accepted] == choices[accepted]:
+            accepted += 1
+        return tuple(drafts[:accepted]), choices[accepted]
+
+
+def reference(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> Verdict:
     """Plain MLX version; also what runs where there is no Metal.
 
     Args:
         logits: of R rows, [R, V], float32, float16 or bfloat16, R from 1 to 32; after penalties and filters.
-        drafts: what was proposed for the first R - 1 rows, [R - 1] uint32.
+        drafts: what was proposed for the first R - 1 rows, [R - 1] uint32; None for a block of one row.
         draw: how to sample; None to choose the largest logit.
 
     Returns:
-        The target's choices, [R] uint32, of equal scores the lowest id; and [2] uint32: how many drafts are confirmed, which is the
-        length of the longest prefix that the choices equal, and the choice after them. Both stay on the device.
+        The verdict, on the device; of equal scores the lowest id is chosen.
     """
-    scores = logits if draw is None else logits.astype(mx.float32) / draw.temperature + draw.noise
-    choices = mx.argmax(scores, axis=-1)
-    if drafts.size == 0:
-        return choices, mx.concatenate([mx.zeros((1,), mx.uint32), choices])
-    accepted = mx.cumprod((drafts == choices[:-1]).astype(mx.uint32)).sum(keepdims=True).astype(mx.uint32)
-    return choices, mx.concatenate([accepted, choices[accepted]])
+    return Verdict(mx.argmax(logits if draw is None else _scores(logits, draw), axis=-1), drafts)
 
 
-def unsupported(logits: mx.array, drafts: mx.array, draw: Draw | None = None) -> str | None:
+def _scores(logits: mx.array, draw: Draw) -> mx.array:
+    logits = logits.astype(mx.float32)
+    return (logits if draw.temperature == 1.0 else logits / draw.temperature) + draw.noise
+
+
+def unsupported(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> str | None:
     """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
     if logits.dtype not in DTYPES:
         return f"block_verify takes logits of float32, float16 or bfloat16, not {_name(logits.dtype)}"
@@ -77,7 +105,9 @@ def unsupported(logits: mx.array, drafts: mx.array, draw: Draw | None = None) ->
         return f"block_verify takes 1 to {ROWS} rows, not {rows}"
     if vocabulary < 8:
         return f"block_verify takes vocabularies of at least 8 tokens, not {vocabulary}"
-    if drafts.dtype != mx.uint32 or drafts.shape != (rows - 1,):
+    if drafts is None and rows > 1:
+        return f"block_verify takes {rows - 1} drafts for {rows} rows, not none"
+    if drafts is not None and (rows == 1 or drafts.dtype != mx.uint32 or drafts.shape != (rows - 1,)):
         return f"block_verify takes {rows - 1} drafts of uint32 for {rows} rows, not {drafts.shape} of {_name(drafts.dtype)}"
     if draw is not None and (draw.seed.shape, draw.seed.dtype) != ((2,), mx.uint32):
         return f"block_verify takes a seed of two words of uint32, not {draw.seed.shape} of {_name(draw.seed.dtype)}"
@@ -102,15 +132,13 @@ def _settle(build: Any) -> Any:
     return build(
         name="block_verify_settle",
         input_names=["scores", "ids", "drafts"],
-        output_names=["choices", "verdict"],
+        output_names=["choices", "counted"],
         header=kernel_source("keyed_noise") + kernel_source("block_verify"),
         source=_SETTLE,
     )
 
 
-def metal(
-    logits: mx.array, drafts: mx.array, draw: Draw | None = None, *, build: Any = mx.fast.metal_kernel
-) -> tuple[mx.array, mx.array]:
+def metal(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None, *, build: Any = mx.fast.metal_kernel) -> Verdict:
     """Two dispatches; same contract as `reference`, whose noise it equals within 4 ulp. Tests pass the emulator as `build`.
 
     Raises:
@@ -134,15 +162,15 @@ def metal(
         output_shapes=[(rows, parts)] * 2,
         output_dtypes=[mx.float32, mx.uint32],
     )
-    choices, verdict = _settle(build)(
+    choices, counted = _settle(build)(
         # an empty buffer cannot be bound; of one row no draft is read
-        inputs=[scores, ids, drafts if rows > 1 else mx.array([0], mx.uint32)],
+        inputs=[scores, ids, mx.array([0], mx.uint32) if drafts is None else drafts],
         grid=(32 * rows, 1, 1),
         threadgroup=(32 * rows, 1, 1),
         output_shapes=[(rows,), (2,)],
         output_dtypes=[mx.uint32, mx.uint32],
     )
-    return choices, verdict
+    return Verdict(choices, drafts, counted)
 
 
 def _name(dtype: mx.Dtype) -> str:

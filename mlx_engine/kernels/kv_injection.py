@@ -62,7 +62,7 @@ def reference(
     return mx.stack([keys, projected[:, :, 1].transpose(1, 2, 0, 3)])
 
 
-def unsupported(projected: mx.array, k_norm: mx.array, frequencies: mx.array) -> str | None:
+def unsupported(projected: mx.array, k_norm: mx.array, frequencies: mx.array, *_others: Any) -> str | None:
     """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
     if projected.dtype not in DTYPES:
         return f"kv_injection takes float32, float16 or bfloat16, not {_name(projected.dtype)}"

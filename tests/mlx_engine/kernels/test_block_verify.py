@@ -43,7 +43,9 @@ def draw_of(seed, first, rows, vocabulary, temperature):
 
 
 def drafts_that_keep(choices, kept):
-    """Drafts that the choices confirm up to `kept`, and again after the one that they refuse."""
+    """Drafts that the choices confirm up to `kept`, and again after the one that they refuse; None for one row."""
+    if len(choices) == 1:
+        return None
     drafts = np.array(choices[:-1], np.uint32)
     if kept < len(drafts):
         drafts[kept] += 1
@@ -51,10 +53,11 @@ def drafts_that_keep(choices, kept):
 
 
 def agree(found, choices, kept):
-    picked, verdict = found
-    assert picked.dtype == verdict.dtype == mx.uint32
-    assert picked.tolist() == list(choices)
-    assert verdict.tolist() == [kept, choices[kept]]
+    counted = found.count()
+    assert found.choices.dtype == counted.dtype == mx.uint32
+    assert found.choices.tolist() == list(choices)
+    assert counted.tolist() == [kept, choices[kept]]
+    assert found.read() == (tuple(choices[:kept]), choices[kept])
 
 
 logits_of = st.sampled_from(["normal", "few values", "masked"])
@@ -105,7 +108,7 @@ def test_sampled_choices_are_those_of_the_keyed_noise(dtype, rows, vocabulary, k
     kept = data.draw(st.integers(0, rows - 1))
     draw = draw_of(seed, first, rows, vocabulary, temperature)
     for way in (block_verify.reference, lambda *given: block_verify.metal(*given, build=metal_kernel)):
-        picked = way(logits, drafts_that_keep(scores.argmax(-1), rows), draw)[0]
+        picked = way(logits, drafts_that_keep(scores.argmax(-1), rows), draw).choices
         best, got = scores.max(-1), scores[np.arange(rows), np.array(picked)]
         # one quotient, four ulp of noise on either side, one sum
         assert (best - got <= 12 * ULP * np.maximum(1, abs(best))).all()
@@ -159,7 +162,7 @@ def test_a_large_vocabulary_sampled():
     draw = draw_of(2**63 + 5, 1000, 16, 248_320, 0.7)
     plain = block_verify.reference(logits, mx.zeros((15,), mx.uint32), draw)
     fused = block_verify.metal(logits, mx.zeros((15,), mx.uint32), draw, build=metal_kernel)
-    assert plain[0].tolist() == fused[0].tolist() and plain[1].tolist() == fused[1].tolist()
+    assert plain.choices.tolist() == fused.choices.tolist() and plain.count().tolist() == fused.count().tolist()
 
 
 @pytest.mark.parametrize("rows", [1, 16])
@@ -167,12 +170,13 @@ def test_a_large_vocabulary_sampled():
 def test_two_dispatches_and_nothing_else(rows, sampled):
     words, first = mx.array([5, 6], mx.uint32), mx.array([70], mx.uint32)
 
-    def verify(logits, drafts):
+    def verify(logits, *drafts):
         draw = Draw(0.7, noise.gumbel(5, 70, rows, 300), words, first) if sampled else None
-        return block_verify.metal(logits, drafts, draw)
+        found = block_verify.metal(logits, drafts[0] if drafts else None, draw)
+        return found.choices, found.count()
 
     seen = []
-    mx.export_function(seen.append, verify, mx.zeros((rows, 300)), mx.zeros((rows - 1,), mx.uint32))
+    mx.export_function(seen.append, verify, mx.zeros((rows, 300)), *([mx.zeros((15,), mx.uint32)] if rows == 16 else []))
     assert [entry["name"] for entry in seen if entry["type"] == "primitive"] == ["CustomKernel"] * 2
 
 
@@ -183,6 +187,8 @@ def test_two_dispatches_and_nothing_else(rows, sampled):
         (mx.zeros((33, 100)), mx.zeros((32,), mx.uint32), "1 to 32 rows, not 33"),
         (mx.zeros((2, 7)), mx.zeros((1,), mx.uint32), "at least 8 tokens, not 7"),
         (mx.zeros((2, 100)), mx.zeros((2,), mx.uint32), "takes 1 drafts"),
+        (mx.zeros((2, 100)), None, "not none"),
+        (mx.zeros((1, 100)), mx.zeros((0,), mx.uint32), "takes 0 drafts"),
         (mx.zeros((2, 100)), mx.zeros((1,), mx.int32), "of int32"),
         (mx.zeros((1, 2, 100)), mx.zeros((1,), mx.uint32), "two dimensions, not 3"),
     ],

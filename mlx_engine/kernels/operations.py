@@ -1,0 +1,33 @@
+"""The operations that the decoding loop takes from this room, as a table: plain MLX, or kernels in its place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import mlx.core as mx
+
+from mlx_engine.kernels import block_verify, kv_injection
+from mlx_engine.kernels.block_verify import Verdict
+
+
+@dataclass(frozen=True)
+class Operations:
+    """What a pair runs. Every entry has the contract of its file's `reference`."""
+
+    kv_injection: Callable[..., mx.array] = kv_injection.reference
+    block_verify: Callable[..., Verdict] = block_verify.reference
+
+
+PLAIN = Operations()
+KERNELS: dict[str, ModuleType] = {"kv_injection": kv_injection, "block_verify": block_verify}
+
+
+def with_kernels(names: tuple[str, ...] = tuple(KERNELS), build: Any = mx.fast.metal_kernel) -> Operations:
+    """The table with these kernels in place of plain MLX; `build` makes a kernel. What one cannot take is done plainly."""
+    return Operations(**{name: partial(_run, KERNELS[name], build) for name in names})
+
+
+def _run(kernel: Any, build: Any, *arguments: Any) -> Any:
+    return kernel.reference(*arguments) if kernel.unsupported(*arguments) else kernel.metal(*arguments, build=build)

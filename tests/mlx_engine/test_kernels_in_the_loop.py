@@ -1,0 +1,82 @@
+"""The whole decode loop with every kernel in the emulator says what it says without: greedy and sampled, dense and recurrent."""
+
+from collections import Counter
+
+import mlx.core as mx
+import pytest
+
+from mlx_engine.events import Sampling
+from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
+from tests import metal_emulator
+from tests.mlx_engine.asking import reply, tokens
+
+PROMPT = [5, 17, 40, 41, 42, 17, 40]
+
+
+class Counted:
+    """Builds kernels in the emulator and counts their calls."""
+
+    def __init__(self) -> None:
+        self.calls = Counter[str]()
+
+    def __call__(self, name: str, **how):
+        kernel = metal_emulator.metal_kernel(name=name, **how)
+
+        def run(**call):
+            self.calls[name] += 1
+            return kernel(**call)
+
+        return run
+
+
+@pytest.fixture(params=["tiny", "tiny2"])
+def engine(request):
+    engine = request.getfixturevalue(request.param)
+    yield engine
+    engine.pair.use(PLAIN)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_sixty_four_tokens_with_every_kernel_in_the_emulator(engine, temperature):
+    asked = tokens(PROMPT, temperature=temperature, seed=11, max_tokens=64, ignore_eos=True, width=8)
+    want = reply(engine, asked)
+    build = Counted()
+    engine.pair.use(with_kernels(build=build))
+    got = reply(engine, asked)
+    assert len(got.tokens) == 64
+    assert got.tokens == want.tokens
+    assert got.stats.accepted_per_round == want.stats.accepted_per_round
+    assert got.stats.rounds > 0
+    expected = {"kv_injection", "block_verify_scan", "block_verify_settle"}
+    assert set(build.calls) == expected
+    # the choice after the prompt, then one a round
+    assert build.calls["block_verify_settle"] == 1 + got.stats.rounds
+
+
+def test_plain_decoding_chooses_with_the_same_kernel(engine):
+    asked = tokens(PROMPT, temperature=0.8, seed=11, max_tokens=12, ignore_eos=True, mode="plain")
+    want, build = reply(engine, asked), Counted()
+    engine.pair.use(with_kernels(("block_verify",), build=build))
+    assert reply(engine, asked).tokens == want.tokens
+    assert build.calls["block_verify_settle"] == 12
+
+
+def test_filters_run_before_the_kernel(tiny):
+    asked = tokens(PROMPT, seed=3, max_tokens=12, ignore_eos=True, width=8)
+    asked = type(asked)(**{**vars(asked), "sampling": Sampling(0.9, top_p=0.8, top_k=20, min_p=0.02, repetition_penalty=1.1)})
+    want = reply(tiny, asked)
+    tiny.pair.use(with_kernels(build=metal_emulator.metal_kernel))
+    try:
+        assert reply(tiny, asked).tokens == want.tokens
+    finally:
+        tiny.pair.use(PLAIN)
+
+
+def test_what_a_kernel_cannot_take_is_done_plainly(tiny):
+    def build(**how):
+        raise AssertionError("no kernel is to be built")
+
+    operations = with_kernels(build=build)
+    few = mx.array([[1.0, 3.0, 2.0]])
+    assert operations.block_verify(few, None, None).choices.tolist() == [1]
+    assert set(KERNELS) == set(vars(PLAIN))
