@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import mlx.core as mx
@@ -75,6 +76,8 @@ def test_a_kernel_that_computes_something_else_is_found(kernel: Any, monkeypatch
 
     def wrong(*arguments: Any, **options: Any) -> Any:
         found = right(*arguments, **options)
+        if isinstance(found, block_verify.Verdict):
+            return replace(found, choices=found.choices + 1)
         return found * 1.1 if isinstance(found, mx.array) else (found[0], found[1] + 1, *found[2:])
 
     name = kernel.__name__.rpartition(".")[2]
