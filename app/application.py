@@ -132,13 +132,16 @@ def run(arguments: list[str]) -> int:
 
     where = places.find()
     slipstream = Slipstream(app, where)
-    crash_log.start(where.log_file, slipstream.tell_of_bug)
+    crashed = crash_log.start(where.log_file, slipstream.tell_of_bug)
     log.info("Slipstream starts")
     signals = Signals()
     signals.asked.connect(slipstream.window.close)
     instance.called.connect(slipstream.window.show_again)
     slipstream.ended.connect(app.quit)
     slipstream.start()
+    if crashed:
+        words = "Slipstream ended unexpectedly the last time. Your chats are kept; the details are in"
+        slipstream.conductor.tell(f"{words} {crashed}.")
     status = app.exec()
     # Quit may have come past the window: from the Dock, or when the user logs out.
     ended = slipstream.engine.wait(PATIENCE_S)

@@ -22,15 +22,21 @@ _levels = {
 }
 
 
-def start(file: Path, tell: Callable[[], None] | None = None) -> None:
-    """Log to `file` from now on. `tell` is called after an exception that nothing caught, to say so in the window."""
+def start(file: Path, tell: Callable[[], None] | None = None) -> Path | None:
+    """Log to `file` from now on. `tell` is called after an exception that nothing caught, to say so in the window.
+
+    Returns:
+        Where the last run wrote of its crash, if it crashed and that was not told yet.
+    """
     handler = logging.handlers.RotatingFileHandler(file, maxBytes=1_000_000, backupCount=2, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
     # A file of its own: a crash is written by a signal handler, straight to the descriptor, beside Python's buffers.
-    _crash_files.append(file.with_name("crash.log").open("a", encoding="utf-8"))
+    crash, told = file.with_name("crash.log"), file.with_name("crash-before.log")
+    crashed = _set_aside(crash, told)
+    _crash_files.append(crash.open("a", encoding="utf-8"))
     faulthandler.enable(_crash_files[-1])
 
     def unhandled(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -45,6 +51,18 @@ def start(file: Path, tell: Callable[[], None] | None = None) -> None:
     sys.excepthook = unhandled
     threading.excepthook = unhandled_in_thread
     qInstallMessageHandler(_from_qt)
+    return told if crashed else None
+
+
+def _set_aside(crash: Path, told: Path) -> bool:
+    """What the last run wrote of its crash gets another name; False when it wrote nothing."""
+    try:
+        if not crash.stat().st_size:
+            return False
+        crash.replace(told)
+    except OSError:
+        return False
+    return True
 
 
 def stop() -> None:

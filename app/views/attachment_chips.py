@@ -16,7 +16,8 @@ MOST_SHOWN = 300_000  # characters of a text that is looked at
 
 
 class AttachmentChips(QWidget):
-    """A chip a file, wrapping; each opens its text. With `removable`, each can be taken out."""
+    """A chip a file, wrapping; each opens its text. With `removable`, each can be taken out; else they stand at the right, as the
+    user's words do."""
 
     removed = Signal(object)  # Attachment
 
@@ -25,7 +26,7 @@ class AttachmentChips(QWidget):
         self._theme = theme
         self._removable = removable
         self.chips: list[AttachmentChip] = []
-        self._flow = Flow(self)
+        self._flow = Flow(self, right=not removable)
         self._waiting = QLabel("Reading…")
         theme.set_font(self._waiting, SMALL)
         look(self._waiting, "secondary")

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox, QSplitter, 
 from app.comparing import Comparison
 from app.conductor import Conductor
 from app.suiting import suiting
+from app.views.announcing import Announcing
 from app.views.chat_commands import ChatCommands
 from app.views.chat_settings import ChatSettingsDialog
 from app.views.compare import CompareDialog
@@ -17,6 +18,7 @@ from app.views.foot import Foot
 from app.views.introduction import Introduction
 from app.views.menus import Menus
 from app.views.palette import Palette, choices_of
+from app.views.placement import onto_screen
 from app.views.preferences import Preferences
 from app.views.settings_dialog import SettingsDialog
 from app.views.sidebar import USUAL, Sidebar
@@ -109,6 +111,10 @@ class MainWindow(QMainWindow):
         conductor.load_changed.connect(self._show_state)
         conductor.pair_changed.connect(self._show_state)
         conductor.busy_changed.connect(self._show_state)
+        application = QGuiApplication.instance()
+        assert isinstance(application, QGuiApplication)
+        application.screenRemoved.connect(self.come_onto_screen)
+        self._announcing = Announcing(conductor, self)
         self._show_state()
         self._restore()
         self.composer.field.setFocus()
@@ -227,6 +233,16 @@ class MainWindow(QMainWindow):
             QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder))
 
     @Slot()
+    def come_onto_screen(self) -> None:
+        """A screen that is gone must not take the window with it."""
+        screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+        frame = self.frameGeometry()
+        placed = onto_screen(frame, screens)
+        if placed != frame and not self.isFullScreen() and not self.isMaximized():
+            self.move(placed.topLeft())
+            self.resize(placed.size() - (frame.size() - self.size()))
+
+    @Slot()
     def attach_files(self) -> None:
         """Choose files that go with the next message."""
         files, _ = QFileDialog.getOpenFileNames(self, "Attach Files", "", "Text, code and PDF (*)")
@@ -299,6 +315,7 @@ class MainWindow(QMainWindow):
         shape = self._settings.value("window")
         if isinstance(shape, QByteArray):
             self.restoreGeometry(shape)
+        self.come_onto_screen()
         self._wants_sidebar = self._settings.value("sidebar", True, bool) is not False
         width = self._settings.value("sidebar_width", USUAL, int)
         if isinstance(width, int):

@@ -20,6 +20,7 @@ from app.views.versions import Versions
 COPIED_MS = 1500
 FOLD_ABOVE = 4000  # characters of a prompt; a pasted book must not bury the reply
 WIDEST_BUBBLE = 560
+SLACK = 10  # a layout may need a little more than the sum of advances
 READ_AT_ONCE = 6000  # characters of an answer
 READ_PAUSE_MS = 5
 
@@ -126,7 +127,7 @@ class _Bubble(QWidget):
         longest = sorted(text[:20_000].split("\n"), key=len)[-8:]
         metrics = QFontMetricsF(self._theme.text_font)
         widest = max(metrics.horizontalAdvance(line[:400]) for line in longest)
-        self._wanted = min(ceil(widest) + 4, WIDEST_BUBBLE)
+        self._wanted = min(ceil(widest) + SLACK, WIDEST_BUBBLE)
         self._pass_on()
 
     @Slot()

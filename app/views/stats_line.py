@@ -69,8 +69,9 @@ class StatsLine(QWidget):
 class Flow(QLayout):
     """Widgets in a row that continues on the next line where it is full, each line centred on its tallest."""
 
-    def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False) -> None:
+    def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False, right: bool = False) -> None:
         super().__init__(parent)
+        self._right = right
         self._stacked = stacked
         self._items: list[QLayoutItem] = []
         self._gap = gap
@@ -124,7 +125,8 @@ class Flow(QLayout):
         y = rect.y()
         for line in lines:
             height = max((size.height() for _, size in line), default=0)
-            x = rect.x()
+            rest = rect.width() - sum(size.width() for _, size in line) - self._gap * (len(line) - 1)
+            x = rect.x() + (max(0, rest) if self._right else 0)
             for item, size in line:
                 if move:
                     item.setGeometry(QRect(QPoint(x, y + (height - size.height()) // 2), size))

@@ -1,5 +1,7 @@
 """Fonts, measures and looks of the window, and the colours in force; `colours` holds the colours themselves."""
 
+import sys
+from pathlib import Path
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
@@ -14,6 +16,7 @@ Appearance = Literal["system", "light", "dark"]
 Contrast = Literal["system", "standard", "high"]
 APPEARANCES: tuple[Appearance, ...] = ("system", "light", "dark")
 CONTRASTS: tuple[Contrast, ...] = ("system", "standard", "high")
+FONTS = Path(__file__).parents[2] / "resources" / "fonts"
 TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 24)  # pixels
 USUAL_SIZE = 15
 SMALL = 0.86  # of the text's size: figures and labels
@@ -251,13 +254,12 @@ def _style_sheet(c: Colours, small: int) -> str:
 
 
 def _text_font(app: QApplication) -> QFont:
-    """The system's own font; on Linux, where that is often a font made for small screens, Inter if it is there."""
+    """The system's own font; on Linux, where that is often a font made for small screens, Inter, which comes with Slipstream."""
     font = app.font()
-    if QFontInfo(font).family() in ("DejaVu Sans", "Bitstream Vera Sans", "Sans Serif"):
-        for family in ("Inter", "Noto Sans", "Cantarell"):
-            if family in QFontDatabase.families():
-                font.setFamily(family)
-                break
+    if sys.platform != "darwin" and QFontInfo(font).family() in ("DejaVu Sans", "Bitstream Vera Sans", "Sans Serif", ""):
+        for file in sorted(FONTS.glob("*.ttf")):
+            QFontDatabase.addApplicationFont(str(file))
+        font.setFamilies(["Inter", font.family()])
     font.setPixelSize(USUAL_SIZE)
     return font
 

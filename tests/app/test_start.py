@@ -142,6 +142,19 @@ def test_an_exception_nothing_caught_is_logged_and_told(tmp_path: Path) -> None:
     assert "ZeroDivisionError: a bug" in (tmp_path / "slipstream.log").read_text()
 
 
+def test_a_crash_is_told_once_at_the_next_start(tmp_path: Path) -> None:
+    code = APP.replace("self.window.close())", "__import__('faulthandler')._sigsegv())")
+    crashed = python(code, tmp_path, HOME=str(tmp_path))
+    crashed.communicate(timeout=PATIENCE_S)
+    assert crashed.returncode < 0
+    for times in (1, 0):
+        process = python(APP, tmp_path, HOME=str(tmp_path))
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+        assert out.count("ended unexpectedly the last time") == times
+    assert "Segmentation fault" in next(tmp_path.rglob("crash-before.log")).read_text()
+
+
 def test_the_self_test_and_child_processes_never_import_qt(tmp_path: Path) -> None:
     code = """
 import sys, app.__main__ as entry, app.selftest

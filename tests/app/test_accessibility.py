@@ -1,0 +1,183 @@
+"""Every control has a name, the keyboard reaches every control, and what happens is announced."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QComboBox,
+    QDialog,
+    QHeaderView,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollBar,
+    QSplitterHandle,
+    QTextEdit,
+    QWidget,
+)
+
+from app.views.announcing import LONGEST, Announcing, sentence
+from app.views.palette import Palette
+from app.views.placement import GRIP_HEIGHT, onto_screen
+from app.views.settings_dialog import SettingsDialog
+from mlx_engine.events import Failed
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, a_round, answer, commit, done
+
+Start = Callable[..., Running]
+CONTROLS = (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSlider,
+    QAbstractSpinBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QTextEdit,
+)
+RICH = "Some text.\n\n```python\nx = 1\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n$x^2$"
+
+
+def controls(window: QWidget) -> Iterator[QWidget]:
+    """What a person can act on, without the parts that Qt puts inside its own."""
+    for widget in [window, *window.findChildren(QWidget)]:
+        inner = widget.objectName().startswith("qt_") or isinstance(widget, QScrollBar | QSplitterHandle | QHeaderView)
+        of_another = isinstance(widget.parentWidget(), QAbstractSpinBox | QComboBox | QLineEdit)
+        combo_list = widget.window() is not window.window()
+        if isinstance(widget, CONTROLS) and not inner and not of_another and not combo_list:
+            yield widget
+
+
+def nameless(window: QWidget) -> list[str]:
+    found = []
+    for widget in controls(window):
+        interface = QAccessible.queryAccessibleInterface(widget)
+        if interface is None or not interface.text(QAccessible.Text.Name).strip():
+            found.append(f"{type(widget).__name__} {widget.objectName()} in {type(widget.parentWidget()).__name__}")
+    return found
+
+
+def out_of_reach(window: QWidget) -> list[str]:
+    """Controls that neither Tab nor a command of the menus reaches."""
+    return [
+        f"{type(widget).__name__} {widget.accessibleName()}"
+        for widget in controls(window)
+        if isinstance(widget, QAbstractButton | QLineEdit | QPlainTextEdit | QAbstractSpinBox | QComboBox | QAbstractSlider)
+        and not widget.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and not (isinstance(widget, QPlainTextEdit) and widget.isReadOnly())
+    ]
+
+
+@pytest.fixture
+def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
+    """Every screen of the app, open."""
+    app = start(ScriptedEngine([[commit("First thoughts", 2, "thinking"), a_round(), commit(RICH, 9), done()]]), data=tmp_path)
+    note = tmp_path / "note.md"
+    note.write_text("A note.")
+    app.conductor.attaching.attach([note])
+    app.until(lambda: bool(app.conductor.attaching.counts))
+    app.ask("Show me")
+    app.conductor.attaching.attach([note])
+    app.until(lambda: bool(app.conductor.attaching.files))
+    app.conductor.tell("A notice.")
+    window = app.window
+    window.transcript.finding.open()
+    window.show_settings()
+    window.show_chat_settings()
+    window.show_palette()
+    app.reply.stats.show_details()
+    app.conductor.compare()
+    app.until(lambda: not app.conductor.busy)
+    fresh = start(welcomed=False)
+    found: dict[str, QWidget] = {"chat": window, "first run": fresh.window}
+    found |= {type(dialog).__name__: dialog for dialog in window.findChildren(QDialog)}
+    assert {"SettingsDialog", "ChatSettingsDialog", "Palette", "CompareDialog"} <= set(found)
+    return found
+
+
+def test_every_control_of_every_screen_has_a_name_and_the_keyboard_reaches_it(screens: dict[str, QWidget]) -> None:
+    assert {name: missing for name, screen in screens.items() if (missing := nameless(screen))} == {}
+    assert {name: missing for name, screen in screens.items() if (missing := out_of_reach(screen))} == {}
+    assert sum(1 for screen in screens.values() for _ in controls(screen)) > 60  # the walk does find them
+    for kind in (SettingsDialog, Palette):
+        assert any(isinstance(screen, kind) for screen in screens.values())
+
+
+def test_every_command_of_the_menus_has_words_and_no_two_share_a_shortcut(start: Start) -> None:
+    app = start()
+    taken: dict[str, str] = {}
+    for action in app.window.findChildren(type(app.window.menus.stop)):
+        if action.isSeparator() or not action.parent():
+            continue
+        for keys in action.shortcuts():
+            other = taken.setdefault(keys.toString(), action.text())
+            assert other == action.text(), f"{keys.toString()}: {other} and {action.text()}"
+    assert len(taken) > 40
+
+
+# Announcements
+
+
+def test_a_finished_reply_is_announced_once_and_its_tokens_never(start: Start) -> None:
+    said: list[str] = []
+    app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("It broke.")]]))
+    Announcing(app.conductor, app.window, said.append)
+    app.ask("Count")
+    assert said == ["Reply finished. One two three."]
+    app.ask("Again")
+    assert said[1:] == ["The reply failed. It broke."]
+    app.conductor.tell("Something to know.")
+    assert said[2:] == ["Something to know."]
+
+
+def test_a_long_reply_is_announced_by_its_beginning(start: Start) -> None:
+    app = start(ScriptedEngine([answer("word " * 1000)]))
+    app.ask("Go")
+    words = sentence(app.conductor.chat.turns[-1])
+    assert words.endswith("…") and len(words) < LONGEST + 40
+
+
+# Where the window is
+
+MAIN, SECOND = QRect(0, 25, 1440, 875), QRect(1440, 0, 1920, 1080)
+
+
+def test_a_window_that_can_be_seen_and_moved_stays_where_it_is() -> None:
+    for place in (QRect(100, 100, 900, 600), QRect(1500, 50, 900, 600), QRect(1300, 500, 900, 600)):
+        assert onto_screen(place, [MAIN, SECOND]) == place
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        QRect(1500, 50, 900, 600),  # the second screen was unplugged
+        QRect(-3000, -2000, 900, 600),
+        QRect(200, -400, 900, 600),  # its bar is above the screen
+        QRect(1400, 500, 900, 600),  # hardly anything to take hold of
+        QRect(9000, 9000, 4000, 3000),
+    ],
+)
+def test_a_window_whose_screen_is_gone_comes_back(lost: QRect) -> None:
+    placed = onto_screen(lost, [MAIN])
+    assert MAIN.contains(placed)
+    assert placed.width() == min(lost.width(), MAIN.width()) and placed.height() == min(lost.height(), MAIN.height())
+    assert placed.height() > GRIP_HEIGHT
+
+
+def test_the_window_comes_back_where_it_was_and_onto_the_screen(start: Start) -> None:
+    app = start()
+    screen = app.window.screen().availableGeometry()
+    app.window.resize(640, 480)
+    app.window.move(screen.left() + 40, screen.top() + 60)
+    app.window.close()
+    again = start()
+    assert again.window.size() == app.window.size() and again.window.pos() == app.window.pos()
+    again.window.move(screen.right() + 4000, screen.bottom() + 3000)
+    again.window.come_onto_screen()
+    assert screen.intersects(again.window.frameGeometry())
