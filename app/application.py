@@ -16,6 +16,7 @@ from app.conductor import Conductor
 from app.conversations.opening import open_store
 from app.door import Engine, real_engine
 from app.engine_thread import EngineThread
+from app.file_opening import FileOpening
 from app.macos import Activity
 from app.memory_watch import MemoryWatch
 from app.places import Places
@@ -61,6 +62,7 @@ class Slipstream(QObject):
         if self._where.complaint:
             self.conductor.tell(self._where.complaint)
         self._memory.start()
+        self.window.updates.begin()
         self.conductor.library.load()
         self.conductor.load()
         threading.Thread(target=warm_up, name="lexers", daemon=True).start()
@@ -137,6 +139,9 @@ def run(arguments: list[str]) -> int:
     signals = Signals()
     signals.asked.connect(slipstream.window.close)
     instance.called.connect(slipstream.window.show_again)
+    opening = FileOpening(app)
+    opening.opened.connect(slipstream.conductor.library.import_file)
+    app.installEventFilter(opening)
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crashed:

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
@@ -90,7 +91,8 @@ def texts_of(folder: Path) -> Iterator[str]:
 def collect(site: Path) -> str:
     """The whole file. Packages that are not pinned are not the app's; a pinned one that is missing is an error."""
     folders = {normal(PathDistribution(path).metadata["Name"]): path for path in site.glob("*.dist-info")}
-    sections, seen = [INTRODUCTION], {}
+    introduction = "\n\n".join(textwrap.fill(paragraph, 78) for paragraph in INTRODUCTION.split("\n\n"))
+    sections, seen = [f"{introduction}\n"], {}
     for name, version in sorted(pinned().items()):
         if name not in folders or PathDistribution(folders[name]).version != version:
             raise SystemExit(f"{name} {version} is not in {site}.")

@@ -4,11 +4,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QMainWindow, QMessageBox, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from app.comparing import Comparison
 from app.conductor import Conductor
+from app.release import this_release
 from app.suiting import suiting
+from app.updates import Updates
+from app.views.about import AboutDialog
 from app.views.announcing import Announcing
 from app.views.chat_commands import ChatCommands
 from app.views.chat_settings import ChatSettingsDialog
@@ -30,11 +33,6 @@ from mlx_engine.pairs.catalogue import catalogue
 
 NARROWEST_CHAT = 440
 
-ABOUT = (
-    "<b>Slipstream</b><p>A small model drafts, a large one checks, and every token shown is the large model's own.</p>"
-    "<p>Nothing you write leaves this computer.</p>"
-)
-
 
 class MainWindow(QMainWindow):
     """Shows what the conductor says. `closed` is sent once, when the user is done."""
@@ -48,6 +46,9 @@ class MainWindow(QMainWindow):
         self._settings = settings
         self.preferences = Preferences(theme, settings, self)
         self._log_folder = log_folder
+        self.release = this_release()
+        self.updates = Updates(self.release, settings, self)
+        self.updates.told.connect(conductor.tell)
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
@@ -288,7 +289,10 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_about(self) -> None:
-        QMessageBox.about(self, "About Slipstream", ABOUT)
+        """What this is, which version, and whose work is in it."""
+        dialog = AboutDialog(self.theme, self.release, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
 
     @Slot()
     def show_again(self) -> None:

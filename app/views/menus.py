@@ -125,6 +125,13 @@ class Menus(QObject):
         help_menu = bar.addMenu("&Help")
         self.this_mac = self._add(help_menu, f"&{TITLE}", window.show_this_mac)
         self.logs = self._add(help_menu, "Show &Logs", window.show_logs)
+        if window.updates.possible:
+            help_menu.addSeparator()
+            self._add(help_menu, "Look for a &New Version", window.updates.ask)
+            at_start = self._add(help_menu, "Look at &Every Start", None)
+            at_start.setCheckable(True)
+            at_start.setChecked(window.updates.at_start)
+            at_start.toggled.connect(window.updates.set_at_start)
         for signal in (conductor.switches_changed, conductor.busy_changed, conductor.pair_changed):
             signal.connect(self.refresh)
         self.refresh()

@@ -3,14 +3,18 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app import bench, crash_log, places
 from app.__main__ import main
+from app.file_opening import FileOpening
 from app.single_instance import SingleInstance
 
 PATIENCE_S = 120  # a busy machine is no failure
@@ -178,3 +182,20 @@ def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
     assert report.tokens == 400 and report.replies == 1 and report.open_ms > 0
     assert 0 < report.p99_gap_ms <= report.longest_gap_ms
     assert 0 < report.busy < 1
+
+
+def test_an_exported_file_that_macos_hands_over_is_imported(start: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
+    app = start()
+    app.ask("A question to keep")
+    app.until(lambda: len(app.conductor.library.entries) == 1)
+    file = tmp_path / "chats.json"
+    app.conductor.library.export_chats(list(app.conductor.library.entries), file)
+    app.until(file.exists)
+    opening = FileOpening(app.window)
+    opening.opened.connect(app.conductor.library.import_file)
+    qapp.installEventFilter(opening)
+    try:
+        QApplication.sendEvent(qapp, QFileOpenEvent(str(file)))
+        app.until(lambda: len(app.conductor.library.entries) == 2)
+    finally:
+        qapp.removeEventFilter(opening)

@@ -1,0 +1,73 @@
+"""About Slipstream: what it is, which version, and whose work is in it."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+
+from app.release import Release, licences
+from app.views.button import button
+from app.views.icon import window_icon
+from app.views.theme import SMALL, Theme, look
+
+WORDS = """A small model drafts, a large one checks, and every token shown is the large model's own.
+Nothing you write leaves this computer."""
+PIXELS = 96
+LINES = 14  # of the licences, without scrolling
+
+
+class AboutDialog(QDialog):
+    """The licences are text to read, search and copy."""
+
+    def __init__(self, theme: Theme, release: Release, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("About Slipstream")
+        self.setAccessibleName("About Slipstream")
+        picture = QLabel()
+        picture.setPixmap(window_icon().pixmap(PIXELS, PIXELS))
+        picture.setFixedSize(PIXELS, PIXELS)
+        name = QLabel("Slipstream")
+        theme.set_font(name, 1.6, bold=True)
+        self.version = QLabel(f"Version {release.version}" if release.version else "A version that nobody numbered")
+        self.version.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        look(self.version, "secondary")
+        words = QLabel(WORDS)
+        words.setWordWrap(True)
+        text = QVBoxLayout()
+        text.setSpacing(4)
+        text.addWidget(name)
+        text.addWidget(self.version)
+        text.addSpacing(6)
+        text.addWidget(words)
+        head = QHBoxLayout()
+        head.setSpacing(20)
+        head.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
+        head.addLayout(text, 1)
+
+        caption = QLabel("Whose work is in it, and under which licence")
+        theme.set_font(caption, SMALL, bold=True)
+        self.licences = QPlainTextEdit(licences())
+        self.licences.setReadOnly(True)
+        self.licences.setTabChangesFocus(True)
+        self.licences.setFrameShape(QFrame.Shape.NoFrame)
+        self.licences.setFont(theme.code_font)
+        self.licences.setAccessibleName(caption.text())
+        metrics = QFontMetrics(theme.code_font)
+        self.licences.setMinimumSize(metrics.averageCharWidth() * 84, metrics.lineSpacing() * LINES)
+        caption.setBuddy(self.licences)
+
+        close = button("Close", "Close this page", "bordered")
+        close.setDefault(True)
+        close.clicked.connect(self.accept)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(close)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(28, 26, 28, 18)
+        layout.setSpacing(10)
+        layout.addLayout(head)
+        layout.addSpacing(10)
+        layout.addWidget(caption)
+        layout.addWidget(self.licences, 1)
+        layout.addSpacing(4)
+        layout.addLayout(foot)
+        close.setFocus()

@@ -1,0 +1,160 @@
+"""The About page, and the question for newer versions: off until asked, and never more than a sentence."""
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.version import Version
+from PySide6.QtCore import QSettings
+from pytestqt.qtbot import QtBot
+
+from app import updates
+from app.release import Release, licences, this_release
+from app.updates import Updates, newer
+from app.views.about import AboutDialog
+from tests.packaging import script
+
+PATIENCE_MS = 120_000  # a busy machine is no failure
+PAGE = "https://example.org/releases/2"
+
+
+def test_the_page_tells_the_version_and_every_parts_licence(start: Any) -> None:
+    app = start(loaded=False)
+    app.window.show_about()
+    page = app.window.findChild(AboutDialog)
+    assert page is not None and page.isVisible()
+    assert page.version.text() == f"Version {app.window.release.version}"
+    shown = page.licences.toPlainText()
+    assert page.licences.isReadOnly() and shown == licences()
+    for name, version in script("licences.py").pinned().items():
+        assert f"\n{name} {version}\n---" in shown
+    page.accept()
+
+
+def test_a_build_says_what_was_written_down_and_a_checkout_what_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.release.files", lambda package: tmp_path)
+    assert this_release().version and this_release().address == ""
+    (tmp_path / "release.json").write_text('{"version": "7.1", "releases": "https://example.org/latest"}')
+    assert this_release() == Release("7.1", "https://example.org/latest")
+
+
+class Releases(ThreadingHTTPServer):
+    """Answers every question with `answer`, and counts them."""
+
+    answer: bytes = b""
+    status: int = 200
+    asked: list[dict[str, str]]
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/latest"
+
+
+class Answer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        server = self.server
+        assert isinstance(server, Releases)
+        server.asked.append(dict(self.headers))
+        self.send_response(server.status)
+        self.end_headers()
+        self.wfile.write(server.answer)
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Releases]:
+    made = Releases(("127.0.0.1", 0), Answer)
+    made.asked = []
+    thread = Thread(target=made.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+def release_of(tag: str, page: str = PAGE) -> bytes:
+    return json.dumps({"tag_name": tag, "html_url": page}).encode()
+
+
+def test_nothing_is_asked_until_it_is_wanted(qtbot: QtBot, server: Releases, settings: QSettings) -> None:
+    server.answer = release_of("v9.0")
+    one = Updates(Release("1.0", server.address), settings)
+    one.begin()
+    qtbot.wait(50)
+    assert server.asked == [] and not one.at_start
+    one.set_at_start(True)
+    again = Updates(Release("1.0", server.address), settings)
+    with qtbot.waitSignal(again.told, timeout=PATIENCE_MS) as told:
+        again.begin()
+    assert told.args == [f"Slipstream 9.0 is there; this is 1.0. To get it: {PAGE}"]
+    assert len(server.asked) == 1 and server.asked[0]["User-Agent"] == "Slipstream" and "Cookie" not in server.asked[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "words"),
+    [
+        (release_of("v1.0"), 200, "This is the newest version, 1.0."),
+        (release_of("v0.9"), 200, "This is the newest version, 1.0."),
+        (b"<html>", 200, "did not understand the answer"),
+        (release_of("v9.0", "javascript:alert(1)"), 200, "did not understand the answer"),
+        (release_of("newest"), 200, "did not understand the answer"),
+        (b"{}", 404, "could not ask for a newer version"),
+    ],
+)
+def test_who_asks_gets_an_answer_and_who_does_not_only_news(
+    qtbot: QtBot, server: Releases, settings: QSettings, answer: bytes, status: int, words: str
+) -> None:
+    server.answer, server.status = answer, status
+    one = Updates(Release("1.0", server.address), settings)
+    with qtbot.waitSignal(one.told, timeout=PATIENCE_MS) as told:
+        one.ask()
+    assert words in told.args[0]
+    one.set_at_start(True)
+    heard: list[str] = []
+    one.told.connect(heard.append)
+    one.begin()
+    qtbot.waitUntil(lambda: len(server.asked) == 2, timeout=PATIENCE_MS)
+    qtbot.wait(50)
+    assert heard == []
+
+
+def test_without_an_address_nobody_can_ask(qtbot: QtBot, start: Any, settings: QSettings) -> None:
+    one = Updates(Release("1.0"), settings)
+    one.set_at_start(True)
+    one.begin()
+    one.ask()
+    assert not one.possible
+    texts = [action.text() for menu in start(loaded=False).window.menuBar().actions() for action in menu.menu().actions()]
+    assert not [text for text in texts if "New Version" in text]
+
+
+def test_with_an_address_the_menu_offers_it(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.views.main_window.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
+    app = start(loaded=False)
+    actions = {action.text(): action for menu in app.window.menuBar().actions() for action in menu.menu().actions()}
+    at_start = actions["Look at &Every Start"]
+    assert at_start.isCheckable() and not at_start.isChecked()
+    at_start.trigger()
+    assert app.window.updates.at_start
+
+
+@given(st.tuples(st.integers(0, 3), st.integers(0, 12)), st.tuples(st.integers(0, 3), st.integers(0, 12)))
+def test_newer_means_a_higher_version(here: tuple[int, int], there: tuple[int, int]) -> None:
+    current, found = (".".join(map(str, one)) for one in (here, there))
+    assert (newer(release_of(f"v{found}"), current) is not None) == (Version(found) > Version(current)) == (there > here)
+    assert updates.KEY
