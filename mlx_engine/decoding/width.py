@@ -211,7 +211,9 @@ class Automatic:
             trial, most = PLAIN, inf
         hoped = tokens_by_width([min(p + _HOPE * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
         for kind in (PLAIN, *self._kinds):
-            hope = hoped[kind.width - 1] / (seconds[kind] if kind != PLAIN else plain) * exp(_HOPE * costs.doubt(kind, best))
+            # a narrower round teaches nothing of drafts that the best one does not: only what it costs is to be learnt
+            yields = tokens if kind.width < best.width else hoped
+            hope = yields[kind.width - 1] / (seconds[kind] if kind != PLAIN else plain) * exp(_HOPE * costs.doubt(kind, best))
             if kind != best and hope > most:
                 trial, most = kind, hope
         price = 0.0
