@@ -1,14 +1,16 @@
 # Every target does the set-up it needs; see packaging/setup.sh.
+# A process for every core; a file's tests stay together, since they share models.
+parallel = --numprocesses auto --dist loadfile
 .PHONY: run test test-all check format clean
 
 run: ## the window; without a screen the chat in the terminal; without a terminal a sample comparison
 	@packaging/run.sh
 
 test: check ## a sample of every property, in a few minutes
-	@packaging/test.sh -m "not long"
+	@packaging/test.sh $(parallel) -m "not long"
 
 test-all: check ## the stated counts, and the long tests
-	@HYPOTHESIS_PROFILE=all packaging/test.sh
+	@HYPOTHESIS_PROFILE=all packaging/test.sh $(parallel)
 
 check: ## style, types, direction of imports
 	@packaging/setup.sh test
