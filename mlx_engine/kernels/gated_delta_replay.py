@@ -131,7 +131,7 @@ def unsupported(
     beta: mx.array,
     state: mx.array,
     tape: Tape,
-    kept: mx.array,
+    kept: mx.array | int,
 ) -> str | None:
     """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
     dtype = queries.dtype
@@ -162,12 +162,14 @@ def unsupported(
         "the tape's keys": (tape.keys.shape, (1, tape.rows, key_heads, key_dim)),
         "the tape's decay": (tape.decay.shape, (1, tape.rows, value_heads)),
         "the tape's deltas": (tape.deltas.shape, (1, tape.rows, value_heads, value_dim)),
-        "kept": (kept.shape, (1,)),
+        "kept": ((1,) if isinstance(kept, int) else kept.shape, (1,)),
     }
     for name, (found, wanted) in shapes.items():
         if found != wanted:
             return f"gated_delta_replay takes {name} of shape {wanted}, not {found}"
-    return None if kept.dtype == mx.int32 else f"gated_delta_replay takes kept of int32, not {_name(kept.dtype)}"
+    if isinstance(kept, mx.array) and kept.dtype != mx.int32:
+        return f"gated_delta_replay takes kept of int32, not {_name(kept.dtype)}"
+    return None
 
 
 @cache
@@ -192,7 +194,7 @@ def metal(
     beta: mx.array,
     state: mx.array,
     tape: Tape,
-    kept: mx.array,
+    kept: mx.array | int,
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> tuple[mx.array, mx.array, Tape]:
@@ -205,8 +207,9 @@ def metal(
         raise ValueError(limit)
     rows, value_heads, value_dim = values.shape[1:]
     eights = -(-value_dim // 8)
+    count = kept if isinstance(kept, mx.array) else mx.array([kept], mx.int32)
     y, after, deltas = _kernel(build)(
-        inputs=[queries, keys, values, decay, beta, state, tape.keys, tape.decay, tape.deltas, kept],
+        inputs=[queries, keys, values, decay, beta, state, tape.keys, tape.decay, tape.deltas, count],
         template=[("T", queries.dtype), ("DK", keys.shape[-1])],
         grid=(32, eights, value_heads),
         threadgroup=(32, min(_SIMDGROUPS, eights), 1),

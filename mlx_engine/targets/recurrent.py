@@ -1,115 +1,128 @@
 """Recurrent caches (mlx-lm's `ArraysCache` of a gated delta net: the short convolution's last inputs, and the state).
 
-Neither can be trimmed. Recorders on the layer's own modules keep a block's inputs, and a rewind replays the kept rows from the
-state before the block.
+Neither can be trimmed. A net's passes of a block run here, with mlx-lm's own weights, since its forward keeps nothing of what the
+rows added to the state. A rewind then takes the state from before the block, and replays the rows that were kept.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import ArraysCache
-from mlx_lm.models.gated_delta import gated_delta_update, normalize_qk
+from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
-
-class _Listener:
-    """Stands in a module for one of its submodules; keeps the latest input and output while `keep` is set."""
-
-    def __init__(self, module: nn.Module) -> None:
-        self.module = module
-        self.keep = False
-        self.input: mx.array | None = None
-        self.output: mx.array | None = None
-
-    def __call__(self, x: mx.array) -> mx.array:
-        result = self.module(x)
-        if self.keep:
-            self.input, self.output = x, result
-        return result
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.module, name)
-
-    def take(self) -> tuple[mx.array, mx.array]:
-        """Input and output of the pass; both are let go."""
-        assert self.input is not None and self.output is not None
-        kept = self.input, self.output
-        self.keep, self.input, self.output = False, None, None
-        return kept
+from mlx_engine.kernels import gated_delta_replay
+from mlx_engine.kernels.gated_delta_replay import Tape
 
 
 @dataclass(frozen=True)
-class Inputs:
-    """What a gated delta net got in one pass of S rows: enough to run any prefix of them again."""
+class _Prefix:
+    """A state [1, Hv, Dv, Dk] float32 as what it was made of: the state before a block, and the block's rows that were kept."""
 
-    net: nn.Module
+    state: mx.array
+    before: mx.array
+    tape: Tape
+    kept: int
+
+
+@dataclass(frozen=True)
+class Block:
+    """A pass of S rows through one net: enough to end it after any of them."""
+
+    net: "DeltaNet"
     conv_input: mx.array  # [1, K - 1 + S, C]: the state of the convolution, of kernel size K, and the rows
-    convolved: mx.array  # [1, S, C]
-    a: mx.array  # [1, S, Hv]
-    b: mx.array  # [1, S, Hv]
+    first: list[mx.array]  # queries, keys, values, decay and beta of the first row
+    before: mx.array  # [1, Hv, Dv, Dk]
+    tape: Tape
 
-    def replay(self, rows: int, state: mx.array | None) -> tuple[mx.array, mx.array]:
-        """Convolution state [1, K - 1, C] and recurrent state [1, Hv, Dv, Dk] after the first `rows` rows."""
-        net: Any = self.net
-        width = net.num_k_heads * net.head_k_dim
-        _, keys, values = mx.split(nn.silu(self.convolved[:, :rows]), [width, 2 * width], axis=-1)
-        keys = keys.reshape(1, rows, net.num_k_heads, net.head_k_dim)
-        values = values.reshape(1, rows, net.num_v_heads, net.head_v_dim)
-        _, keys = normalize_qk(keys, keys, inv_scale=net.head_k_dim**-0.5, eps=1e-6)
-        # queries shape only the output, which nobody reads here
-        _, after = gated_delta_update(keys, keys, values, self.a[:, :rows], self.b[:, :rows], net.A_log, net.dt_bias, state)
-        return mx.contiguous(self.conv_input[:, rows : rows + net.conv_kernel_size - 1]), after
+    def after(self, rows: int) -> list[mx.array]:
+        """Convolution state [1, K - 1, C] and recurrent state [1, Hv, Dv, Dk] after the first `rows` rows.
+
+        If another block comes next, it replays the rows itself, and the state that is given here is never computed.
+        """
+        held = self.conv_input.shape[1] - self.tape.rows
+        _, state, _ = self.net.replay(*self.first, self.before, self.tape, rows)
+        self.net.prefix = _Prefix(state, self.before, self.tape, rows)
+        return [mx.contiguous(self.conv_input[:, rows : rows + held]), state]
 
 
-class Recorder:
-    """Listens to the parts of one gated delta net, whose own submodules come back with `release`."""
+class DeltaNet(nn.Module):
+    """Stands in a layer for its gated delta net. The next pass after `listen` runs here, all others as ever."""
 
     def __init__(self, net: nn.Module) -> None:
-        self._net: Any = net
-        gates = ("in_proj_ba",) if hasattr(net, "in_proj_ba") else ("in_proj_a", "in_proj_b")
-        self._listeners = {name: _Listener(getattr(net, name)) for name in ("conv1d", *gates)}
-        for name, listener in self._listeners.items():
-            setattr(net, name, listener)
+        super().__init__()
+        self.net = net
+        self.replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
+        self.prefix: _Prefix | None = None
+        self._listening = False
+        self._block: Block | None = None
 
     def listen(self) -> None:
-        """Keep the inputs of the pass that follows."""
-        for listener in self._listeners.values():
-            listener.keep = True
+        """Keep what the pass that follows adds."""
+        self._listening = True
 
-    def take(self) -> Inputs:
-        """The inputs of that pass; the recorder stops listening."""
-        taken = {name: listener.take() for name, listener in self._listeners.items()}
-        if "in_proj_ba" in taken:
-            mixed = taken["in_proj_ba"][1]
-            one, rows = mixed.shape[:2]
-            # as projected: for each key head, the b of its value heads, then their a
-            b, a = mx.split(mixed.reshape(one, rows, self._net.num_k_heads, -1), 2, axis=-1)
-            a, b = a.reshape(one, rows, -1), b.reshape(one, rows, -1)
-        else:
-            a, b = taken["in_proj_a"][1], taken["in_proj_b"][1]
-        return Inputs(self._net, *taken["conv1d"], a, b)
+    def take(self) -> Block:
+        """That pass."""
+        assert self._block is not None
+        block, self._block = self._block, None
+        return block
 
-    def release(self) -> None:
-        """Give the net its own submodules back."""
-        for name, listener in self._listeners.items():
-            setattr(self._net, name, listener.module)
-        self._listeners = {}
+    def __call__(self, inputs: mx.array, mask: mx.array | None = None, cache: ArraysCache | None = None) -> mx.array:
+        if not self._listening:
+            return self.net(inputs, mask, cache)
+        assert cache is not None and mask is None  # masks are for batches
+        self._listening = False
+        net: Any = self.net
+        _, rows, _ = inputs.shape
+        mixed, z, b, a = _project(net, inputs)
+        convolution, state = cache.cache
+        if convolution is None:
+            convolution = mx.zeros((1, net.conv_kernel_size - 1, net.conv_dim), inputs.dtype)
+        if state is None:
+            state = mx.zeros((1, net.num_v_heads, net.head_v_dim, net.head_k_dim))
+        conv_input = mx.concatenate([convolution, mixed], axis=1)
+        convolved = nn.silu(net.conv1d(conv_input))
+        queries, keys, values = mx.split(convolved, [net.key_dim, 2 * net.key_dim], axis=-1)
+        queries, keys = (x.reshape(1, rows, net.num_k_heads, net.head_k_dim) for x in (queries, keys))
+        queries, keys = normalize_qk(queries, keys, inv_scale=net.head_k_dim**-0.5, eps=1e-6)
+        values = values.reshape(1, rows, net.num_v_heads, net.head_v_dim)
+        own = [queries, keys, values, compute_g(net.A_log, a, net.dt_bias), mx.sigmoid(b)]
+        # a state that the block before led to, and that nobody has read since, is not computed: its rows are replayed on the way
+        past = self.prefix
+        if past is None or past.state is not state:
+            nothing = Tape.empty(net.num_k_heads, net.head_k_dim, net.num_v_heads, net.head_v_dim, queries.dtype)
+            past = _Prefix(state, state, nothing, 0)
+        result, before, tape = self.replay(*own, past.before, past.tape, past.kept)
+        self._block = Block(self, conv_input, [x[:, :1] for x in own], before, tape)
+        cache.cache = self._block.after(rows)  # type: ignore[assignment]  # mlx-lm begins with None in both places
+        return net.out_proj(net.norm(result, z).reshape(1, rows, -1))
+
+
+def _project(net: Any, inputs: mx.array) -> tuple[mx.array, mx.array, mx.array, mx.array]:
+    """What enters the convolution, [1, S, C], the output's gate, [1, S, Hv, Dv], and the inputs of beta and decay, [1, S, Hv]."""
+    one, rows, _ = inputs.shape
+    if hasattr(net, "in_proj_qkvz"):
+        *parts, z, b, a = net.fix_query_key_value_ordering(net.in_proj_qkvz(inputs), net.in_proj_ba(inputs))
+        return mx.concatenate([part.reshape(one, rows, -1) for part in parts], axis=-1), z, b, a
+    z = net.in_proj_z(inputs).reshape(one, rows, net.num_v_heads, net.head_v_dim)
+    return net.in_proj_qkv(inputs), z, net.in_proj_b(inputs), net.in_proj_a(inputs)
 
 
 class Undo:
-    """How to take a pass of several rows back out of one cache; made before the pass, `inputs` filled in after it."""
+    """How to take a pass of several rows back out of one cache; made before the pass, `block` filled in after it."""
 
     def __init__(self, cache: ArraysCache) -> None:
         self._cache: Any = cache
         self._before = list(cache.cache)
-        self.inputs: Inputs | None = None
+        self.block: Block | None = None
 
     def rewind(self, rows: int, passed: int) -> None:
         """Drop the last `rows` of the `passed` tokens of the latest pass."""
         if rows == passed:
             self._cache.cache = self._before
         elif rows:
-            if self.inputs is None:
+            if self.block is None:
                 raise ValueError("nothing was recorded of the pass that is to be taken back")
-            self._cache.cache = list(self.inputs.replay(passed - rows, self._before[1]))
+            self._cache.cache = self.block.after(passed - rows)

@@ -15,7 +15,7 @@ from mlx_engine.families import Family
 from mlx_engine.targets import growing
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.fused import Fusion
-from mlx_engine.targets.recurrent import Recorder
+from mlx_engine.targets.recurrent import DeltaNet
 
 
 class _Tap:
@@ -50,21 +50,24 @@ class Target:
         self.model = model
         self.vocabulary = vocabulary
         self._taps: dict[int, _Tap] = {}
-        self._recorders: dict[int, Recorder] = {}
+        self._nets: dict[int, DeltaNet] = {}
         self._fusion = Fusion(getattr(model, "layers", ()))
         if family is not None:
             self._tap(family, taps)
 
     def _tap(self, family: Family, taps: Sequence[int]) -> None:
         backbone = _at(self.model, family.backbone)
+        self._recurrent = family.recurrent
         self._layers: list = backbone.layers
         self._embedding = backbone.embed_tokens
         self._embedding_scale = getattr(backbone, family.embedding_scale) if family.embedding_scale else 1.0
         head = _at(self.model, family.head)
         self._head = self._embedding.as_linear if head is None else head
         if family.recurrent:
-            nets = {index: getattr(layer, family.recurrent, None) for index, layer in enumerate(self._layers)}
-            self._recorders = {index: Recorder(net) for index, net in nets.items() if net is not None}
+            for index, layer in enumerate(self._layers):
+                if (net := getattr(layer, family.recurrent, None)) is not None:
+                    self._nets[index] = DeltaNet(net)
+                    setattr(layer, family.recurrent, self._nets[index])
         self._taps = {index: _Tap(self._layers[index]) for index in taps}
         for index, tap in self._taps.items():
             self._layers[index] = tap
@@ -76,10 +79,10 @@ class Target:
         """Give the model its own parts back."""
         for index, tap in self._taps.items():
             self._layers[index] = tap.layer
-        for recorder in self._recorders.values():
-            recorder.release()
+        for index, net in self._nets.items():
+            setattr(self._layers[index], self._recurrent, net.net)
         self._fusion.release()
-        self._taps, self._recorders = {}, {}
+        self._taps, self._nets = {}, {}
 
     def embed(self, tokens: mx.array) -> mx.array:
         """Embeddings [1, S, H] of token ids [1, S], as the family's drafters were trained to get them."""
@@ -99,12 +102,12 @@ class Target:
 
     def forward(self, tokens: mx.array, caches: Caches) -> mx.array:
         """Logits [S, V] of token ids [S] that follow what the caches hold. `Caches.rewind` can take rows of the pass back."""
-        recorded = {index: undo for index, undo in caches.begin(tokens.shape[0]).items() if index in self._recorders}
-        for index in recorded:
-            self._recorders[index].listen()
+        taken_back = {index: undo for index, undo in caches.begin(tokens.shape[0]).items() if index in self._nets}
+        for index in taken_back:
+            self._nets[index].listen()
         logits = self.model(tokens[None], cache=caches.layers)[0]
-        for index, undo in recorded.items():
-            undo.inputs = self._recorders[index].take()
+        for index, undo in taken_back.items():
+            undo.block = self._nets[index].take()
         caches.length += tokens.shape[0]
         return logits
 
