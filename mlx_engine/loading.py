@@ -46,6 +46,7 @@ class LoadedPair:
     def use(self, operations: Operations) -> None:
         """Run these from the next reply on."""
         self.operations = operations
+        self.target.use(operations)
         if self.drafter is not None:
             self.drafter.operations = operations
 

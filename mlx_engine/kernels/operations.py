@@ -8,8 +8,9 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.kernels import block_verify, kv_injection
+from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection
 from mlx_engine.kernels.block_verify import Verdict
+from mlx_engine.kernels.gated_delta_replay import Tape
 
 
 @dataclass(frozen=True)
@@ -18,10 +19,15 @@ class Operations:
 
     kv_injection: Callable[..., mx.array] = kv_injection.reference
     block_verify: Callable[..., Verdict] = block_verify.reference
+    gated_delta_replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
 
 
 PLAIN = Operations()
-KERNELS: dict[str, ModuleType] = {"kv_injection": kv_injection, "block_verify": block_verify}
+KERNELS: dict[str, ModuleType] = {
+    "kv_injection": kv_injection,
+    "block_verify": block_verify,
+    "gated_delta_replay": gated_delta_replay,
+}
 
 
 def with_kernels(names: tuple[str, ...] = tuple(KERNELS), build: Any = mx.fast.metal_kernel) -> Operations:

@@ -12,6 +12,7 @@ import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
 from mlx_engine.families import Family
+from mlx_engine.kernels.operations import Operations
 from mlx_engine.targets import growing
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.fused import Fusion
@@ -74,6 +75,11 @@ class Target:
         self._order = tuple(taps)
         # tied or not, quantised or not: a table has a row for every logit, and may be padded beyond the config's vocabulary
         self.vocabulary = (self._embedding if head is None else head).weight.shape[0]
+
+    def use(self, operations: Operations) -> None:
+        """Run these from the next pass on."""
+        for net in self._nets.values():
+            net.replay = operations.gated_delta_replay
 
     def release(self) -> None:
         """Give the model its own parts back."""
