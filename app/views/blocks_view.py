@@ -1,20 +1,24 @@
 """A reply's blocks as widgets: neighbouring text in one document, each code block and table in a frame of its own."""
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.conversations.suppliers import Suppliers
 from app.rendering.blocks import Block, Code, Maths, Rule, Table, Text
-from app.rendering.parts import Part, as_typed, kind_of, length, plain
+from app.rendering.parts import Part, as_typed, kind_of, length, plain, units
 from app.rendering.streaming import Change, StreamingMarkdown
+from app.rendering.tracing import Tracing
 from app.views.code_view import CodeView
 from app.views.marks import NONE, Marks
 from app.views.stack import Stack
 from app.views.table_view import TableView
 from app.views.text_run import TextRun
 from app.views.theme import DEEPEST_INDENT, INDENT, Theme
+from app.views.tint import NO_TINT, Run, Tint, runs_of
 
 GAP = 12
 PartView = TextRun | CodeView | TableView
@@ -40,11 +44,15 @@ class BlocksView(Stack):
         self._marks: dict[int, Marks] = {}
         self._marked: set[int] = set()  # parts that wear some
         self._wrapped: set[int] = set()
+        self._suppliers: Suppliers | None = None
+        self._text: Callable[[], str] = str
+        self._runs: dict[int, list[Run]] = {}  # by block
         self.drawn = 0
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         theme.typesetter.ready.connect(self._set_formulas)
+        theme.tint_changed.connect(self._show_tint)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -53,6 +61,11 @@ class BlocksView(Stack):
     def append(self, text: str) -> None:
         """More Markdown arrived."""
         self.apply(self.markdown.append(text))
+
+    def set_suppliers(self, suppliers: Suppliers, text: Callable[[], str]) -> None:
+        """Who supplied the text that is appended; `text` gives all of it."""
+        self._suppliers, self._text = suppliers, text
+        self._show_tint()
 
     def show_plain(self, text: str) -> None:
         """Show text as it was typed, line by line."""
@@ -71,6 +84,8 @@ class BlocksView(Stack):
     def apply(self, change: Change) -> None:
         """From block `first` on, show `blocks`."""
         del self._blocks[change.first :]
+        for number in [number for number in self._runs if number >= change.first]:
+            del self._runs[number]
         self._blocks += change.blocks
         kept = 0
         while self.parts and self.parts[-1].first >= change.first:
@@ -243,10 +258,42 @@ class BlocksView(Stack):
 
     def _mark(self, index: int) -> None:
         view = self.entries[index].view
-        marks = self._marks.get(index, NONE)
-        if isinstance(view, TextRun | CodeView | TableView) and (marks is not NONE or index in self._marked):
-            view.mark(marks)
-            (self._marked.discard if marks is NONE else self._marked.add)(index)
+        marks, tint = self._marks.get(index, NONE), self._tint_of(index) if view is not None else NO_TINT
+        bare = marks is NONE and not tint
+        if isinstance(view, TextRun | CodeView | TableView) and (not bare or index in self._marked):
+            view.mark(marks, tint)
+            (self._marked.discard if bare else self._marked.add)(index)
+
+    # Tint
+
+    @Slot()
+    def _show_tint(self) -> None:
+        for index in range(len(self.entries)):
+            self._mark(index)
+
+    def _tint_of(self, index: int) -> Tint:
+        """Who supplied the text of a part, where that is to be shown and known."""
+        if self._suppliers is None or not self._theme.tinted:
+            return NO_TINT
+        part, found, at = self.parts[index], [], 0
+        for number in range(part.first, part.first + part.count):
+            found += [(at + first, at + last, who) for first, last, who in self._runs_of(number)]
+            at += units(plain(self._blocks[number])) + 1
+        return tuple(found)
+
+    def _runs_of(self, number: int) -> list[Run]:
+        """Those of a block, and of all blocks that come from the same piece of the source."""
+        if number not in self._runs and self._suppliers is not None:
+            origins, text = self.markdown.origins, self._text()
+            place = bisect_right(origins, number, key=lambda origin: origin.block) - 1
+            origin = origins[place]
+            until = origins[place + 1].block if place + 1 < len(origins) else len(self._blocks)
+            known = not any(sign in text for sign in "\r\0")  # which are not shown as they were written
+            tracing = Tracing(text, origin.start, origin.end)
+            for one in range(origin.block, until):
+                block = self._blocks[one]
+                self._runs[one] = runs_of(block, tracing.trace(block), self._suppliers) if known else []
+        return self._runs.get(number, [])
 
     def part_view(self, index: int) -> PartView | None:
         """The view of a part, None while there is none."""

@@ -20,6 +20,7 @@ from app.rendering.blocks import Code
 from app.rendering.highlight import Highlighter
 from app.views.marks import Marks, selections
 from app.views.theme import SMALL, Theme, look
+from app.views.tint import NO_TINT, Tint, tint_selections
 
 COPIED_MS = 1500
 BELOW = 12  # pixels under the last line
@@ -108,9 +109,10 @@ class CodeView(QFrame):
         rect = self._lines.cursorRect(cursor)
         return QRect(self._lines.viewport().mapTo(self, rect.topLeft()), rect.size())
 
-    def mark(self, marks: Marks) -> None:
-        """Lay selection and hits over the text."""
-        self._lines.setExtraSelections(selections(self._lines.document(), marks, self._theme))
+    def mark(self, marks: Marks, tint: Tint = NO_TINT) -> None:
+        """Lay tint, selection and hits over the text."""
+        tinted = tint_selections(self._lines.document(), tint, self._theme)
+        self._lines.setExtraSelections([*tinted, *selections(self._lines.document(), marks, self._theme)])
 
     def select_alone(self) -> None:
         """Outside a transcript nothing selects across documents: this one is selected by itself."""

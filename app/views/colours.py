@@ -38,6 +38,12 @@ class Colours:
     hit: str
     current_hit: str
     on_hit: str
+    # who supplied a token
+    drafted: str
+    drafted_ground: str
+    copied: str
+    copied_ground: str
+    own: str
 
 
 LIGHT = Colours(
@@ -70,6 +76,11 @@ LIGHT = Colours(
     hit="#ffe9a8",
     current_hit="#ffc533",
     on_hit="#1b1f24",
+    drafted="#1a7f37",
+    drafted_ground="#e3f4e8",
+    copied="#9a5b00",
+    copied_ground="#fdf0d5",
+    own="#7a828c",
 )
 
 DARK = Colours(
@@ -102,6 +113,11 @@ DARK = Colours(
     hit="#6b5a1e",
     current_hit="#946800",
     on_hit="#ffffff",
+    drafted="#7fcf93",
+    drafted_ground="#1d3526",
+    copied="#e6b673",
+    copied_ground="#3a2e18",
+    own="#8b939d",
 )
 
 # For those who ask for contrast: text at 7 to 1 and more on every ground it stands on, lines and signs that stand out.

@@ -1,12 +1,16 @@
 """Under the chat: the composer, and below it what is to be known while one writes."""
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.context_meter import ContextMeter
 from app.views.composer import Composer
 from app.views.context_view import ContextView
 from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
+from app.views.tint import TintLegend
+
+NARROW = 620  # too narrow for legend and meter side by side
 
 
 class Foot(QWidget):
@@ -16,10 +20,12 @@ class Foot(QWidget):
         super().__init__(parent)
         self._composer, self._meter = composer, meter
         self.context = ContextView(theme, meter)
-        self.notes = QHBoxLayout()
+        self.notes = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self.notes.setContentsMargins(18, 0, 18, 0)
-        self.notes.addStretch(1)
-        self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight)
+        self.legend = TintLegend(theme)
+        self.notes.addWidget(self.legend, 1)
+        self.notes.addStretch(0)
+        self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         column = QWidget()
         column.setMaximumWidth(COLUMN + 24)
         inner = QVBoxLayout(column)
@@ -33,6 +39,11 @@ class Foot(QWidget):
         row.addWidget(column, 1000)
         row.addStretch(1)
         composer.field.textChanged.connect(self._tell_draft)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        directions = QBoxLayout.Direction
+        self.notes.setDirection(directions.TopToBottom if self.width() < NARROW else directions.LeftToRight)
 
     @Slot()
     def _tell_draft(self) -> None:

@@ -86,6 +86,8 @@ class Menus(QObject):
         larger.setShortcuts([QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")])
         self._add(view, "S&maller Text", preferences.smaller_text, QKeySequence("Ctrl+-"))
         self._add(view, "&Usual Text Size", preferences.usual_text, QKeySequence("Ctrl+0"))
+        self.tint = self._add(view, "Show Who Supplied Each To&ken", preferences.set_tinted, QKeySequence("Ctrl+Shift+U"))
+        self.tint.setCheckable(True)
         preferences.changed.connect(self._check_looks)
         self._check_looks()
         view.addSeparator()
@@ -195,6 +197,7 @@ class Menus(QObject):
         for group, value in zip(self._groups, (preferences.appearance, preferences.contrast), strict=True):
             for action in group.actions():
                 action.setChecked(action.data() == value)
+        self.tint.setChecked(preferences.tinted)
 
     @Slot()
     def _zoom(self) -> None:

@@ -189,6 +189,7 @@ class ReplyView(QWidget):
         self.thinking: ThinkingView | None = None
         self.error: NoticeView | None = None
         self.blocks = BlocksView(theme, lazy=lazy)
+        self.blocks.set_suppliers(turn.reply.answer_by, lambda: turn.reply.answer)
         self.stats = StatsLine(theme)
         self._copy = button("Copy", "Copy reply")
         self._copy.clicked.connect(self._copy_reply)
@@ -232,6 +233,7 @@ class ReplyView(QWidget):
         if reply.thinking:
             if self.thinking is None:
                 self.thinking = ThinkingView(self._theme, self._lazy)
+                self.thinking.body.set_suppliers(reply.thinking_by, lambda: reply.thinking)
                 self._layout.insertWidget(0, self.thinking)
                 self.thinking.show()  # at once, or its height would not count yet
             self.thinking.show_reply(reply)

@@ -24,6 +24,7 @@ class Preferences(QObject):
             theme.set_contrast(contrast)
         size = str(settings.value("text_size", USUAL_SIZE))
         theme.set_text_size(int(size) if size.isascii() and size.isdigit() else USUAL_SIZE)
+        theme.set_tinted(settings.value("tint", False, bool) is True)
         theme.wants_less_motion = settings.value("less_motion", False, bool) is True
 
     @property
@@ -74,6 +75,16 @@ class Preferences(QObject):
         """Nothing moves by itself. Where the system asks for it, that holds anyway."""
         self._theme.wants_less_motion = less
         self._keep("less_motion", less)
+
+    @property
+    def tinted(self) -> bool:
+        return self._theme.tinted
+
+    @Slot(bool)
+    def set_tinted(self, tinted: bool) -> None:
+        """Replies show who supplied each token."""
+        self._theme.set_tinted(tinted)
+        self._keep("tint", tinted)
 
     def _step(self, step: int) -> None:
         place = TEXT_SIZES.index(self.text_size) if self.text_size in TEXT_SIZES else TEXT_SIZES.index(USUAL_SIZE)

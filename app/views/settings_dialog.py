@@ -54,6 +54,11 @@ class SettingsDialog(QDialog):
         self.motion.setToolTip(self.motion.accessibleDescription())
         self.motion.toggled.connect(preferences.set_less_motion)
         self._grid.addWidget(self.motion, self._grid.rowCount(), 1)
+        self.tint = QCheckBox("Show in replies who supplied each token")
+        self.tint.setAccessibleName("Show in replies who supplied each token")
+        self.tint.setToolTip("A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own")
+        self.tint.toggled.connect(preferences.set_tinted)
+        self._grid.addWidget(self.tint, self._grid.rowCount(), 1)
 
         done = button("Done", "Close the settings", "bordered")
         done.setDefault(True)
@@ -81,7 +86,7 @@ class SettingsDialog(QDialog):
     def refresh(self) -> None:
         """Show what holds."""
         preferences = self._preferences
-        fields: list[QWidget] = [self.appearance, self.contrast, self.text_size, self.motion]
+        fields: list[QWidget] = [self.appearance, self.contrast, self.text_size, self.motion, self.tint]
         blockers = [QSignalBlocker(field) for field in fields]
         self.appearance.setCurrentIndex(self.appearance.findData(preferences.appearance))
         self.contrast.setCurrentIndex(self.contrast.findData(preferences.contrast))
@@ -90,6 +95,7 @@ class SettingsDialog(QDialog):
         self.sample.setText(f"{preferences.text_size} px")
         self.text_size.setAccessibleDescription(self.sample.text())
         self.motion.setChecked(preferences.less_motion)
+        self.tint.setChecked(preferences.tinted)
         for blocker in blockers:
             blocker.unblock()
 

@@ -1,5 +1,7 @@
 """A table that scrolls sideways where it is wide, and costs only the rows in sight where it is long."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import (
     QBrush,
@@ -19,12 +21,13 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QScrollArea, QTextEdit, QWidget
 
 from app.rendering.blocks import Span, Table
-from app.rendering.parts import OBJECT
+from app.rendering.parts import OBJECT, units
 from app.views.marks import Marks, Stretch, selections
 from app.views.maths import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
 from app.views.stack import Stack
 from app.views.text_run import span_format
 from app.views.theme import Theme
+from app.views.tint import NO_TINT, Tint, tint_selections
 
 ROWS = 25  # in one document
 PADDING = 8
@@ -90,9 +93,9 @@ class TableView(QScrollArea):
         rect = self._rows.rect_of(offset)
         return QRect(self._rows.mapTo(self, rect.topLeft()), rect.size())
 
-    def mark(self, marks: Marks) -> None:
-        """Lay selection and hits over the cells."""
-        self._rows.mark(marks)
+    def mark(self, marks: Marks, tint: Tint = NO_TINT) -> None:
+        """Lay tint, selection and hits over the cells. The offsets of a tint are those of the table's plain text."""
+        self._rows.mark(marks, tint)
 
     def set_formulas(self) -> None:
         """Formulas have been set: give them their place."""
@@ -122,6 +125,7 @@ class _Rows(Stack):
         self._theme = theme
         self.block = block
         self._marks = Marks()
+        self._tint: Tint = NO_TINT
         self._alone = False
         self._widths: list[int] = [NARROWEST] * len(block.alignments)
         self._measured = 0
@@ -149,7 +153,7 @@ class _Rows(Stack):
     def build(self, index: int) -> QWidget:
         chunk = TableRows(self._theme, self.block, index == 0)
         chunk.show_rows(self._slice(index), self._widths)
-        chunk.mark(self._marks, index * ROWS)
+        chunk.mark(self._marks, index * ROWS, self._tint_of(index))
         if self._alone:
             chunk.select_alone()
         return chunk
@@ -207,11 +211,33 @@ class _Rows(Stack):
         inside = entry.view.rect_of(row % ROWS, column) if isinstance(entry.view, TableRows) else QRect(0, 0, 1, 20)
         return inside.translated(0, entry.top)
 
-    def mark(self, marks: Marks) -> None:
-        self._marks = marks
+    def mark(self, marks: Marks, tint: Tint) -> None:
+        self._marks, self._tint = marks, tint
         for index, entry in enumerate(self.entries):
             if isinstance(entry.view, TableRows):
-                entry.view.mark(marks, index * ROWS)
+                entry.view.mark(marks, index * ROWS, self._tint_of(index))
+
+    def _tint_of(self, index: int) -> list[Tint]:
+        """The tint of each cell of some rows, in offsets from the cell's beginning."""
+        if not self._tint:
+            return []
+        at = sum(self._length(row) for row in self.block.rows[: index * ROWS])
+        found: list[Tint] = []
+        for row in self._slice(index):
+            for cell in row:
+                size = units("".join(OBJECT if span.math else span.text for span in cell))
+                inside = (
+                    (max(first - at, 0), min(last - at, size), who)
+                    for first, last, who in self._tint
+                    if first < at + size and last > at
+                )
+                found.append(tuple(inside))
+                at += size + 1
+        return found
+
+    @staticmethod
+    def _length(row: Cells) -> int:
+        return sum(units("".join(OBJECT if span.math else span.text for span in cell)) + 1 for cell in row)
 
     @property
     def waits(self) -> bool:
@@ -297,7 +323,7 @@ class TableRows(QTextEdit):
             return QRect()
         return self.cursorRect(self._table.cellAt(min(row, self._table.rows() - 1), column).firstCursorPosition())
 
-    def mark(self, marks: Marks, first_row: int) -> None:
+    def mark(self, marks: Marks, first_row: int, tints: Sequence[Tint] = ()) -> None:
         if self._table is None:
             return
         columns = len(self._alignments)
@@ -311,6 +337,9 @@ class TableRows(QTextEdit):
             return [cell - begin for cell in range(max(first, begin), min(last, end) + 1)]
 
         found = []
+        for cell, tint in enumerate(tints):
+            if tint:
+                found += tint_selections(self.document(), tint, self._theme, self._stretch(cell)[0])
         for hit in marks.hits:
             for cell in cells(hit):
                 shown = Marks(None, (self._stretch(cell),), self._stretch(cell) if hit == marks.current else None)

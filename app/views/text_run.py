@@ -26,6 +26,7 @@ from app.rendering.parts import OBJECT
 from app.views.marks import Marks, selections
 from app.views.maths import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
 from app.views.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
+from app.views.tint import NO_TINT, Tint, tint_selections
 
 MARKER_GAP = 8
 LINE_HEIGHT = 142  # per cent
@@ -189,9 +190,10 @@ class TextRun(QTextEdit):
         cursor.setPosition(min(offset, self.document().characterCount() - 1))
         return self.cursorRect(cursor)
 
-    def mark(self, marks: Marks) -> None:
-        """Lay selection and hits over the text."""
-        self.setExtraSelections(selections(self.document(), marks, self._theme))
+    def mark(self, marks: Marks, tint: Tint = NO_TINT) -> None:
+        """Lay tint, selection and hits over the text."""
+        tinted = tint_selections(self.document(), tint, self._theme)
+        self.setExtraSelections([*tinted, *selections(self.document(), marks, self._theme)])
 
     # Drawing
 

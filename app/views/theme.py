@@ -36,6 +36,7 @@ class Theme(QObject):
 
     changed = Signal()
     text_resized = Signal()
+    tint_changed = Signal()
 
     def __init__(self, app: QApplication, appearance: Appearance = "system") -> None:
         super().__init__(app)
@@ -43,6 +44,7 @@ class Theme(QObject):
         self.appearance: Appearance = appearance
         self.contrast: Contrast = "system"
         self.wants_less_motion = False
+        self.tinted = False  # replies show who supplied each token
         self._system_moves = not macos.reduces_motion()
         self.colours = LIGHT
         self.text_font = _text_font(app)
@@ -91,6 +93,12 @@ class Theme(QObject):
             if (share := widget.property("text_share")) is not None:
                 self.set_font(widget, share, widget.property("text_bold") is True)
         self.text_resized.emit()
+
+    def set_tinted(self, tinted: bool) -> None:
+        """Show in replies who supplied each token, or do not."""
+        if tinted != self.tinted:
+            self.tinted = tinted
+            self.tint_changed.emit()
 
     def set_font(self, widget: QWidget, share: float, bold: bool = False) -> None:
         """Give a widget a font of this share of the text's size, which it keeps when that changes."""
