@@ -8,6 +8,7 @@ from pathlib import Path
 from mlx_engine.errors import UserError
 
 LARGEST_CONFIG = 4_000_000  # bytes; published ones have some thousands, and a lie here would fill the memory
+_LARGEST_INDEX = 64_000_000  # bytes; one entry for every tensor, so the largest models have some millions
 _ANOTHER = "Pick another model, or download this one again."
 
 
@@ -53,8 +54,12 @@ def weight_files(folder: Path, role: str) -> list[Path]:
     index = folder / "model.safetensors.index.json"
     if index.is_file():
         try:
+            if index.stat().st_size > _LARGEST_INDEX:
+                raise ValueError
             named = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            if not all(isinstance(name, str) and name.isprintable() for name in named):
+                raise ValueError
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UserError(f"The {role}'s {index.name} in {folder} is damaged. Download it again.") from None
         if missing := sorted(named - {file.name for file in files}):
             raise UserError(

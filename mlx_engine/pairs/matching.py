@@ -7,6 +7,7 @@ from mlx_engine.pairs.compatibility import misfit, why_not_dflash
 from mlx_engine.pairs.library import OnDisk, base_name
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.repo import is_commit
 
 _MOST_ASKED = 8  # drafters whose config is read
 
@@ -59,6 +60,8 @@ def _is_named_for(drafter: str, target: str) -> bool:
 def pinned(cache: Cache, repo: str) -> str | None:
     """The commit of a repo that main named when it was fetched."""
     try:
-        return (cache.folder(repo) / "refs" / "main").read_text(encoding="ascii").strip()[:40] or None
+        with (cache.folder(repo) / "refs" / "main").open(encoding="ascii") as stream:
+            commit = stream.read(100).strip()
     except (OSError, ValueError):
         return None
+    return commit if is_commit(commit) else None

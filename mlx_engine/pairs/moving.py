@@ -43,7 +43,10 @@ class Move:
         """
         if name := fixed_by():
             raise UserError(f"{name} names the model folder, so it cannot be moved from here. Unset {name}, or change it.")
-        new = Path(os.path.abspath(self.destination.expanduser()))
+        new = self.destination.expanduser()
+        if not new.is_absolute():
+            raise UserError(f"“{self.destination}” does not say where on this machine. Give the folder's whole path, from / on.")
+        new = Path(os.path.normpath(new))
         file = QueueFile()
         try:
             file.path.parent.mkdir(parents=True, exist_ok=True)

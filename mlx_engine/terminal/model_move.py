@@ -16,7 +16,8 @@ def move(given: argparse.Namespace) -> int:
     Raises:
         UserError: why it cannot be moved. The models lie where they lay.
     """
-    made, before, stop = Move(given.folder), model_folder(), threading.Event()
+    folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty name is a slip, not “here”
+    made, before, stop = Move(folder), model_folder(), threading.Event()
     shown = sys.stderr.isatty() and not given.json
 
     def tell(done: int, total: int) -> None:

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.checkpoint import check_safetensors, read_config
+from mlx_engine.pairs.checkpoint import check_safetensors, read_config, weight_files
+from mlx_engine.pairs.matching import pinned
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_file, check_repo, is_wanted
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files, weights
@@ -213,6 +214,39 @@ class TestLies:
         file.write_bytes(struct.pack("<Q", length) + b"{}" + bytes(1000))
         with pytest.raises(UserError, match=r"is damaged|is cut short"):
             check_safetensors(file, "It")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "[]",
+            '{"weight_map": 3}',
+            '{"weight_map": {"a": 1, "b": "model.safetensors"}}',
+            '{"weight_map": {"a": []}}',
+            '{"weight_map": {"a": "x\\u001b[31m"}}',
+            '{"weight_map":' + "[" * 100_000,
+        ],
+        ids=["empty", "list", "number", "kinds", "no name", "terminal codes", "nested"],
+    )
+    def test_an_index_of_shards_that_is_none(self, tmp_path: Path, text: str) -> None:
+        (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
+        (tmp_path / "model.safetensors.index.json").write_text(text)
+        with pytest.raises(UserError, match=r"model\.safetensors\.index\.json in .* is damaged"):
+            weight_files(tmp_path, "target")
+
+    def test_an_index_of_100_mb(self, tmp_path: Path) -> None:
+        (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
+        with (tmp_path / "model.safetensors.index.json").open("wb") as stream:
+            stream.truncate(100_000_000)
+        with pytest.raises(UserError, match="is damaged"):
+            weight_files(tmp_path, "target")
+
+    @pytest.mark.parametrize("text", ["", "../" * 13 + "x", "/etc", "0" * 39, "é" * 40, "0" * 41])
+    def test_a_ref_that_names_no_commit_leads_nowhere(self, cache: Cache, text: str) -> None:
+        place = cache.folder("owner/target") / "refs/main"
+        place.parent.mkdir(parents=True)
+        place.write_text(text)
+        assert pinned(cache, "owner/target") is None
 
     def test_an_honest_header(self, tmp_path: Path) -> None:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))

@@ -200,6 +200,12 @@ class TestRefused:
         with pytest.raises(UserError, match="cannot be read or written"):
             Move(tmp_path / "file/in").run(threading.Event())
 
+    @pytest.mark.parametrize("name", ["", ".", "new", "../new"])
+    def test_a_place_that_depends_on_where_one_stands(self, filled: LocalHub, name: str) -> None:
+        with pytest.raises(UserError, match="whole path"):
+            Move(Path(name)).run(threading.Event())
+        assert main(["models", "move", ""]) == 1
+
     def test_while_downloads_run(self, filled: LocalHub, tmp_path: Path) -> None:
         QueueFile().path.parent.mkdir(parents=True, exist_ok=True)
         working = locks.acquire(QueueFile().path.with_suffix(".running"))
