@@ -65,7 +65,7 @@ case "$system $(uname -m)" in
 *) stop "Slipstream runs on Macs with Apple silicon and on Linux (x86-64, aarch64), not on $system $(uname -m)." ;;
 esac
 
-packaging/system.sh install
+packaging/system.sh install "$level"
 
 # --- Python --------------------------------------------------------------------------------------------------------------------------
 # Settings of the user's own that would send packages elsewhere, and caches that would grow in the home folder.

@@ -1,12 +1,13 @@
 #!/bin/sh
 # System libraries on Linux: which are missing, how to get them, getting them.
 #
-#   packaging/system.sh missing window|screenless|blas|all   print the missing packages, one a line (nothing: all is there)
-#   packaging/system.sh command window|screenless|blas|all   print the command that installs what is missing (nothing: all is there)
-#   packaging/system.sh install                              install what is missing, or print the command and go on
+#   packaging/system.sh missing window|screenless|blas|all|compiler   print the missing packages, one a line (nothing: all is there)
+#   packaging/system.sh command window|screenless|blas|all|compiler   print the command that installs what is missing
+#   packaging/system.sh install [run|test]                            install what is missing, or print the command and go on
 #
 # `screenless` is what Qt needs without a screen (tests, screenshots); `window` is that and what it needs for X11. Wayland's own are
 # installed with the rest, but without them the window goes through X11, so nothing waits for them.
+# `compiler` is what the tests of the Metal kernels need besides: `all` is without it.
 # A package is missing when its library is: names of packages change between releases, names of libraries do not.
 set -eu
 
@@ -52,6 +53,9 @@ missing() { # missing KIND
         [ -n "$(find /usr/share/fonts /usr/local/share/fonts -name '*.[ot]tf' -print 2>/dev/null | head -n 1)" ] ||
             echo fonts-dejavu-core
         ;;
+    compiler)
+        command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || echo g++
+        ;;
     esac
 }
 
@@ -63,8 +67,8 @@ command_for() { # command_for PACKAGES
     fi
 }
 
-install() {
-    packages=$(missing all | tr '\n' ' ' | sed 's/ *$//')
+install() { # install run|test
+    packages=$({ missing all && if [ "$1" = test ]; then missing compiler; fi; } | tr '\n' ' ' | sed 's/ *$//')
     [ -n "$packages" ] || return 0
     as_root=""
     if [ "$(id -u)" -ne 0 ]; then
@@ -91,7 +95,7 @@ command)
     packages=$(missing "$2" | tr '\n' ' ' | sed 's/ *$//')
     [ -z "$packages" ] || command_for "$packages"
     ;;
-install) install ;;
+install) install "${2:-run}" ;;
 *)
     sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
     exit 2

@@ -17,7 +17,7 @@ MACHINE = HERE / "machine"
 CACHE = HERE.parents[1] / ".metal_cache"
 MLX_HEADERS = Path(mx.__file__).parent / "include"
 
-_COMMON = ["-std=c++17", "-fPIC", "-w", "-g1", "-fvisibility=hidden"]
+_COMMON = ["-std=c++17", "-fPIC", "-w", "-Wno-reserved-user-defined-literal", "-g1", "-fvisibility=hidden"]
 # Thread sanitizer's instrumentation tells the machine of every access to memory. Locals start as garbage, as on a GPU. Sums are not
 # contracted to fused multiply-adds, so that one text gives one result everywhere.
 _KERNEL = [*_COMMON, "-O1", "-fsanitize=thread", "-ftrivial-auto-var-init=pattern", "-ffp-contract=off", "-fno-strict-aliasing"]
