@@ -7,6 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Signal, Slot
 from PySide6.QtWidgets import QApplication
@@ -15,10 +16,11 @@ from app import crash_log, places
 from app.conductor import Conductor
 from app.conversations.opening import open_store
 from app.door import Engine, real_engine
-from app.engine_thread import EngineThread
+from app.engine_thread import EngineThread, LoadPair
 from app.file_opening import FileOpening
 from app.macos import Activity
 from app.memory_watch import MemoryWatch
+from app.picking.picker import Picker
 from app.places import Places
 from app.rendering.highlight import warm_up
 from app.single_instance import SingleInstance
@@ -47,7 +49,10 @@ class Slipstream(QObject):
         self.engine = EngineThread(make_engine, str(where.log_file), self)
         self.store = StoreThread(lambda: open_store(where.data, where.keeps), str(where.log_file), self)
         self.conductor = Conductor(self.engine, self, self.store)
-        self.window = MainWindow(self.theme, self.conductor, settings, str(where.logs))
+        self.picker = Picker(self.conductor, self)
+        self.picker.downloads.changed.connect(self._note_downloads)
+        self._settings = settings
+        self.window = MainWindow(self.theme, self.conductor, settings, str(where.logs), self.picker)
         self.window.closed.connect(self.close)
         self.engine.stopped.connect(self._finish)
         self._activity = Activity()
@@ -64,7 +69,8 @@ class Slipstream(QObject):
         self._memory.start()
         self.window.updates.begin()
         self.conductor.library.load()
-        self.conductor.load()
+        self.conductor.use(last_pair(self._settings))
+        self.picker.start()
         threading.Thread(target=warm_up, name="lexers", daemon=True).start()
 
     @Slot()
@@ -75,9 +81,14 @@ class Slipstream(QObject):
             self._memory.note_peak(stats.peak_memory_bytes)
 
     @Slot()
+    def _note_downloads(self) -> None:
+        self._activity.set_held("download", self.picker.downloads.running, "Models are being fetched")
+
+    @Slot()
     def close(self) -> None:
         """End a reply that runs, free the models on their own thread; `ended` follows. The window is gone at once."""
         self.window.hide()
+        self.picker.close()
         self.engine.shut_down()
 
     @Slot()
@@ -90,6 +101,14 @@ class Slipstream(QObject):
     def tell_of_bug(self) -> None:
         """An exception nothing caught: it is in the log, and the chat goes on."""
         self.conductor.tell(f"Something went wrong inside Slipstream; the details are in {self._where.log_file}.")
+
+
+def last_pair(settings: QSettings) -> LoadPair:
+    """The pair that was used last, if it is still there; else the demo pair."""
+    target, drafter = (str(settings.value(name) or "") for name in ("target", "drafter"))
+    if not target or not Path(target).is_dir() or (drafter and not Path(drafter).is_dir()):
+        return LoadPair()
+    return LoadPair(Path(target), Path(drafter) if drafter else None)
 
 
 class Signals(QObject):

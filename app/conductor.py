@@ -182,6 +182,28 @@ class Conductor(QObject):
         """Load the demo pair."""
         self._loading.load(LoadPair())
 
+    def use(self, pair: LoadPair) -> None:
+        """Load a pair in place of the present one, which is freed first."""
+        if self.busy:
+            self.noticed.emit(Notice("A reply is still being written. Stop it, or wait for its end, before you switch models."))
+            return
+        self._loading.load(pair)
+
+    @Slot()
+    def cancel_load(self) -> None:
+        """Load no further."""
+        self._loading.cancel()
+
+    @property
+    def loaded_from(self) -> LoadPair | None:
+        """What the loaded pair was loaded from."""
+        return self._loading.asked
+
+    @property
+    def loading_from(self) -> LoadPair | None:
+        """What is being loaded."""
+        return self._loading.coming
+
     @Slot(str)
     def send(self, prompt: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Ask, with these files, or ask anew what is being edited; False when that cannot be now, and then nothing was taken."""

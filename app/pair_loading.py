@@ -7,12 +7,15 @@ from app.engine_thread import EngineThread, LoadPair, News
 from app.notice import Notice
 from mlx_engine.events import Failed, LoadProgress, PairInfo
 
+_KEEPS_THE_OLD = 0.0  # while a loading has come no further, the files are only looked at and the pair before is still there
+
 
 class PairLoading(QObject):
-    """`pair` is the one that is loaded, `progress` how far a loading has come."""
+    """`pair` is the one that is loaded, `asked` what it was loaded from; `progress` is how far a loading has come, `coming` of
+    what."""
 
     changed = Signal()  # the progress
-    loaded = Signal()
+    loaded = Signal()  # another pair, or none any more
     noticed = Signal(object)  # Notice
 
     def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
@@ -21,7 +24,11 @@ class PairLoading(QObject):
         self._engine.happened.connect(self._hear)
         self._calibrating = Calibrating(engine, self)
         self._job = 0
+        self._cancelled = False
+        self._had_one = False
         self.pair: PairInfo | None = None
+        self.asked: LoadPair | None = None
+        self.coming: LoadPair | None = None
         self.progress: LoadProgress | None = None
 
     @property
@@ -32,9 +39,16 @@ class PairLoading(QObject):
         """Load a pair, unless one is being loaded."""
         if self._job:
             return
-        self.progress = LoadProgress(0.0, "Starting")
+        self.progress, self.coming, self._cancelled = LoadProgress(0.0, "Starting"), pair, False
+        self._had_one = self.pair is not None
         self._job = self._engine.submit(pair)
         self.changed.emit()
+
+    def cancel(self) -> None:
+        """Load no further, as soon as the part that is being read is read."""
+        if self._job:
+            self._cancelled = True
+            self._engine.cancel(self._job)
 
     @Slot(list)
     def _hear(self, news: list[News]) -> None:
@@ -46,16 +60,32 @@ class PairLoading(QObject):
         match item.event:
             case LoadProgress() as progress:
                 self.progress = progress
+                if progress.fraction > _KEEPS_THE_OLD and self.pair is not None:
+                    self._become(None)
                 self.changed.emit()
             case PairInfo() as pair:
-                self.pair = pair
-                self.loaded.emit()
+                self.asked = self.coming
+                self._become(pair)
                 self._calibrating.of(pair)
                 if pair.why_plain:
                     self.noticed.emit(Notice(f"DFlash is off: {pair.why_plain}"))
             case Failed(error=error):
-                self.noticed.emit(Notice(error, "error", "load"))
+                self.noticed.emit(Notice(f"{error} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load"))
             case None:
+                if self._cancelled and self.asked is not self.coming:
+                    words = f"Loading was cancelled. {self._what_is_left()}".rstrip()
+                    self.noticed.emit(Notice(words, offer="" if self.pair else "load"))
                 self._job = 0
-                self.progress = None
+                self.progress = self.coming = None
                 self.changed.emit()
+
+    def _become(self, pair: PairInfo | None) -> None:
+        self.pair = pair
+        if pair is None:
+            self.asked = None
+        self.loaded.emit()
+
+    def _what_is_left(self) -> str:
+        if not self._had_one:
+            return ""
+        return f"{self.pair.name} is still loaded." if self.pair else "No models are loaded now."

@@ -44,14 +44,14 @@ def suiting(catalogue: Catalogue, budget: int | None = None) -> Suiting | None:
         for entry in catalogue.entries
         if entry.confirmed and not entry.why_not and BUILT_IN not in entry.tags
         for target in entry.targets
-        for needed, estimated in [_needed(entry, target)]
+        for needed, estimated in [needed_bytes(entry, target)]
         if needed and needed <= _COMFORT * budget
     ]
     # Later entries of one size are newer models.
     return max(enumerate(fitting), key=lambda one: (one[1].needed, one[0]))[1] if fitting else None
 
 
-def _needed(entry: Entry, target: TargetRepo) -> tuple[int, bool]:
+def needed_bytes(entry: Entry, target: TargetRepo) -> tuple[int, bool]:
     """Bytes of both models' weights, 0 when nothing is known; and whether that is an estimate."""
     drafter = float(entry.drafter_gb.value) if entry.drafter_gb else 0.0
     if target.size_gb:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QSplitter, QVBoxLayout, 
 
 from app.comparing import Comparison
 from app.conductor import Conductor
+from app.picking.picker import Picker
 from app.release import this_release
 from app.suiting import suiting
 from app.updates import Updates
@@ -21,6 +22,7 @@ from app.views.foot import Foot
 from app.views.introduction import Introduction
 from app.views.menus import Menus
 from app.views.palette import Palette, choices_of
+from app.views.picker_dialog import PickerDialog
 from app.views.placement import onto_screen
 from app.views.preferences import Preferences
 from app.views.settings_dialog import SettingsDialog
@@ -39,11 +41,14 @@ class MainWindow(QMainWindow):
 
     closed = Signal()
 
-    def __init__(self, theme: Theme, conductor: Conductor, settings: QSettings, log_folder: str = "") -> None:
+    def __init__(
+        self, theme: Theme, conductor: Conductor, settings: QSettings, log_folder: str = "", picker: Picker | None = None
+    ) -> None:
         super().__init__()
         self.theme = theme
         self.conductor = conductor
         self._settings = settings
+        self.picker = picker or Picker(conductor, self)
         self.preferences = Preferences(theme, settings, self)
         self._log_folder = log_folder
         self.release = this_release()
@@ -83,9 +88,12 @@ class MainWindow(QMainWindow):
         self.settings_dialog: ChatSettingsDialog | None = None
         self.compare_dialog: CompareDialog | None = None
         self.this_mac: ThisMacDialog | None = None
+        self.models: PickerDialog | None = None
 
         self.top_bar.sidebar.clicked.connect(self.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.show_chat_settings)
+        self.top_bar.name.clicked.connect(self.show_models)
+        self.picker.fetched.connect(self._tell_fetched)
         self.sidebar.new_chat.connect(self.commands.new.trigger)
         self.sidebar.list.customContextMenuRequested.connect(self.commands.show_menu)
         conductor.chat_changed.connect(self._show_title)
@@ -126,7 +134,7 @@ class MainWindow(QMainWindow):
             return
         page = Introduction(self.theme, suiting(catalogue()))
         page.begun.connect(self.begin)
-        page.choose_button.hide()
+        page.choose.connect(self.show_models)
         self.transcript.welcome.introduce(page)
         self.conductor.turn_added.connect(self.begin)
         self.conductor.chat_changed.connect(self.begin)
@@ -274,6 +282,27 @@ class MainWindow(QMainWindow):
         dialog.open()
 
     @Slot()
+    def show_models(self) -> None:
+        """Choose among pairs of models."""
+        if self.models is None:
+            self.models = PickerDialog(self.theme, self.picker, self.conductor, self)
+            self.models.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            self.models.finished.connect(self._forget_models)
+        self.models.show()
+        self.models.raise_()
+        self.models.activateWindow()
+
+    @Slot()
+    def _forget_models(self) -> None:
+        self.models = None
+
+    @Slot(str)
+    def _tell_fetched(self, name: str) -> None:
+        """Whoever has left the picker hears of it in the chat."""
+        if self.models is None:
+            self.conductor.tell(f"{name} is complete and checked. Use it from File ▸ Models.")
+
+    @Slot()
     def show_this_mac(self) -> None:
         """What this machine can do, and what the loaded pair makes of it."""
         if self.this_mac is None:
@@ -310,6 +339,9 @@ class MainWindow(QMainWindow):
         self._settings.setValue("sidebar", self._wants_sidebar)
         if self.sidebar.isVisible():
             self._settings.setValue("sidebar_width", self.sidebar.width())
+        if (loaded := self.conductor.loaded_from) is not None:
+            self._settings.setValue("target", str(loaded.target or ""))
+            self._settings.setValue("drafter", str(loaded.drafter or ""))
         self._settings.setValue("dflash", self.conductor.wants_dflash)
         self._settings.setValue("thinking", self.conductor.wants_thinking)
         event.accept()

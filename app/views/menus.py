@@ -33,6 +33,7 @@ class Menus(QObject):
         self.new_chat = chats.new
         file.addActions([chats.new, chats.new_folder])
         file.addSeparator()
+        self.models = self._add(file, "&Models…", window.show_models, QKeySequence("Ctrl+Shift+M"))
         self._add(file, "&Attach Files…", window.attach_files, QKeySequence("Ctrl+Shift+A"))
         file.addSeparator()
         file.addActions([chats.import_, chats.export, chats.export_all])

@@ -195,6 +195,16 @@ def _style_sheet(c: Colours, small: int) -> str:
         background: {c.raised}; font-size: {small}px; }}
     QPushButton[look="bordered"]:hover, QPushButton[look="bordered"]:focus {{ background: {c.hover}; }}
     QPushButton[look="bordered"]:disabled {{ color: {c.faint}; background: transparent; }}
+    QPushButton[look="filter"] {{ border: 1px solid transparent; border-radius: {chip}px; padding: 2px 8px; color: {c.secondary};
+        background: transparent; font-size: {small}px; }}
+    QPushButton[look="filter"]:hover {{ background: {c.hover}; color: {c.text}; }}
+    QPushButton[look="filter"]:checked {{ background: {c.chosen}; color: {c.text}; }}
+    QPushButton[look="disclosure"] {{ border: 1px solid transparent; border-radius: 5px; padding: 1px 2px 1px 0px;
+        color: {c.accent}; background: transparent; font-size: {small}px; text-align: left; }}
+    QPushButton[look="disclosure"]:focus {{ border-color: {c.accent}; }}
+    QPushButton[look="pair"] {{ border: 1px solid transparent; border-radius: 7px; padding: 4px 8px; color: {c.text};
+        background: transparent; font-weight: 600; font-size: {small}px; text-align: left; }}
+    QPushButton[look="pair"]:hover, QPushButton[look="pair"]:focus {{ background: {c.hover}; }}
     QPushButton[look="card"] {{ border: 1px solid {c.line}; border-radius: {RADIUS}px; padding: 12px 14px; color: {c.text};
         background: {c.raised}; text-align: left; }}
     QPushButton[look="card"]:hover, QPushButton[look="card"]:focus {{ background: {c.hover}; }}

@@ -9,7 +9,10 @@ from app.conversations.words import MODE_NAMES, size
 from app.views.button import button
 from app.views.icon_button import IconButton
 from app.views.switch import Switch
-from app.views.theme import SMALL, Theme, look
+from app.views.theme import MARGIN, SMALL, Theme, look
+
+SPACING = 10
+NAME_PADDING = 18  # of the button around the pair's name
 
 
 class TopBar(QWidget):
@@ -19,9 +22,8 @@ class TopBar(QWidget):
         super().__init__(parent)
         self._conductor = conductor
         self._pair_name = ""
-        self.name = QLabel()
+        self.name = button("", "Choose models", "pair")
         theme.set_font(self.name, SMALL, bold=True)
-        self.name.setAccessibleName("Loaded models")
         self.name.setMinimumWidth(40)
         self.sidebar = IconButton(theme, "sidebar", "Show or hide the list of chats")
         self.settings = IconButton(theme, "sliders", "Chat settings")
@@ -37,9 +39,10 @@ class TopBar(QWidget):
         self.dflash.clicked.connect(conductor.set_dflash)
         row = QHBoxLayout()
         row.setContentsMargins(10, 7, 16, 7)
-        row.setSpacing(10)
+        row.setSpacing(SPACING)
         row.addWidget(self.sidebar)
-        row.addWidget(self.name, 1)
+        row.addWidget(self.name)
+        row.addStretch(1)
         row.addWidget(self.pending)
         row.addWidget(self.compare)
         row.addWidget(self.settings)
@@ -96,5 +99,8 @@ class TopBar(QWidget):
         self._elide()
 
     def _elide(self) -> None:
-        room = max(40, self.name.width())
+        others = (self.sidebar, self.pending, self.compare, self.settings, self.thinking, self.dflash)
+        taken = sum(each.sizeHint().width() + SPACING for each in others if not each.isHidden())
+        room = max(40, self.width() - taken - 2 * MARGIN - NAME_PADDING)
         self.name.setText(self.name.fontMetrics().elidedText(self._pair_name, Qt.TextElideMode.ElideRight, room))
+        self.name.setAccessibleName(f"Models: {self._pair_name}")

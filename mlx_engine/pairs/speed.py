@@ -20,6 +20,7 @@ LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that are chosen by themselves (
 PUBLISHED = {1: (2.96, 5.42), 2: (3.18, 6.76)}
 # A pass of 8 rows over 4-bit weights takes up to 2.7 passes of one row (M4 Pro, ml-explore/mlx, issue 3839).
 _DEAR_ROWS = (2.7 - 1) / (8 - 1)
+_SHORTEST = 0.002  # seconds of a step below which starting its operations costs as much as reading weights: nothing is foretold
 _ENOUGH = 3  # replies from which on what was measured is shown instead
 
 
@@ -48,7 +49,7 @@ def expected(
         context: tokens of a long chat, where keys and values are read besides.
     """
     passes = _Passes(facts, target, sizes, context)
-    if not passes.known:
+    if not passes.known or passes.seconds(1, full=False) < _SHORTEST:
         return {}
     slow, fast = 1 / passes.seconds(1, full=True), 1 / passes.seconds(1, full=False)
     read = passes.read(1) / 1e9

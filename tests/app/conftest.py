@@ -59,8 +59,9 @@ class Running:
 
 
 @pytest.fixture
-def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[..., Running]]:
+def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Running]]:
     """Starts apps, by default with a pair loaded; each is closed at the end and its thread has ended then."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # where downloads and measured speeds are kept
     started: list[Running] = []
     qapp.setQuitOnLastWindowClosed(False)
 

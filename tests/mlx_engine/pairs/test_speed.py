@@ -37,9 +37,7 @@ def test_of_experts_only_those_chosen_are_read() -> None:
     assert plain.high == pytest.approx(250e9 / (2e9 + experts / 16))
 
 
-@given(
-    rate=st.floats(1e9, 1e12), size=st.integers(10**8, 10**12), draft=st.integers(10**6, 10**10), generation=st.sampled_from([1, 2])
-)
+@given(st.floats(1e9, 1e12), st.integers(4 * 10**9, 10**12), st.integers(10**6, 10**10), st.sampled_from([1, 2]))
 def test_ranges_are_ordered_and_drafting_is_never_said_to_be_slower_than_plain(
     rate: float, size: int, draft: int, generation: int
 ) -> None:
@@ -58,6 +56,10 @@ def test_where_arithmetic_is_the_limit_rows_cost_what_they_compute() -> None:
     slow = MachineFacts("", "CPU", 2, 48 * GB, 36 * GB, 200e9, 200e9, "", "", "", "")
     speeds = expected(slow, {**DENSE, "tie_word_embeddings": True}, BLOCK, (16 * GB, GB), 1)
     assert speeds["plain"].high == pytest.approx(200e9 / 16e9) and speeds["dflash"].high == pytest.approx(speeds["plain"].high)
+
+
+def test_of_a_pair_so_small_that_no_bandwidth_matters_nothing_is_foretold() -> None:
+    assert expected(MAC, FOUR_BITS, None, (GB // 10, 0), 1024) == {}
 
 
 def test_a_config_that_does_not_say_enough_is_not_guessed_at() -> None:

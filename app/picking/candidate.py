@@ -1,0 +1,144 @@
+"""One pair as the picker shows it, and the order in which pairs are shown."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from mlx_engine.events import Mode
+from mlx_engine.pairs.catalogue import BUILT_IN, Entry, Reported
+from mlx_engine.pairs.fit import Fit, Verdict
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.speed import Speed
+
+State = Literal["unavailable", "absent", "waiting", "running", "paused", "failed", "ready", "loading", "loaded"]
+Filter = Literal["all", "fits", "on disk", "coding", "small"]
+FILTERS: dict[Filter, str] = {"all": "All", "fits": "Fits", "on disk": "On disk", "coding": "Coding", "small": "Small"}
+SMALL_BYTES = 12e9
+_ORDER: dict[Verdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One quantisation of a pair. `folders` where it is on this disk; sizes in bytes, of the weights, 0 where unknown."""
+
+    label: str
+    pair: Pair | None
+    folders: tuple[Path, Path | None] | None = None
+    size: int = 0
+    estimated: bool = True
+    missing: int | None = None  # bytes that are to be fetched; None where the hub was not asked
+    fit: Fit | None = None
+    speeds: dict[Mode, Speed] = field(default_factory=dict)
+    trouble: str = ""  # why it cannot be fetched or used, in a sentence
+    license: str = ""
+    context: int | None = None
+    asked: bool = False  # the hub has answered
+    removable: bool = False  # it lies in the hub's cache, so that it may be deleted
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One row of the list. `choice` is the index of the quantisation that is shown."""
+
+    id: str
+    name: str
+    choices: tuple[Choice, ...]
+    choice: int = 0
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    why_not: str = ""
+    confirmed: bool = True
+    family: str = ""
+    generation: int | None = None
+    block: int | None = None
+    license: str = ""
+    drafter_license: str = ""
+    gated: bool = False
+    reported: tuple[Reported, ...] = ()
+    state: State = "absent"
+
+    @property
+    def shown(self) -> Choice:
+        return self.choices[self.choice]
+
+    @property
+    def here(self) -> bool:
+        return any(one.folders for one in self.choices)
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.shown.fit.verdict if self.shown.fit else "unknown"
+
+    @property
+    def text(self) -> str:
+        """What a search looks through."""
+        repos = [repo for one in self.choices if one.pair for repo in one.pair.repos]
+        return " ".join((self.name, self.id, *self.tags, self.family, *repos)).casefold()
+
+    def with_choice(self, number: int, choice: Choice) -> "Candidate":
+        """With one quantisation replaced."""
+        return replace(self, choices=(*self.choices[:number], choice, *self.choices[number + 1 :]))
+
+
+def of_entry(entry: Entry, choices: tuple[Choice, ...]) -> Candidate:
+    """A pair of the catalogue."""
+    return Candidate(
+        id=entry.id,
+        name=entry.name,
+        choices=choices,
+        tags=tuple(tag for tag in entry.tags if tag != BUILT_IN),
+        note=entry.note,
+        why_not=entry.why_not,
+        confirmed=entry.confirmed,
+        family=str(entry.family.value) if entry.family else "",
+        generation=int(entry.generation.value) if entry.generation else None,
+        block=int(entry.block_size.value) if entry.block_size else None,
+        license=str(entry.license.value) if entry.license else "",
+        drafter_license=str(entry.drafter_license.value) if entry.drafter_license else "",
+        gated=bool(entry.gated and entry.gated.value),
+        reported=entry.reported,
+    )
+
+
+def passes(candidate: Candidate, which: Filter, words: str) -> bool:
+    """Whether a filter and the words of a search let it through."""
+    if not all(word in candidate.text for word in words.casefold().split()):
+        return False
+    match which:
+        case "fits":
+            return not candidate.why_not and candidate.verdict in ("comfortable", "tight")
+        case "on disk":
+            return candidate.here
+        case "coding":
+            return "coding" in candidate.tags
+        case "small":
+            return "small" in candidate.tags or 0 < candidate.shown.size < SMALL_BYTES
+        case _:
+            return True
+
+
+def order(candidates: list[Candidate]) -> list[Candidate]:
+    """What suits this machine first: what can be run and fits, of that what is here, of that the largest."""
+
+    def key(one: Candidate) -> tuple[int, ...]:
+        return (bool(one.why_not), _ORDER[one.verdict] > 2, not one.here, _ORDER[one.verdict], -one.shown.size)
+
+    return sorted(candidates, key=key)
+
+
+def why_this_one(candidate: Candidate) -> str:
+    """What speaks for it, from what is known."""
+    shown, words = candidate.shown, []
+    if candidate.verdict == "comfortable":
+        words.append("Leaves room for long chats and your other programs.")
+    elif candidate.verdict == "tight":
+        words.append("Fits, with little room to spare.")
+    if "coding" in candidate.tags:
+        words.append("Trained for code.")
+    if candidate.generation == 2:
+        words.append("A DFlash 2 drafter, the current generation: it keeps more drafts than the first.")
+    if "small" in candidate.tags and shown.size:
+        words.append("Small, so quick to fetch and light on memory.")
+    if candidate.note:
+        words.append(candidate.note)
+    return " ".join(words)

@@ -1,0 +1,177 @@
+"""The download queue as the window sees it: a process of its own, told by lines and heard by lines."""
+
+import json
+import logging
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import Any
+
+from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
+
+from app import child
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.queue_file import Queued, QueueFile
+
+log = logging.getLogger(__name__)
+
+BEAT_MS = 100
+MODULE = "mlx_engine.pairs.queue_process"
+GOODBYE_MS = 5000
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One pair on its way. Bytes; the speed is bytes a second."""
+
+    state: str  # waiting, running, paused, failed
+    done: int = 0
+    total: int = 0
+    speed: float = 0.0
+    seconds_left: float | None = None
+    words: str = ""
+
+
+class Downloads(QObject):
+    """Starts the process when there is something to fetch; tells the window on a beat, never a signal a line."""
+
+    changed = Signal()
+    ready = Signal(object, list)  # Pair, notes
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.transfers: dict[Pair, Transfer] = {}
+        self.trouble = ""  # why nothing can be fetched at all
+        self._process: QProcess | None = None
+        self._lines: deque[bytes] = deque()
+        self._rest = b""
+        self._closed = False
+        self._beat = QTimer(self)
+        self._beat.setInterval(BEAT_MS)
+        self._beat.timeout.connect(self._take)
+
+    def resume_queue(self, queued: tuple[Queued, ...]) -> None:
+        """Go on with what an earlier run left."""
+        self._show_queue(queued)
+        if any(one.state == "waiting" for one in queued):
+            self._start()
+
+    def add(self, pair: Pair) -> None:
+        """Fetch a pair, or go on with it."""
+        known = self.transfers.get(pair, Transfer("waiting"))
+        self.transfers[pair] = replace(known, state="waiting", words="", speed=0.0, seconds_left=None)
+        self._tell("add", pair)
+        self.changed.emit()
+
+    def pause(self, pair: Pair) -> None:
+        if pair in self.transfers:
+            self.transfers[pair] = replace(self.transfers[pair], state="paused", speed=0.0, seconds_left=None)
+        self._tell("pause", pair)
+        self.changed.emit()
+
+    def cancel(self, pair: Pair) -> None:
+        """Stop fetching and remove what came."""
+        self.transfers.pop(pair, None)
+        self._tell("cancel", pair)
+        self.changed.emit()
+
+    @property
+    def running(self) -> bool:
+        return any(one.state in ("waiting", "running") for one in self.transfers.values())
+
+    def close(self) -> None:
+        """Let the process end; what came is kept."""
+        self._closed = True
+        self._beat.stop()
+        process, self._process = self._process, None
+        if process is not None:
+            process.blockSignals(True)
+            process.closeWriteChannel()
+            if not process.waitForFinished(GOODBYE_MS):
+                process.kill()
+                process.waitForFinished(GOODBYE_MS)
+
+    # The process
+
+    def _start(self) -> QProcess | None:
+        if self._process is None and not self._closed:
+            process = QProcess(self)
+            program, arguments = child.command(MODULE)
+            process.setStandardErrorFile(QProcess.nullDevice())
+            process.readyReadStandardOutput.connect(self._read)
+            process.finished.connect(self._ended)
+            process.start(program, arguments)
+            self._process = process
+            self._beat.start()
+        return self._process
+
+    def _tell(self, do: str, pair: Pair) -> None:
+        process = self._start()
+        if process is not None:
+            self.trouble = ""
+            process.write(json.dumps({"do": do, "target": pair.target, "drafter": pair.drafter}).encode() + b"\n")
+
+    @Slot()
+    def _read(self) -> None:
+        if self._process is not None:
+            *lines, self._rest = (self._rest + bytes(self._process.readAllStandardOutput().data())).split(b"\n")
+            self._lines.extend(lines)
+
+    @Slot()
+    def _ended(self) -> None:
+        self._read()
+        self._process = None
+        self._take()
+        if not self._closed and self.running:
+            if not self.trouble:
+                self.trouble = "The download process ended by itself. What came is kept; press Resume to go on."
+            for pair, one in self.transfers.items():
+                if one.state in ("waiting", "running"):
+                    self.transfers[pair] = replace(one, state="failed", words=self.trouble, speed=0.0, seconds_left=None)
+        self._beat.stop()
+        self.changed.emit()
+
+    @Slot()
+    def _take(self) -> None:
+        touched = bool(self._lines)
+        while self._lines:
+            try:
+                self._hear(json.loads(self._lines.popleft()))
+            except (ValueError, KeyError, TypeError, UserError):
+                log.exception("A line of the download process makes no sense")
+        if touched:
+            self.changed.emit()
+
+    def _hear(self, event: dict[str, Any]) -> None:
+        kind = event["event"]
+        if kind == "error":
+            self.trouble = str(event["words"])
+            return
+        if kind == "queue":
+            self._show_queue(tuple(Queued(one["target"], one["drafter"], one["state"], {}, one["words"]) for one in event["pairs"]))
+            return
+        pair = Pair(event["target"], event["drafter"])
+        known = self.transfers.get(pair)
+        if kind == "progress" and known is not None and known.state in ("waiting", "running"):
+            self.transfers[pair] = Transfer(
+                "running", event["done"], event["total"], event["bytes_per_s"], event["seconds_left"], event["words"]
+            )
+        elif kind == "failed" and known is not None:
+            self.transfers[pair] = replace(known, state="failed", words=event["words"], speed=0.0, seconds_left=None)
+        elif kind == "ready":
+            self.transfers.pop(pair, None)
+            self.ready.emit(pair, list(event["notes"]))
+
+    def _show_queue(self, queued: tuple[Queued, ...]) -> None:
+        shown: dict[Pair, Transfer] = {}
+        for one in queued:
+            known = self.transfers.get(one.pair, Transfer("waiting"))
+            running = known.state == "running" and one.state == "waiting"
+            still = known if one.state == "waiting" else replace(known, speed=0.0, seconds_left=None)
+            shown[one.pair] = replace(still, state="running" if running else one.state, words=known.words if running else one.words)
+        self.transfers = shown
+
+
+def left_in_queue() -> tuple[Queued, ...]:
+    """What an earlier run did not finish."""
+    return QueueFile().read()

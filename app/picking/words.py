@@ -1,0 +1,68 @@
+"""What the picker says of a pair."""
+
+from app.conversations.words import size
+from app.picking.candidate import Candidate, State
+from app.picking.downloads import Transfer
+from mlx_engine.pairs.fit import Verdict
+
+VERDICTS: dict[Verdict, str] = {
+    "comfortable": "Fits comfortably",
+    "tight": "Fits, tightly",
+    "will swap": "Too large: would swap",
+    "no": "Does not fit",
+    "unknown": "Fit unknown",
+}
+_STATES: dict[State, str] = {
+    "waiting": "Waiting",
+    "paused": "Paused",
+    "failed": "Stopped",
+    "ready": "On disk",
+    "loading": "Loading",
+    "loaded": "In use",
+}
+
+
+def status(state: State, transfer: Transfer | None) -> str:
+    """A word for the end of a row; empty for a pair that is just there to be had."""
+    if state == "running" and transfer is not None and transfer.total:
+        return f"{transfer.done / transfer.total:.0%}".replace("%", " %")
+    return "Fetching" if state == "running" else _STATES.get(state, "")
+
+
+def row(one: Candidate) -> str:
+    """The second line of a row."""
+    if one.why_not:
+        return "Cannot be run yet"
+    shown = one.shown
+    weight = f"{'about ' if shown.estimated else ''}{size(shown.size)}" if shown.size else "Size unknown"
+    return f"{weight} · {VERDICTS[one.verdict]}"
+
+
+def progress(transfer: Transfer) -> str:
+    """How far a download is: bytes, speed, time left, and what else there is to say."""
+    parts = []
+    if transfer.total:
+        parts.append(f"{size(transfer.done)} of {size(transfer.total)}")
+    if transfer.state == "running":
+        if transfer.speed:
+            parts.append(f"{size(transfer.speed)}/s")
+        if transfer.seconds_left is not None and transfer.total and transfer.done < transfer.total:
+            parts.append(f"{duration(transfer.seconds_left)} left")
+        if not parts:
+            parts.append("Asking the hub…")
+    elif transfer.state == "waiting":
+        parts.append("waits for its turn" if parts else "Waits for its turn")
+    elif transfer.state == "paused":
+        parts.append("paused; what came is kept" if parts else "Paused; what came is kept")
+    if transfer.words:
+        parts.append(transfer.words)
+    return " · ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """In the largest units that say something."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{max(whole, 1)} s"
+    minutes = round(whole / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,121 @@
+"""A pair that the user names: two repos of the hub, or two folders. Whether they go together is said first."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QDialog, QFileDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from app.picking.picker import Picker, is_folder
+from app.views.button import button
+from app.views.theme import SMALL, Theme, look
+
+HINT = "OWNER/NAME, or a folder"
+
+
+class OwnPairDialog(QDialog):
+    """Check first, then Add."""
+
+    def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picker = picker
+        self._checked: tuple[str, str] | None = None
+        self.setWindowTitle("Own Pair")
+        self.setAccessibleName("Own pair")
+        self.setMinimumWidth(480)
+        text = QLabel(
+            "A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. "
+            "Only data files are ever read, never a repo’s Python."
+        )
+        text.setWordWrap(True)
+        theme.set_font(text, SMALL)
+        look(text, "secondary")
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(8)
+        grid.setColumnStretch(1, 1)
+        self.target, self.drafter = QLineEdit(), QLineEdit()
+        for row, (name, field) in enumerate((("Target", self.target), ("Drafter", self.drafter))):
+            label = QLabel(name)
+            theme.set_font(label, SMALL, bold=True)
+            label.setBuddy(field)
+            field.setAccessibleName(name)
+            field.setPlaceholderText(HINT if name == "Target" else f"{HINT}; empty for none")
+            field.textChanged.connect(self._changed)
+            browse = button("Folder…", f"Choose the {name.lower()}’s folder", "bordered")
+            browse.clicked.connect(self._browse_target if name == "Target" else self._browse_drafter)
+            grid.addWidget(label, row, 0)
+            grid.addWidget(field, row, 1)
+            grid.addWidget(browse, row, 2)
+        self.verdict = QLabel()
+        self.verdict.setWordWrap(True)
+        self.verdict.setAccessibleName("Whether they go together")
+        theme.set_font(self.verdict, SMALL)
+        self.go = button("Check", "Check whether they go together", "primary")
+        self.go.setDefault(True)
+        self.go.clicked.connect(self._go)
+        close = button("Cancel", "Cancel", "bordered")
+        close.clicked.connect(self.reject)
+        foot = QHBoxLayout()
+        foot.addStretch(1)
+        foot.addWidget(close)
+        foot.addWidget(self.go)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(24, 24, 24, 16)
+        layout.setSpacing(16)
+        layout.addWidget(text)
+        layout.addLayout(grid)
+        layout.addWidget(self.verdict)
+        layout.addStretch(1)
+        layout.addLayout(foot)
+        self._changed()
+        self.target.setFocus()
+
+    @property
+    def names(self) -> tuple[str, str]:
+        return self.target.text().strip(), self.drafter.text().strip()
+
+    @Slot()
+    def _changed(self) -> None:
+        """What was checked is not what stands here any more."""
+        self._checked = None
+        self.go.setText("Check")
+        self.go.setEnabled(bool(self.names[0]))
+        self.verdict.setText("")
+
+    @Slot()
+    def _go(self) -> None:
+        target, drafter = self.names
+        if self._checked == (target, drafter):
+            self._picker.add(target, drafter)
+            self.accept()
+            return
+        if drafter and is_folder(target) != is_folder(drafter):
+            self._say("Give two repos or two folders: one of each does not work.", "danger")
+            return
+        self.go.setEnabled(False)
+        self._say("Looking at both…" if drafter else "Looking at it…", "secondary")
+        self._picker.check(target, drafter, self._answered)
+
+    def _answered(self, sentence: str) -> None:
+        self.go.setEnabled(True)
+        if sentence:
+            self._say(sentence, "danger")
+            return
+        self._checked = self.names
+        self.go.setText("Add")
+        self._say("They go together." if self.names[1] else "It can be run, plainly.", "secondary")
+
+    def _say(self, sentence: str, kind: str) -> None:
+        look(self.verdict, kind)
+        self.verdict.setText(sentence)
+        self.adjustSize()
+
+    @Slot()
+    def _browse_target(self) -> None:
+        self._browse(self.target)
+
+    @Slot()
+    def _browse_drafter(self) -> None:
+        self._browse(self.drafter)
+
+    def _browse(self, field: QLineEdit) -> None:
+        if folder := QFileDialog.getExistingDirectory(self, "Choose a Folder", field.text()):
+            field.setText(folder)

@@ -1,0 +1,224 @@
+"""The picker's window: pairs on the left, the one that is looked at on the right."""
+
+from PySide6.QtCore import QRectF, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMessageBox,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.conductor import Conductor
+from app.conversations.words import size
+from app.picking.candidate import FILTERS
+from app.picking.picker import Picker
+from app.views.button import button
+from app.views.icon_button import SIGN, draw_sign
+from app.views.own_pair import OwnPairDialog
+from app.views.pair_card import PairCard
+from app.views.pair_list import PairList
+from app.views.theme import SMALL, Theme, look
+
+TITLE = "Models"
+LIST_WIDTH = 304
+SAID_MS = 8000
+
+
+class PickerDialog(QDialog):
+    """Stays open while a chat goes on behind it."""
+
+    def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picker = picker
+        self._theme = theme
+        self.setWindowTitle(TITLE)
+        self.setAccessibleName(TITLE)
+        self.setMinimumSize(640, 420)
+        room = parent.size() if parent is not None else QSize(960, 680)
+        self.resize(min(max(room.width() - 40, 640), 960), min(max(room.height() - 40, 420), 680))
+        self.search = _Search(theme)
+        self.search.setText(picker.words)
+        self.search.textChanged.connect(picker.search)
+        self.search.down.connect(self._into_list)
+        self.filters = QButtonGroup(self)
+        self.filters.setExclusive(True)
+        chips = QHBoxLayout()
+        chips.setSpacing(0)
+        for number, (which, text) in enumerate(FILTERS.items()):
+            chip = button(text, f"Show {text.lower()}")
+            chip.setCheckable(True)
+            chip.setChecked(picker.filter == which)
+            look(chip, "filter")
+            self.filters.addButton(chip, number)
+            chips.addWidget(chip)
+        chips.addStretch(1)
+        self.filters.idClicked.connect(self._filter)
+        self.list = PairList(theme, picker)
+        self.empty = QLabel()
+        self.empty.setWordWrap(True)
+        self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
+        self.empty.setContentsMargins(24, 32, 24, 0)
+        theme.set_font(self.empty, SMALL)
+        look(self.empty, "secondary")
+        self.own = button("Own Pair…", "Add a pair of your own: two repos or two folders", "bordered")
+        self.own.clicked.connect(self._add_own)
+        side = QWidget()
+        look(side, "sidebar")
+        side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        side.setFixedWidth(LIST_WIDTH)
+        left = QVBoxLayout(side)
+        left.setContentsMargins(0, 16, 0, 16)
+        left.setSpacing(8)
+        top = QVBoxLayout()
+        top.setContentsMargins(16, 0, 16, 0)
+        top.setSpacing(8)
+        top.addWidget(self.search)
+        top.addLayout(chips)
+        left.addLayout(top)
+        left.addWidget(self.list, 1)
+        left.addWidget(self.empty, 1)
+        foot = QHBoxLayout()
+        foot.setContentsMargins(16, 0, 16, 0)
+        foot.addWidget(self.own)
+        foot.addStretch(1)
+        left.addLayout(foot)
+        self.card = PairCard(theme, picker, conductor)
+        self.card.delete_asked.connect(self._delete)
+        self.said = QLabel()
+        self.said.setWordWrap(True)
+        self.said.setAccessibleName("Message")
+        self.said.setContentsMargins(24, 8, 24, 8)
+        theme.set_font(self.said, SMALL)
+        look(self.said, "secondary")
+        self.said.hide()
+        self._quiet = QTimer(self)
+        self._quiet.setSingleShot(True)
+        self._quiet.setInterval(SAID_MS)
+        self._quiet.timeout.connect(self.said.hide)
+        upright = QFrame()
+        look(upright, "upright")
+        right = QVBoxLayout()
+        right.setSpacing(0)
+        right.addWidget(self.card, 1)
+        right.addWidget(self.said)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(side)
+        layout.addWidget(upright)
+        layout.addLayout(right, 1)
+        for first, second in ((self.search, self.filters.button(0)), (self.list, self.card.main)):
+            QWidget.setTabOrder(first, second)
+        picker.told.connect(self.say)
+        picker.fetched.connect(self._say_fetched)
+        picker.listed.connect(self._show_emptiness)
+        picker.changed.connect(self._show_emptiness)
+        picker.refresh()
+        self._show_emptiness()
+        self.search.setFocus()
+
+    @Slot(str)
+    def say(self, sentence: str) -> None:
+        """Show a sentence for a while."""
+        self.said.setText(sentence)
+        self.said.show()
+        self._quiet.start()
+
+    @Slot(str)
+    def _say_fetched(self, name: str) -> None:
+        self.say(f"{name} is complete and checked.")
+
+    @Slot(int)
+    def _filter(self, number: int) -> None:
+        self._picker.set_filter(list(FILTERS)[number])
+
+    @Slot()
+    def _into_list(self) -> None:
+        self.list.setFocus()
+
+    @Slot()
+    def _show_emptiness(self) -> None:
+        rows = bool(self._picker.rows)
+        self.list.setVisible(rows)
+        self.empty.setVisible(not rows)
+        if self._picker.loading:
+            self.empty.setText("Looking through the catalogue and this disk…")
+        elif not rows:
+            words = self._picker.words.strip()
+            sought = f"No pair matches “{words}” here. Own Pair… takes any two repos of the hub."
+            self.empty.setText(sought if words else "No pair passes this filter.")
+
+    @Slot()
+    def _add_own(self) -> None:
+        dialog = OwnPairDialog(self._theme, self._picker, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot()
+    def _delete(self) -> None:
+        one, repos = self._picker.current, self._picker.deletable
+        if one is None or not repos:
+            return
+        kept = (
+            ""
+            if one.shown.pair is None or len(repos) == len(one.shown.pair.repos)
+            else " Its drafter stays: another pair needs it."
+        )
+        ask = QMessageBox(self)
+        ask.setIcon(QMessageBox.Icon.Warning)
+        ask.setWindowTitle("Delete")
+        ask.setText(f"Delete {one.name} from this disk?")
+        ask.setInformativeText(f"About {size(one.shown.size)} become free. To use it again it has to be fetched again.{kept}")
+        yes = ask.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
+        no = ask.addButton(QMessageBox.StandardButton.Cancel)
+        ask.setDefaultButton(no)
+        ask.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        yes.clicked.connect(self._picker.delete)
+        ask.open()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Return does what the card's button does; Esc closes."""
+        focus = self.focusWidget()
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            if isinstance(focus, QPushButton):
+                focus.click()
+            elif self.card.main.isVisible() and self.card.main.isEnabled():
+                self.card.main.click()
+            return
+        super().keyPressEvent(event)
+
+
+class _Search(QLineEdit):
+    """With a glass in front; Down goes into the list."""
+
+    down = Signal()
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        look(self, "search")
+        self.setPlaceholderText("Search models")
+        self.setAccessibleName("Search models")
+        self.setClearButtonEnabled(True)
+        theme.changed.connect(self.update)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Down:
+            self.down.emit()
+            return
+        super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        painter = QPainter(self)
+        area = QRectF(self.rect())
+        painter.translate(5, area.center().y() - SIGN / 2)
+        draw_sign(painter, "search", QColor(self._theme.colours.faint))
+        painter.end()
