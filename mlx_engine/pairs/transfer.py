@@ -20,7 +20,7 @@ from huggingface_hub import get_session
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.partial import Partial
+from mlx_engine.pairs.partial import Partial, received_so_far
 from mlx_engine.pairs.refusals import PASSING, Unreachable, first_line, wish
 from mlx_engine.pairs.repo import Listing, RemoteFile
 from mlx_engine.pairs.throttle import Throttle
@@ -53,6 +53,7 @@ class _File:
 
     listing: Listing
     file: RemoteFile
+    before: int  # bytes that an earlier try left
     partial: Partial | None = None
     lock: filelock.BaseFileLock | None = None
     link: tuple[str, dict[str, str]] | None = None
@@ -101,14 +102,19 @@ class Transfer:
         self._last_byte = time.monotonic()
         self._waiting = False
         self._kept = sum(file.size for listing in listings for file in listing.files if cache.has(listing, file))
-        self._files = [_File(listing, file) for listing in listings for file in listing.files if not cache.has(listing, file)]
+        self._files = [
+            _File(listing, file, received_so_far(cache.partial(listing, file), file.size))
+            for listing in listings
+            for file in listing.files
+            if not cache.has(listing, file)
+        ]
         self.fetched = 0  # bytes that came over the network in this run
 
     @property
     def received(self) -> int:
         """Bytes of the listings that are here. It shrinks when a file has to start again."""
         return self._kept + sum(
-            one.file.size if one.finished else one.partial.received if one.partial else 0 for one in self._files
+            one.file.size if one.finished else one.partial.received if one.partial else one.before for one in self._files
         )
 
     def run(self, stop: threading.Event, tick: Callable[[], None] = lambda: None) -> bool:
