@@ -1,10 +1,12 @@
 #!/bin/sh
-# Slipstream beside other decoders, in an environment of its own under build/: packaging/peers.sh [--runs 3] [--json]
+# Slipstream beside other decoders, in an environment of its own under build/: packaging/peers.sh [--runs 3] [--json] for speed,
+# packaging/peers.sh --host for what a round costs the host.
 set -eu
 cd "$(dirname "$0")/.."
 packaging/setup.sh run
 place=build/peers
-if [ ! -f "$place/ready" ]; then
+peers="dflash==0.1.0 dflash-mlx==0.1.8 mlx-dspark==0.20.3 mlx-vlm==0.7.10"
+if [ "$(cat "$place/ready" 2>/dev/null)" != "$peers" ]; then
     echo "Making an environment for the comparison in $place/" >&2
     rm -rf "$place"
     .venv/bin/python -m venv "$place"
@@ -12,7 +14,12 @@ if [ ! -f "$place/ready" ]; then
     pip --constraint packaging/constraints.txt "mlx[cpu]; sys_platform == 'linux'" "mlx; sys_platform == 'darwin'" mlx-lm platformdirs \
         pydantic requests==2.34.2 Pillow==13.0.0
     # without what they ask for besides: their decoding loops need none of it, and it would bring other versions of MLX
-    pip --no-deps dflash==0.1.0 mlx-dspark==0.20.3 mlx-vlm==0.7.10
-    touch "$place/ready"
+    pip --no-deps $peers
+    echo "$peers" >"$place/ready"
 fi
-exec "$place/bin/python" -m mlx_engine.bench.peers "$@"
+bench=peers
+if [ "${1:-}" = --host ]; then
+    bench=host
+    shift
+fi
+exec "$place/bin/python" -m "mlx_engine.bench.$bench" "$@"

@@ -51,6 +51,10 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     """Measure and report; 130 when interrupted, with nothing reported."""
     if given.compare:
         return comparison.run(given.compare[0], given.compare[1], given.json)
+    if given.host:
+        from mlx_engine.bench import host  # it needs MLX at once
+
+        return host.run(given.json)
     if given.roofline:
         return roofline.run(given, make_engine)
     engine, info = open_pair(make_engine, given, calibrated=True)

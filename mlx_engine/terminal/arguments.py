@@ -118,6 +118,9 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     instead.add_argument(
         "--roofline", action="store_true", help="measure only what this machine can do at most, and what the pair's passes reach"
     )
+    instead.add_argument(
+        "--host", action="store_true", help="count only what a round asks of the host and of Metal, on tiny pairs of real depth"
+    )
 
 
 def check_pair(parser: argparse.ArgumentParser, arguments: argparse.Namespace, needs_drafter: bool = False) -> None:

@@ -1,0 +1,281 @@
+"""What a stretch of decoding asks of MLX, found without computing it: every primitive, every wait for the device.
+
+The stretch runs as it stands, with stand-ins for `mx.eval`, `mx.async_eval`, `item` and `tolist` that note what was wanted, compute
+nothing and hand out made-up numbers; then `mx.export_function` lists the primitives that lead to what was wanted. On a CPU MLX
+spells out what a GPU does in one kernel (`mx.fast`, compiled functions, the gated delta rule). Those become markers, kernels with a
+name and no content. So a loop is counted as a GPU would run it, on a machine that has none.
+"""
+
+import copy
+import io
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import mlx.core as mx
+from mlx.utils import tree_flatten
+from mlx_lm.models import gated_delta
+
+FAST = ("rms_norm", "layer_norm", "rope", "scaled_dot_product_attention")
+MARK = "mark_"  # how the names of markers begin
+_GRAPH: Any = mx.array  # whose methods are stood in for
+_READS = ("item", "tolist")
+KEPT = 8  # drafts that are kept in a round that is traced
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An array of the graph: its letter, shape and bytes of an element."""
+
+    name: str
+    shape: tuple[int, ...]
+    itemsize: int
+
+    @property
+    def nbytes(self) -> int:
+        size = self.itemsize
+        for length in self.shape:
+            size *= length
+        return size
+
+
+@dataclass(frozen=True)
+class Primitive:
+    """One node: MLX's name for it, or that of a kernel or marker, with its arguments."""
+
+    name: str
+    arguments: tuple[Any, ...]
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    kernel: str = ""  # of a CustomKernel: its name; of a marker: what it stands for
+
+
+@dataclass
+class Trace:
+    """The primitives of a stretch in order, and how often the host waited for something that was not computed yet."""
+
+    primitives: list[Primitive] = field(default_factory=list)
+    waits: int = 0
+    queued: int = 0  # times that work was handed over without waiting
+
+
+def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
+    """Run a stretch `before` times and once more; what it asked for before, and what it asked for in all.
+
+    The difference is one stretch, as it is when many follow each other: what one leaves to the next is found in both. What was made
+    holds no numbers, so that whatever took part is of no use afterwards.
+    """
+    found, earlier = Trace(), Trace()
+    wanted: list[mx.array] = []
+    early: list[mx.array] = []
+    alive: list[mx.array] = []
+    known: set[int] = set()  # ids of all that was wanted
+    here: set[int] = set()  # of what the host has waited for
+
+    def want(parts: Any, done: set[int]) -> bool:
+        """Note what is neither computed nor in `done`; whether there is any."""
+        fresh = [array for _, array in _leaves(parts) if isinstance(array, mx.array) and id(array) not in done and _pending(array)]
+        new = [array for array in fresh if id(array) not in known]
+        known.update(map(id, new))
+        alive.extend(new)  # so that no other array gets its id
+        wanted.extend(copy.copy(array) for array in new)  # handles of their own, which no update in place changes
+        return bool(fresh)
+
+    def waited(*parts: Any) -> None:
+        found.waits += want(parts, here)
+        here.update(known)  # what was queued before it has been computed as well
+
+    def queued(*parts: Any) -> None:
+        found.queued += want(parts, known)
+
+    own = {name: getattr(_GRAPH, name) for name in _READS}
+
+    def read(name: str) -> Callable[[mx.array], Any]:
+        def made_up(array: mx.array) -> Any:
+            if not _pending(array) and id(array) not in known:
+                return own[name](array)
+            waited(array)
+            return _numbers(array, len(wanted)) if name == "tolist" else KEPT
+
+        return made_up
+
+    def run(_: mx.array) -> list[mx.array]:
+        with ExitStack() as stack:
+            for owner, name, stand_in in (
+                (mx, "eval", waited),
+                (mx, "async_eval", queued),
+                (mx, "synchronize", lambda *_: None),
+                (mx, "clear_cache", lambda: None),
+                *((_GRAPH, name, read(name)) for name in _READS),
+            ):
+                stack.enter_context(replaced(owner, name, stand_in))
+            stack.enter_context(markers())
+            for _times in range(before):
+                stretch()
+            early.extend(wanted)
+            earlier.waits, earlier.queued = found.waits, found.queued
+            stretch()
+        return wanted
+
+    def into(what: Trace) -> Callable[[dict[str, Any]], None]:
+        return lambda told: what.primitives.append(_primitive(told)) if told["type"] == "primitive" else None
+
+    mx.export_function(into(found), run, mx.array(0))
+    if early:
+        mx.export_function(into(earlier), lambda _: early, mx.array(0))
+    return earlier, found
+
+
+@contextmanager
+def replaced(owner: Any, name: str, stand_in: Any) -> Iterator[None]:
+    """An attribute replaced meanwhile."""
+    before = getattr(owner, name)
+    setattr(owner, name, stand_in)
+    try:
+        yield
+    finally:
+        setattr(owner, name, before)
+
+
+@contextmanager
+def as_with_metal() -> Iterator[None]:
+    """Loops take the way meanwhile that they take where a GPU is the default device; streams stay the CPU's."""
+    default, new, own = mx.default_stream, mx.new_stream, mx.new_thread_local_stream
+    with (
+        replaced(mx, "default_device", lambda: mx.Device(mx.gpu)),
+        replaced(mx, "default_stream", lambda *_: default(mx.Device(mx.cpu))),
+        replaced(mx, "new_stream", lambda *_: new(mx.Device(mx.cpu))),
+        replaced(mx, "new_thread_local_stream", lambda *_: own(mx.Device(mx.cpu))),
+    ):
+        yield
+
+
+@contextmanager
+def markers() -> Iterator[None]:
+    """Everything that a GPU runs as one kernel is one marker meanwhile."""
+    mx.disable_compile()  # a compiled function's own graph cannot hold markers
+    with ExitStack() as stack:
+        stack.callback(mx.enable_compile)
+        for name in FAST:
+            stack.enter_context(replaced(mx.fast, name, _marked(name, getattr(mx.fast, name))))
+        stack.enter_context(replaced(mx, "contiguous", _marked("contiguous", mx.contiguous)))  # which MLX cannot export
+        stack.enter_context(replaced(gated_delta, "gated_delta_ops", _marked("gated_delta", gated_delta.gated_delta_ops)))
+        for module in [module for name, module in sys.modules.items() if name.split(".")[0] not in ("builtins", "sys")]:
+            for name, part in list(getattr(module, "__dict__", {}).items()):
+                if type(part).__name__ == "_gc_func" and not name.startswith("_gated_delta"):
+                    stack.enter_context(replaced(module, name, _marked(f"compiled_{name}", part)))
+        yield
+
+
+def _marked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose results are a marker's, of the shapes that the real ones have."""
+
+    def marked(*args: Any, **kwargs: Any) -> Any:
+        results = function(*args, **kwargs)
+        outputs = [results] if isinstance(results, mx.array) else list(results)
+        inputs = [array for _, array in _leaves((args, kwargs)) if isinstance(array, mx.array)]
+        causal = "_causal" if kwargs.get("mask") == "causal" and name == FAST[3] else ""
+        kernel: Any = mx.fast.metal_kernel(
+            name=f"{MARK}{name}{causal}",
+            input_names=[f"i{n}" for n in range(len(inputs))],
+            output_names=[f"o{n}" for n in range(len(outputs))],
+            source=f"// {MARK}{name}",
+        )
+        made = kernel(
+            inputs=inputs,
+            output_shapes=[array.shape for array in outputs],
+            output_dtypes=[array.dtype for array in outputs],
+            grid=(1, 1, 1),
+            threadgroup=(1, 1, 1),
+        )
+        return made[0] if isinstance(results, mx.array) else type(results)(made)
+
+    return marked
+
+
+def _leaves(parts: Any) -> list[tuple[str, Any]]:
+    return list(tree_flatten(parts))  # type: ignore[arg-type]
+
+
+def _pending(array: mx.array) -> bool:
+    """Whether an array is not computed yet: only then its graph has a node."""
+    text = io.StringIO()
+    mx.export_to_dot(text, array)
+    return "rectangle" in text.getvalue()
+
+
+def _numbers(array: mx.array, salt: int) -> Any:
+    """Made-up numbers of an array's shape. In two lists the first `KEPT` of a row are alike, the next ones are not."""
+    if not array.shape:
+        return KEPT
+
+    def row(shape: tuple[int, ...]) -> Any:
+        if len(shape) == 1:
+            return [7 if i < KEPT else 10 + (salt + i) % 90 for i in range(shape[0])]
+        return [row(shape[1:]) for _ in range(shape[0])]
+
+    return row(tuple(array.shape))
+
+
+def _primitive(what: dict[str, Any]) -> Primitive:
+    tensors = {
+        side: tuple(Tensor(name, tuple(shape), dtype.size) for name, shape, dtype in what[side]) for side in ("inputs", "outputs")
+    }
+    arguments, kernel = tuple(what["arguments"]), ""
+    if what["name"] == "CustomKernel":
+        kernel = str(arguments[0]).removeprefix("custom_kernel_")
+    return Primitive(what["name"], arguments, tensors["inputs"], tensors["outputs"], kernel)
+
+
+@contextmanager
+def exportable() -> Iterator[None]:
+    """Leave nothing behind meanwhile that MLX cannot export, though a later stretch may refer to it."""
+    mx.disable_compile()
+    try:
+        with replaced(mx, "contiguous", lambda array, *_: array * 1), replaced(gated_delta, "gated_delta_ops", _shapes_only):
+            yield
+    finally:
+        mx.enable_compile()
+
+
+class Clock:
+    """Measures how long the host is busy with a stretch: the time that passes, less the time inside evaluation."""
+
+    def __init__(self) -> None:
+        self.waited_s = 0.0
+        self._inside = False
+
+    def _timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if self._inside:
+                return function(*args, **kwargs)
+            began, self._inside = time.perf_counter(), True
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.waited_s += time.perf_counter() - began
+                self._inside = False
+
+        return timed
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Count what is spent in evaluation meanwhile. The gated delta rule, spelt out on a CPU, is a stand-in of its shapes."""
+        with ExitStack() as stack:
+            for owner, name in ((mx, "eval"), (mx, "async_eval"), (mx, "clear_cache"), *((_GRAPH, name) for name in _READS)):
+                stack.enter_context(replaced(owner, name, self._timed(getattr(owner, name))))
+            stack.enter_context(replaced(gated_delta, "gated_delta_ops", _shapes_only))
+            yield
+
+    def host_s(self, stretch: Callable[[], Any]) -> float:
+        """Seconds of the host for one run of a stretch."""
+        before, began = self.waited_s, time.perf_counter()
+        stretch()
+        return time.perf_counter() - began - (self.waited_s - before)
+
+
+def _shapes_only(q: mx.array, k: mx.array, v: mx.array, g: mx.array, beta: mx.array, state: mx.array, *_: Any) -> tuple:
+    return v + beta[..., None], state + g[:, -1, :, None, None]
