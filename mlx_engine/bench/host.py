@@ -28,7 +28,7 @@ from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.errors import UserError  # noqa: E402
 from mlx_engine.events import Failed, GenerationRequest, Round, Sampling  # noqa: E402
-from mlx_engine.kernels import block_verify, kv_injection  # noqa: E402
+from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
 
 PROMPT = tuple(range(20, 84))
 _WARM, _TIMED = 3, 12
@@ -63,9 +63,10 @@ class Parts:
     inject_kernel: int
 
 
-def ours(target: Path, drafter: Path) -> Iterator[None]:
+def ours(target: Path, drafter: Path, operations: Operations = PLAIN) -> Iterator[None]:
     """Our own loop, a round at a time."""
     engine = _loaded(target, drafter)
+    engine.pair.use(operations)
     request = GenerationRequest(prompt_tokens=PROMPT, width=deep_pairs.BLOCK, max_tokens=1000, ignore_eos=True, reuse=False)
     for event in engine.generate(request):
         if isinstance(event, Failed):
@@ -74,7 +75,22 @@ def ours(target: Path, drafter: Path) -> Iterator[None]:
             yield
 
 
-LOOPS: dict[str, Loop] = {"Slipstream": ours, **host_peers.LOOPS}
+def _while_traced(name: str) -> Callable[..., Any]:
+    """A kernel while a round is traced; its reference in the rounds before, which have to compute something."""
+    kernel = with_kernels((name,), tracing.kernel)
+
+    def run(*arguments: Any) -> Any:
+        return getattr(kernel if tracing.active else PLAIN, name)(*arguments)
+
+    return run
+
+
+def with_our_kernels(target: Path, drafter: Path) -> Iterator[None]:
+    """Our own loop with every kernel that it knows how to use. The host's time is that of the plain operations."""
+    return ours(target, drafter, Operations(**{name: _while_traced(name) for name in KERNELS}))
+
+
+LOOPS: dict[str, Loop] = {"Slipstream": ours, "Slipstream, kernels": with_our_kernels, **host_peers.LOOPS}
 
 
 def cost(loop: Loop, target: Path, drafter: Path) -> Cost:
@@ -132,9 +148,14 @@ def parts(target: Path, drafter: Path) -> Parts:
             fresh = caches.copy()
             return [*model.forward_tapped(block, fresh), fresh.state]
 
-        plain_inject = counted(injected)
-        with tracing.replaced(kv_injection, "reference", kv_injection.metal):
-            kernel_inject = counted(injected)
+        def accepted() -> list[mx.array | None]:
+            verdict = chooser.verify(logits, drafts, 0, None)
+            return [verdict.choices, verdict.counted]
+
+        plain = [counted(accepted), counted(injected)]
+        chooser.operations = own.operations = with_kernels()
+        kernels = [counted(accepted), counted(injected)]
+        chooser.operations = own.operations = PLAIN
         verify = counted(verified)
         around = counted(lambda: [model.head(mx.fast.rms_norm(model.embed(block[None]), None, 1e-6))])
         layers = len(caches.layers)
@@ -142,10 +163,10 @@ def parts(target: Path, drafter: Path) -> Parts:
             draft=counted(lambda: own.propose(context, block[:1].astype(mx.uint32), rows, chooser, None)),
             verify=verify,
             a_layer=(verify - around - len(own.config.taps)) / layers,
-            accept=counted(lambda: chooser.pick(logits, None)),
-            accept_kernel=counted(lambda: list(block_verify.metal(logits, drafts))),
-            inject=plain_inject,
-            inject_kernel=kernel_inject,
+            accept=plain[0],
+            accept_kernel=kernels[0],
+            inject=plain[1],
+            inject_kernel=kernels[1],
         )
 
 
@@ -167,9 +188,10 @@ def measure(kinds: list[str], loops: list[str]) -> dict[str, Any]:
                 try:
                     row["loops"][name] = asdict(cost(LOOPS[name], *pair))
                 except Exception as error:  # a peer may fail in any way, and that is its row
-                    if name == "Slipstream":
-                        raise
-                    row["loops"][name] = {"error": _reason(error)}
+                    if not name.startswith("Slipstream"):
+                        row["loops"][name] = {"error": _reason(error)}
+                        continue
+                    raise
             report[kind] = row
     return report
 
