@@ -8,7 +8,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection
+from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
 from mlx_engine.kernels.block_verify import Verdict
 from mlx_engine.kernels.gated_delta_replay import Tape
 
@@ -20,6 +20,8 @@ class Operations:
     kv_injection: Callable[..., mx.array] = kv_injection.reference
     block_verify: Callable[..., Verdict] = block_verify.reference
     gated_delta_replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
+    verify_attention: Callable[..., mx.array] = verify_attention.reference
+    verify_matmul: Callable[..., mx.array] = verify_matmul.reference
 
 
 PLAIN = Operations()
@@ -27,6 +29,8 @@ KERNELS: dict[str, ModuleType] = {
     "kv_injection": kv_injection,
     "block_verify": block_verify,
     "gated_delta_replay": gated_delta_replay,
+    "verify_attention": verify_attention,
+    "verify_matmul": verify_matmul,
 }
 
 

@@ -13,7 +13,7 @@ import mlx.core as mx
 from metal import kernel_source
 
 ROWS = 16
-HEAD_DIMS = (64, 80, 96, 128, 192, 256)
+HEAD_DIMS = (32, 64, 80, 96, 128, 192, 256)
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
 _TILE_BYTES = 8192  # of keys, or of values, that lie in threadgroup memory at a time
@@ -51,7 +51,7 @@ def reference(
     """Plain MLX version; also what runs where there is no Metal.
 
     Args:
-        queries: [1, Hq, M, D], float32, float16 or bfloat16, M from 1 to 16; D is 64, 80, 96, 128, 192 or 256.
+        queries: [1, Hq, M, D], float32, float16 or bfloat16, M from 1 to 16; D is 32, 64, 80, 96, 128, 192 or 256.
         keys: the buffer of a cache, in temporal order, [1, Hkv, capacity, D], same dtype; Hkv divides Hq.
         values: like `keys`.
         length: rows of the buffer that are filled, [1] int32, at least M; the last M are those of the queries. Stays on the device.

@@ -6,7 +6,7 @@ the same order: on a BLAS whose rows do not depend on how many there are the res
 within rounding. The layers' own weights become rows of the joined ones, so no byte is held twice.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -14,6 +14,11 @@ import mlx.nn as nn
 from mlx_lm.models import qwen3, qwen3_moe
 from mlx_lm.models.activations import swiglu
 from mlx_lm.models.base import scaled_dot_product_attention
+from mlx_lm.models.cache import KVCache
+
+from mlx_engine.kernels.verify_attention import ROWS
+
+Attend = Callable[..., mx.array]
 
 _ATTENTIONS = (qwen3.Attention, qwen3_moe.Attention)
 _FEED_FORWARDS = (qwen3.MLP, qwen3_moe.MLP)
@@ -37,6 +42,12 @@ class Fusion:
             setattr(layer, name, part)
         self.parts = []
 
+    def use(self, attend: Attend | None) -> None:
+        """What the attention of a block of rows runs on a growing cache; None: mlx-lm's own."""
+        for layer, name, _ in self.parts:
+            if isinstance(part := getattr(layer, name), _Attention):
+                part.attend = attend
+
 
 class _Attention(nn.Module):
     """Stands for an attention of Qwen3: x [B, S, H] -> [B, S, H]."""
@@ -46,6 +57,7 @@ class _Attention(nn.Module):
         dict.update(self, own)  # whoever walks the model finds the same parts under the same names
         a: Any = own
         self._joined = joined
+        self.attend: Attend | None = None
         self.heads, self.kv_heads, self.scale, self.eps = a.n_heads, a.n_kv_heads, a.scale, a.q_norm.eps
         norms = [mx.broadcast_to(norm.weight, (count, norm.weight.size)) for norm, count in _counted(a)]
         self._norms = mx.concatenate(norms)
@@ -62,7 +74,11 @@ class _Attention(nn.Module):
         values = heads[:, :, turning:].transpose(0, 2, 1, 3)
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
-        out = scaled_dot_product_attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)
+        if self.attend is not None and batch == 1 and 1 < rows <= ROWS and type(cache) is KVCache:
+            length = mx.array([cache.offset], mx.int32)
+            out = self.attend(queries, cache.keys, cache.values, length, self.scale)
+        else:
+            out = scaled_dot_product_attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)
         return self.o_proj(out.transpose(0, 2, 1, 3).reshape(batch, rows, -1))
 
 

@@ -12,10 +12,11 @@ import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
 from mlx_engine.families import Family
-from mlx_engine.kernels.operations import Operations
+from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets import growing
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.fused import Fusion
+from mlx_engine.targets.products import Products
 from mlx_engine.targets.recurrent import DeltaNet
 
 
@@ -52,6 +53,7 @@ class Target:
         self.vocabulary = vocabulary
         self._taps: dict[int, _Tap] = {}
         self._nets: dict[int, DeltaNet] = {}
+        self._products = Products((), PLAIN.verify_matmul)
         self._fusion = Fusion(getattr(model, "layers", ()))
         if family is not None:
             self._tap(family, taps)
@@ -80,9 +82,16 @@ class Target:
         """Run these from the next pass on."""
         for net in self._nets.values():
             net.replay = operations.gated_delta_replay
+        # mlx-lm's own modules do better than the plain versions: they need no mask made, and no stand-in
+        self._fusion.use(operations.verify_attention if operations.verify_attention is not PLAIN.verify_attention else None)
+        self._products.release()
+        if operations.verify_matmul is not PLAIN.verify_matmul:
+            tapped = [tap.layer for tap in self._taps.values()]
+            self._products = Products([self.model, *tapped], operations.verify_matmul)
 
     def release(self) -> None:
         """Give the model its own parts back."""
+        self._products.release()
         for index, tap in self._taps.items():
             self._layers[index] = tap.layer
         for index, net in self._nets.items():

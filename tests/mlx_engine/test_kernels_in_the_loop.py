@@ -8,6 +8,7 @@ import pytest
 from mlx_engine.events import Sampling
 from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
 from tests import metal_emulator
+from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import reply, tokens
 
 PROMPT = [5, 17, 40, 41, 42, 17, 40]
@@ -20,13 +21,19 @@ class Counted:
         self.calls = Counter[str]()
 
     def __call__(self, name: str, **how):
-        kernel = metal_emulator.metal_kernel(name=name, **how)
+        built = metal_emulator.metal_kernel(name=name, **how)
 
         def run(**call):
             self.calls[name] += 1
-            return kernel(**call)
+            return built(**call)
 
         return run
+
+
+@pytest.fixture(autouse=True)
+def one_schedule(monkeypatch):
+    """The kernels' own tests run each of them under several."""
+    monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
 
 
 @pytest.fixture(params=["tiny", "tiny2"])
@@ -36,7 +43,16 @@ def engine(request):
     engine.pair.use(PLAIN)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.8])
+@pytest.mark.parametrize(
+    ("engine", "temperature"),
+    [
+        ("tiny", 0.0),
+        ("tiny2", 0.8),
+        pytest.param("tiny", 0.8, marks=pytest.mark.long),
+        pytest.param("tiny2", 0.0, marks=pytest.mark.long),
+    ],
+    indirect=["engine"],
+)
 def test_sixty_four_tokens_with_every_kernel_in_the_emulator(engine, temperature):
     asked = tokens(PROMPT, temperature=temperature, seed=11, max_tokens=64, ignore_eos=True, width=8)
     want = reply(engine, asked)
@@ -47,9 +63,10 @@ def test_sixty_four_tokens_with_every_kernel_in_the_emulator(engine, temperature
     assert got.tokens == want.tokens
     assert got.stats.accepted_per_round == want.stats.accepted_per_round
     assert got.stats.rounds > 0
-    expected = {"kv_injection", "block_verify_scan", "block_verify_settle"}
-    if engine.pair.info.family == "qwen3_5":
-        expected.add("gated_delta_replay")
+    expected = {"kv_injection", "block_verify_scan", "block_verify_settle", "verify_matmul_dense"}
+    expected |= (
+        {"gated_delta_replay"} if engine.pair.info.family == "qwen3_5" else {"verify_attention_part", "verify_attention_merge"}
+    )
     assert set(build.calls) == expected
     # the choice after the prompt, then one a round
     assert build.calls["block_verify_settle"] == 1 + got.stats.rounds
@@ -72,6 +89,20 @@ def test_filters_run_before_the_kernel(tiny):
         assert reply(tiny, asked).tokens == want.tokens
     finally:
         tiny.pair.use(PLAIN)
+
+
+def test_the_plain_table_gives_the_target_its_own_modules_back(engine):
+    target = engine.pair.target
+    layers = [getattr(layer, "layer", layer) for layer in target._layers]
+
+    def found():
+        return [id(module) for layer in [target.model, *layers] for module in layer.modules()]
+
+    before = found()
+    engine.pair.use(with_kernels())
+    assert found() != before
+    engine.pair.use(PLAIN)
+    assert found() == before
 
 
 def test_what_a_kernel_cannot_take_is_done_plainly(tiny):

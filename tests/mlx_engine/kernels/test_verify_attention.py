@@ -122,7 +122,7 @@ N = mx.array([50], mx.int32)
     ("arguments", "words"),
     [
         ((mx.zeros((1, 4, 17, 64)), K, K, N), "1 to 16 rows, not 17"),
-        ((mx.zeros((1, 4, 16, 72)), K, K, N), "head dims 64, 80, 96, 128, 192, 256, not 72"),
+        ((mx.zeros((1, 4, 16, 72)), K, K, N), "head dims 32, 64, 80, 96, 128, 192, 256, not 72"),
         ((mx.zeros((2, 4, 16, 64)), K, K, N), "the first of size 1"),
         ((Q.astype(mx.int8), K, K, N), "not int8"),
         ((Q, K.astype(mx.float16), K, N), "keys and values of the dtype of the queries"),

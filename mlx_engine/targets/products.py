@@ -1,0 +1,49 @@
+"""Matrix products of a target's layers that a verify's rows go through a kernel for; any other number of rows goes as ever."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+
+from mlx_engine.kernels.verify_matmul import ROWS
+
+Multiply = Callable[..., mx.array]
+
+
+class Products:
+    """What stands in place of the linear modules below these, until `release`."""
+
+    def __init__(self, modules: Iterable[Any], multiply: Multiply) -> None:
+        self.parts: list[tuple[nn.Module, str, nn.Module]] = []  # holder, name, its own
+        for holder in [part for module in modules for part in module.modules()]:
+            for name, own in list(holder.items()):
+                if type(own) is nn.Linear or (type(own) is nn.QuantizedLinear and own.mode == "affine"):
+                    self.parts.append((holder, name, own))
+                    holder[name] = _Product(own, multiply)
+
+    def release(self) -> None:
+        """Give the modules their own parts back."""
+        for holder, name, own in self.parts:
+            holder[name] = own
+        self.parts = []
+
+
+class _Product(nn.Module):
+    """Stands for a linear module: x [.., K] -> [.., N]."""
+
+    def __init__(self, own: nn.Module, multiply: Multiply) -> None:
+        super().__init__()
+        dict.update(self, own)  # whoever walks the model finds the same weights under the same names
+        self._own, self._multiply = own, multiply
+        self.group_size, self.bits = getattr(own, "group_size", 64), getattr(own, "bits", 16)
+
+    def __call__(self, x: mx.array) -> mx.array:
+        """Through the kernel if there are 2 to 16 rows."""
+        rows = x.size // x.shape[-1]
+        if not 1 < rows <= ROWS:
+            return self._own(x)
+        flat = x.reshape(rows, -1)
+        product = self._multiply(flat, self.weight, self.get("scales"), self.get("biases"), self.group_size, self.bits)
+        product = product.reshape(*x.shape[:-1], -1)
+        return product + self.bias if "bias" in self else product
