@@ -60,6 +60,9 @@ def parser() -> argparse.ArgumentParser:
 
     doctor = command("doctor", "look over this machine and this installation, and say what to do about what is amiss")
     arguments.add_pair(doctor)
+    doctor.add_argument(
+        "--kernels", action="store_true", help="try our Metal kernels with the pair instead, and use the quicker ones"
+    )
     arguments.add_json(doctor)
     return top
 
@@ -119,9 +122,9 @@ def _dispatch(given: argparse.Namespace, make_engine: MakeEngine) -> int:
 
             return models.run(given)
         case _:
-            from mlx_engine.terminal import doctor
+            from mlx_engine.terminal import doctor, kernels
 
-            return doctor.run(given, make_engine)
+            return (kernels if given.kernels else doctor).run(given, make_engine)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import calibrating, chat, limits, memory, roofline
+from mlx_engine import calibrating, chat, limits, memory, proving, roofline
 from mlx_engine.boundaries import boundaries
 from mlx_engine.comparing import compare
 from mlx_engine.decoding.costs import ASSUMED
@@ -118,6 +118,7 @@ class Engine:
         weights = pair.info.target_bytes + pair.info.drafter_bytes
         budget = memory.snapshot_budget(weights) if self._snapshot_bytes is None else self._snapshot_bytes
         table = calibrating.known(pair) if pair.drafter else None
+        pair.use(proving.operations(pair))
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
 

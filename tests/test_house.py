@@ -21,7 +21,7 @@ FLOORS = (
     ("terminal",),
     ("engine",),
     ("roofline",),
-    ("calibrating", "comparing", "measuring", "boundaries", "self_check"),
+    ("calibrating", "comparing", "measuring", "boundaries", "self_check", "proving"),
     ("loading",),
     ("warming",),
     ("chat",),
