@@ -3,9 +3,11 @@
     packaging/peers.sh [--runs 3] [--processes 3] [--json]
 
 makes an environment of its own under build/ and runs this in it. Compared, in float32, greedily: plain decoding with mlx-lm's
-`stream_generate`; DFlash with z-lab's loop (PyPI `dflash` 0.1.0) and with `mlx-dspark` 0.20.3, whose drafter is not quantised here.
-All rates are (tokens - 1) / (time of the last token - time of the first). All targets share one set of weights, since where an
-array lies in memory can cost a few per cent; for the rest of what lies where, the runs of several processes are pooled.
+`stream_generate`; speculative decoding with the same, which needs a small language model (`--draft-model`); DFlash with z-lab's
+loop (PyPI `dflash` 0.1.0), `dflash-mlx` 0.1.8 and `mlx-dspark` 0.20.3, whose drafters are not quantised here. What cannot run is
+listed with the reason. All rates are (tokens - 1) / (time of the last token - time of the first). All targets share one set of
+weights, since where an array lies in memory can cost a few per cent; for the rest of what lies where, the runs of several processes
+are pooled.
 """
 
 import argparse
@@ -18,6 +20,8 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -36,6 +40,7 @@ from mlx_engine.bench.paired import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparing import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.errors import UserError  # noqa: E402
 from mlx_engine.events import Finished, GenerationRequest, Mode  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 
@@ -89,6 +94,60 @@ def mlx_lm_plain(target: Path, ours: Any) -> Decoder:
         for response in stream_generate(model, tokenizer, prompt, max_tokens=limit):
             times.append(time.perf_counter())
             tokens.append(response.token)
+        return _between(times, tokens)
+
+    return decode
+
+
+def mlx_lm_speculative(target: Path, draft: Path | None, ours: Any) -> Decoder:
+    """mlx-lm's `stream_generate` with a small language model that drafts."""
+    if draft is None:
+        raise UserError("it drafts with a small language model of the same vocabulary, and none was given (--draft-model)")
+    model, tokenizer = mlx_lm_load(str(target))[:2]
+    same_weights(model, ours)
+    small = mlx_lm_load(str(draft))[0]
+    small.set_dtype(mx.float32)
+    mx.eval(small.parameters())
+
+    def decode(prompt: list[int], limit: int) -> Run:
+        times, tokens = [], []
+        for response in stream_generate(model, tokenizer, prompt, max_tokens=limit, draft_model=small):
+            times.append(time.perf_counter())
+            tokens.append(response.token)
+        return _between(times, tokens)
+
+    return decode
+
+
+def dflash_mlx(target: Path, drafter: Path, ours: Any) -> Decoder:
+    """dflash-mlx's loop, in the mode that is its usual one."""
+    from dflash_mlx.engine.events import TokenEvent  # type: ignore[import-not-found]
+    from dflash_mlx.runtime import get_stop_token_ids, stream_dflash_generate  # type: ignore[import-not-found]
+    from dflash_mlx.runtime.bundle import load_runtime_bundle  # type: ignore[import-not-found]
+    from dflash_mlx.runtime.context import build_offline_runtime_context  # type: ignore[import-not-found]
+
+    context = build_offline_runtime_context()
+    bundle = load_runtime_bundle(model_ref=str(target), draft_ref=str(drafter), draft_quant="none", verify_config=context.verify)
+    same_weights(bundle.target_model, ours)
+    bundle.draft_model.set_dtype(mx.float32)
+    mx.eval(bundle.draft_model.parameters())
+
+    def decode(prompt: list[int], limit: int) -> Run:
+        times, tokens = [], []
+        for event in stream_dflash_generate(
+            target_model=bundle.target_model,
+            target_ops=bundle.target_ops,
+            tokenizer=bundle.tokenizer,
+            draft_model=bundle.draft_model,
+            draft_backend=bundle.draft_backend,
+            max_new_tokens=limit,
+            stop_token_ids=get_stop_token_ids(bundle.tokenizer),
+            prompt_tokens_override=prompt,
+            runtime_context=context,
+        ):
+            if isinstance(event, TokenEvent):
+                times.append(time.perf_counter())
+                tokens.append(int(event.token_id))
         return _between(times, tokens)
 
     return decode
@@ -153,7 +212,14 @@ def measure(decoders: dict[str, Decoder], prompts: list[list[int]], runs: int, l
     return out
 
 
-RATIOS = (("plain", "mlx-lm"), ("dflash", "plain"), ("dflash", "z-lab"), ("dflash", "mlx-dspark"))
+RATIOS = (
+    ("plain", "mlx-lm"),
+    ("dflash", "plain"),
+    ("dflash", "z-lab"),
+    ("dflash", "dflash-mlx"),
+    ("dflash", "mlx-dspark"),
+    ("dflash", "mlx-lm speculative"),
+)
 
 
 def main() -> int:
@@ -166,6 +232,7 @@ def main() -> int:
     parser.add_argument("--max-tokens", type=int, default=256, help="of each reply (default 256)")
     parser.add_argument("--target", type=Path, help="folder of the target (default: the demo pair)")
     parser.add_argument("--drafter", type=Path, help="folder of the drafter")
+    parser.add_argument("--draft-model", type=Path, help="folder of a small language model, for mlx-lm's speculative decoding")
     parser.add_argument("--seed", type=int, default=0, help="of the order of turns")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
@@ -194,14 +261,27 @@ def _part(asked: argparse.Namespace) -> dict:
         "plain": slipstream(engine, "plain"),
         "dflash": slipstream(engine, "dflash"),
         "mlx-lm": mlx_lm_plain(target, ours),
-        "z-lab": z_lab(target, drafter, ours),
-        "mlx-dspark": mlx_dspark(target, drafter, ours),
+    }
+    others: dict[str, Callable[[], Decoder]] = {
+        "z-lab": lambda: z_lab(target, drafter, ours),
+        "dflash-mlx": lambda: dflash_mlx(target, drafter, ours),
+        "mlx-dspark": lambda: mlx_dspark(target, drafter, ours),
+        "mlx-lm speculative": lambda: mlx_lm_speculative(target, asked.draft_model, ours),
     }
     prompts = [chat.template(engine.pair.tokenizer, prompt.messages) for prompt in PROMPTS[: asked.prompts]]
+    missing = {}
+    for name, make in others.items():
+        try:
+            decoder = make()
+            decoder(prompts[0], 16)  # some fail only when they decode
+            decoders[name] = decoder
+        except Exception as error:  # a peer may fail in any way, and that is its row
+            missing[name] = (str(error).strip() or type(error).__name__).splitlines()[0]
     before = os.getloadavg()[0]
     measured = measure(decoders, prompts, asked.runs, asked.max_tokens, asked.seed)
     return {
         "load_average": [before, os.getloadavg()[0]],
+        "cannot_run": missing,
         "rates": {name: [[run.rate for run in runs] for runs in table] for name, table in measured.items()},
         "same": {
             name: [[_same(run.tokens, measured["plain"][i][0].tokens) for run in runs] for i, runs in enumerate(table)]
@@ -217,6 +297,7 @@ def _pooled(parts: list[dict]) -> dict:
         return {
             name: [[value for part in parts for value in part[what][name][i]] for i in range(len(table))]
             for name, table in parts[0][what].items()
+            if all(name in part[what] for part in parts)
         }
 
     rates, same = pool("rates"), pool("same")
@@ -228,11 +309,23 @@ def _pooled(parts: list[dict]) -> dict:
         "processes": len(parts),
         "runs": len(rates["plain"][0]),
         "median_tok_s": {name: median(rate for runs in table for rate in runs) for name, table in rates.items()},
-        "ratios": {f"{ours} / {theirs}": asdict(paired_ratio(rates[ours], rates[theirs])) for ours, theirs in RATIOS},
+        "ratios": {
+            f"{ours} / {theirs}": asdict(paired_ratio(rates[ours], rates[theirs])) for ours, theirs in RATIOS if theirs in rates
+        },
+        "cannot_run": parts[0]["cannot_run"],
+        "date": date.today().isoformat(),
+        "versions": {name: _version(name) for name in ("mlx", "mlx-lm", "dflash", "dflash-mlx", "mlx-dspark")},
         "same_text_as_plain": {name: sum(value for runs in table for value in runs) for name, table in same.items()},
         "rates": rates,
         "same": same,
     }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def _same(tokens: tuple[int, ...], reference: tuple[int, ...]) -> bool:
@@ -249,9 +342,11 @@ def _show(report: dict) -> None:
     )
     for name, rate in report["median_tok_s"].items():
         same, replies = report["same_text_as_plain"][name], report["prompts"] * report["runs"]
-        print(f"  {name:<11} {rate:7.1f} tok/s    {same} of {replies} texts as plain")
+        print(f"  {name:<19} {rate:7.1f} tok/s    {same} of {replies} texts as plain")
+    for name, reason in report["cannot_run"].items():
+        print(f"  {name:<19} cannot run: {reason}")
     for name, ratio in report["ratios"].items():
-        print(f"  {name:<20} {ratio['value']:.3f}   (95 %: {ratio['low']:.3f} to {ratio['high']:.3f})")
+        print(f"  {name:<28} {ratio['value']:.3f}   (95 %: {ratio['low']:.3f} to {ratio['high']:.3f})")
 
 
 if __name__ == "__main__":
