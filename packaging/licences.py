@@ -117,7 +117,20 @@ def collect(site: Path) -> str:
 
 def fetch(folder: Path, min_os: str = "14.0") -> None:
     """Install the Mac's packages into a folder, on any system."""
-    command = ["uv", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:", "--target", str(folder)]
+    # copied, not linked: whoever changes a file there must not change uv's cache
+    command = [
+        "uv",
+        "pip",
+        "install",
+        "--quiet",
+        "--link-mode",
+        "copy",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--target",
+        str(folder),
+    ]
     command += ["--python-platform", "aarch64-apple-darwin", "--python-version", "3.13", "--requirement", str(PINS)]
     subprocess.run(command, check=True, env={**os.environ, "MACOSX_DEPLOYMENT_TARGET": min_os})
 
