@@ -63,6 +63,8 @@ class Menus(QObject):
         self.find = self._add(edit, "&Find in Chat…", window.transcript.finding.open, Keys.Find)
         self._add(edit, "Find Ne&xt", window.transcript.finding.forward, Keys.FindNext)
         self._add(edit, "Find Pre&vious", window.transcript.finding.back, Keys.FindPrevious)
+        self._add(edit, "Next &Link", window.transcript.links.forward, QKeySequence("Ctrl+J"))
+        self._add(edit, "Previous Lin&k", window.transcript.links.back, QKeySequence("Ctrl+Shift+J"))
         edit.addActions([chats.search, chats.undo])
 
         view = bar.addMenu("&View")

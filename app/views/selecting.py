@@ -60,6 +60,11 @@ class Selecting(QObject):
         if texts:
             self._set(Place(texts[0], 1, 0, 0), Place(texts[-1], 1, EVERYTHING, 0))
 
+    def select(self, start: Place, end: Place) -> None:
+        """What lies between two places."""
+        self._anchor = start, end
+        self._set(start, end)
+
     def markdown(self) -> str:
         """What is selected, as Markdown."""
         if self._whole is None:

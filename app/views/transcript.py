@@ -13,6 +13,7 @@ from app.views.button import button
 from app.views.column import GAP, Column, Item, Place, areas
 from app.views.finding import Finding
 from app.views.following import Following
+from app.views.links import Links
 from app.views.marks import Marks
 from app.views.message import NoticeView, PromptView, ReplyView
 from app.views.selecting import Selecting
@@ -64,6 +65,7 @@ class Transcript(Following):
         self.setWidget(page)
         self.selecting = Selecting(self, self.column)
         self.finding = Finding(self, theme, self.column)
+        self.links = Links(self, self.column)
 
         self.to_end = button("New text  ↓", "Go to the end", "float")
         self.to_end.setParent(self)
@@ -235,7 +237,7 @@ class Transcript(Following):
             self.copy()
         elif event.matches(QKeySequence.StandardKey.SelectAll):
             self.selectAll()
-        else:
+        elif event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not self.links.show_current():
             super().keyPressEvent(event)
 
     # Inside

@@ -219,6 +219,32 @@ def test_a_link_shows_where_it_leads_and_opens_nothing_by_itself(show, qtbot: Qt
     menu.close()
 
 
+def test_every_link_is_reached_and_shown_by_keyboard_and_opens_only_when_that_is_chosen(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    opened: list[str] = []
+    monkeypatch.setattr("app.views.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    first = "See [he**re**](https://one.org/a) and [no](javascript:alert(1)) and [file](file:///etc/passwd)."
+    transcript = show(first, *[LONG] * 12, "| a |\n|---|\n| [two](http://two.org) |\n\nEnd 😀 [three](https://three.org).")
+    addresses = []
+    for _ in range(4):
+        transcript.links.forward()
+        addresses.append(transcript.links.current.address)
+        place = transcript.links.current.place
+        rect = transcript.column.rect_of(place)
+        top, bottom = transcript.shown_band()
+        assert rect is not None and top <= rect.top() <= bottom
+    assert addresses == ["http://two.org", "https://three.org", "https://one.org/a", "http://two.org"]
+    while transcript.links.current.address != "https://three.org":
+        transcript.links.back()
+    assert transcript.selecting.markdown() == "[three](https://three.org)"
+    qtbot.keyClick(transcript, Qt.Key.Key_Return)
+    (menu,) = [menu for menu in transcript.findChildren(QMenu) if menu.isVisible()]
+    assert menu.actions()[0].text() == "https://three.org" and menu.activeAction().text() == "Open in Browser" and not opened
+    qtbot.keyClick(menu, Qt.Key.Key_Return)
+    assert opened == ["https://three.org"]
+    transcript.selecting.clear()
+    assert transcript.links.current is None
+
+
 # Thinking
 
 
