@@ -27,6 +27,7 @@ from mlx_engine.events import Mode
 REPEATS = (1, 3, 5, 9)
 USUAL = QSize(1000, 720)
 PROMPT_LINES = 2
+LONGEST = 10_000  # characters of a prompt that are shown
 
 
 class CompareDialog(QDialog):
@@ -39,6 +40,7 @@ class CompareDialog(QDialog):
         self.comparison: Comparison | None = None
         self.record: ComparisonRecord | None = None
         self._turn: Turn | None = None
+        self._long = ""
         self.setWindowTitle("Compare")
         self.setAccessibleName("Compare plain decoding with DFlash")
         self.resize(USUAL if parent is None else USUAL.boundedTo(parent.window().size() * 1.2))
@@ -135,8 +137,8 @@ class CompareDialog(QDialog):
     def follow(self, comparison: Comparison) -> None:
         """Show a comparison that has begun."""
         self.comparison, self.record, self._turn = comparison, None, comparison.turn
-        if comparison.prompt != self.prompt.toPlainText().strip():
-            self.prompt.setPlainText(comparison.prompt)
+        if comparison.prompt != self._wanted:
+            self._show_prompt(comparison.prompt)
         for side in self.sides.values():
             side.clear()
         self.error.hide()
@@ -151,13 +153,24 @@ class CompareDialog(QDialog):
             return
         self.comparison, self._turn = None, None
         self.error.hide()
-        self.prompt.setPlainText(record.prompt)
+        self._show_prompt(record.prompt)
         for mode, side in self.sides.items():
             shown = record.side(mode)
             reply = Reply(mode, record.max_tokens, shown.text, shown.thinking, reason=shown.reason, stats=shown.stats)
             side.show_reply(reply)
         self._show_result(record)
         self._show_state()
+
+    def _show_prompt(self, prompt: str) -> None:
+        """Put a prompt into the field; of a very long one its beginning, which stands for all of it until it is changed."""
+        self._long = prompt if len(prompt) > LONGEST else ""
+        self.prompt.setPlainText(_beginning(prompt))
+
+    @property
+    def _wanted(self) -> str:
+        """The prompt that the field stands for."""
+        shown = self.prompt.toPlainText()
+        return self._long.strip() if self._long and shown == _beginning(self._long) else shown.strip()
 
     @property
     def running(self) -> bool:
@@ -172,7 +185,7 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _run(self) -> None:
-        prompt, repeats = self.prompt.toPlainText().strip(), self.repeats.currentData()
+        prompt, repeats = self._wanted, self.repeats.currentData()
         if self._turn is not None and prompt == self._turn.prompt.strip():
             self._conductor.compare_turn(self._turn, repeats)
         else:
@@ -211,7 +224,7 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _show_state(self) -> None:
-        prompt = self.prompt.toPlainText().strip()
+        prompt = self._wanted
         self.run_button.setText("Stop" if self.running else "Compare")
         self.run_button.setAccessibleName("Stop comparing" if self.running else "Compare")
         self.run_button.setEnabled(self.running or (bool(prompt) and self._conductor.can_compare))
@@ -256,7 +269,7 @@ class CompareDialog(QDialog):
 
     def _ask_file(self, title: str, ending: str, kinds: str) -> Path | None:
         assert self.record is not None
-        stem = re.sub(r"[^\w ]+", " ", self.record.prompt, flags=re.UNICODE).strip()[:40].strip() or "comparison"
+        stem = re.sub(r"[^\w ]+", " ", self.record.prompt[:200], flags=re.UNICODE).strip()[:40].strip() or "comparison"
         name, _ = QFileDialog.getSaveFileName(self, title, f"Compare {stem}.{ending}", kinds)
         if not name:
             return None
@@ -267,6 +280,10 @@ class CompareDialog(QDialog):
         if self.running:
             self._conductor.stop()
         super().done(result)
+
+
+def _beginning(prompt: str) -> str:
+    return prompt if len(prompt) <= LONGEST else f"{prompt[:LONGEST].rstrip()} …"
 
 
 def _progress(state: Comparison) -> tuple[str, str]:

@@ -103,5 +103,5 @@ class _List(QListWidget):
 def _words(record: ComparisonRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
     ratio = "no ratio" if record.ratio is None else f"× {words.number(record.ratio, 1)}"
-    prompt = " ".join(record.prompt.split())
+    prompt = " ".join(record.prompt[:200].split())
     return f"{ratio} · {record.verdict}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

@@ -14,6 +14,7 @@ from mlx_engine.events import Mode
 WIDTH, HEIGHT, SCALE = 1200, 675, 2  # the shape that most sites show whole
 EDGE = 72
 BAR = 46
+LONGEST = 400  # characters of a line that are looked at
 
 
 def card(theme: Theme, record: ComparisonRecord) -> QImage:
@@ -51,7 +52,7 @@ class _Card:
         self._line(EDGE, 92, "Slipstream", 24, colours.accent, bold=True)
         self._line(EDGE, 92, record.pair, 22, colours.secondary, right=True, width=room * 0.7)
         self._line(EDGE, 172, headline, 52, colours.text, bold=True, width=room)
-        prompt = " ".join(record.prompt.split())
+        prompt = " ".join(record.prompt[:LONGEST].split())
         self._line(EDGE, 222, f"“{prompt}”", 24, colours.secondary, width=room)
         fastest = max((record.side(mode).rate or 0.0) for mode in ("plain", "dflash")) or 1.0
         modes: tuple[Mode, Mode] = ("plain", "dflash")
@@ -132,7 +133,7 @@ class _Card:
             size -= 1
             font.setPixelSize(size)
         metrics = QFontMetricsF(font)
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
+        shown = metrics.elidedText(text[:LONGEST], Qt.TextElideMode.ElideRight, width)
         self._painter.setFont(font)
         self._painter.setPen(QColor(colour))
         at = WIDTH - EDGE - metrics.horizontalAdvance(shown) if right else x

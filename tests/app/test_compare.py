@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
 from app.conversations.comparison_record import ComparisonRecord, Side
+from app.conversations.plain_text import clean
 from app.conversations.store import Store
 from app.views.compare import CompareDialog
 from app.views.comparison_card import HEIGHT, SCALE, WIDTH, card
@@ -197,6 +198,20 @@ def test_the_text_of_a_table_in_compare_can_be_selected(start: Start) -> None:
     chunk.copy()
     assert "cell" in QGuiApplication.clipboard().text()
     assert chunk.textInteractionFlags() & Qt.TextInteractionFlag.TextSelectableByMouse
+
+
+@pytest.mark.parametrize(
+    "prompt", ["a\0b \ud83d <b>x</b> '; DROP TABLE comparison; --", "\u202e\u05e9 e\u0301 " * 30, "x" * 1_000_000]
+)
+def test_whatever_is_asked_is_compared_kept_and_drawn(start: Start, prompt: str) -> None:
+    app = start()
+    app.conductor.compare_prompt(prompt)
+    app.until(lambda: not app.conductor.busy)
+    dialog = app.window.compare_dialog
+    assert app.engine.requests[-1].messages[-1].content == clean(prompt).strip() == dialog.record.prompt
+    assert not card(app.slipstream.theme, dialog.record).isNull()
+    app.conductor.comparisons.read()
+    app.until(lambda: [one.prompt for one in app.conductor.comparisons.records] == [clean(prompt).strip()])
 
 
 # Records

@@ -71,6 +71,12 @@ def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> N
     app.until(lambda: shown(app).startswith("6 of 100"))
 
 
+def test_a_pasted_megabyte_is_counted_like_anything_else(start: Start) -> None:
+    app = start(counting())
+    app.type("word " * 200_000)
+    app.until(lambda: shown(app).startswith("Too long by 199,901 of 100 tokens"))
+
+
 def test_a_full_context_says_what_can_be_done() -> None:
     assert "start a new chat" in sentence(Room(100, 100)) and "edit" in sentence(Room(2000, 100))
     assert sentence(Room(99, 100, exact=False)) == "~1 token left, then the reply stops"

@@ -151,3 +151,24 @@ def test_a_reply_of_which_nothing_is_known_wears_no_line(start: Start) -> None:
     app.ask("Hi")
     assert lines(app) == []
     app.window.preferences.set_tinted(False)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u05e9\u05dc\u05d5\u05dd **\u05e2\u05d5\u05dc\u05dd**\n\n- \u0645\u0631\u062d\u0628\u0627",
+        "e\u0301" * 300 + " \u0300" * 50,
+        "a\0b \ud83d c \udc4d\r\nd",
+        "> " * 400 + "deep",
+        "x" * 50_000,
+        "|" * 300 + "\n" + "|-" * 150 + "|\n" + "|y" * 150,
+        "```\n" + "y = 1\n" * 5_000,
+    ],
+)
+def test_strange_text_is_tinted_without_harm(start: Start, text: str) -> None:
+    app = start(ScriptedEngine([reply(*(("drafter" if at % 2 else "target", text[at * 997 :][:997]) for at in range(52)))]))
+    app.window.preferences.set_tinted(True)
+    app.ask("Go")
+    app.until(lambda: app.reply.read)
+    app.window.grab()
+    app.window.preferences.set_tinted(False)
