@@ -85,13 +85,17 @@ class Tracing:
     def _code(self, block: Code) -> None:
         if _FENCE.match(self._text, self._at):
             self._at = self._text.find("\n", self._at, self._end) + 1 or self._end
-        for line in block.text.split("\n"):
+        place = self._find(block.text)
+        if place >= 0:  # nothing was taken off its lines
+            self._take(place, len(block.text))
+            return
+        lines = block.text.split("\n")
+        for number, line in enumerate(lines):
             place = self._find(line)
+            ends = number < len(lines) - 1 and place >= 0 and self._text[place + len(line) : place + len(line) + 1] == "\n"
             if place >= 0:
-                self._take(place, len(line))
-            else:
-                self._shown += len(line)
-            self._shown += 1
+                self._take(place, len(line) + ends)  # with its end, so that lines of one supplier are one run
+            self._shown += 1 - ends if place >= 0 else len(line) + 1
 
     def _formula(self, latex: str) -> None:
         """It is drawn as one sign."""
