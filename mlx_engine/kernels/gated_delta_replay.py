@@ -1,9 +1,9 @@
 """Gated delta replay: one block of a gated delta net, after which any of its rows can still be taken back.
 
 The recurrence (arXiv 2412.06464) overwrites its state row by row, so rejected rows cannot be trimmed from it. A block therefore
-leaves the state as it was before it, and a tape: what each row added. The next block begins by replaying the rows of the tape that
-were kept, then runs its own rows on a copy of the state. So the state is read once and written once a round, and how many rows
-were kept need not be known on the host.
+leaves the state as it was before it, and a tape: what its rows write. The next block begins by running the rows of the tape that
+were kept once more, then runs its own rows on a copy of the state. So the state is read once and written once a round, and how many
+rows were kept need not be known on the host.
 """
 
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 import mlx.core as mx
+from mlx_lm.models import gated_delta
 
 from metal import kernel_source
 
@@ -22,7 +23,7 @@ _SIMDGROUPS = 4  # of a threadgroup; they share nothing but the cache lines of k
 
 _BODY = """
     gated_delta_replay<T, DK>(
-        queries, keys, values, decay, beta, state, old_keys, old_decay, old_deltas, kept[0], y, after, deltas,
+        queries, keys, values, decay, beta, state, old_keys, old_values, old_decay, old_beta, kept[0], y, after,
         keys_shape[1], keys_shape[2], values_shape[2], values_shape[3],
         thread_position_in_grid.z, thread_position_in_grid.y, thread_index_in_simdgroup);
 """
@@ -30,19 +31,21 @@ _BODY = """
 
 @dataclass(frozen=True)
 class Tape:
-    """What the P rows of a block add to the state, row by row."""
+    """What the P rows of a block write to the state, row by row."""
 
     keys: mx.array  # [1, P, Hk, Dk]
+    values: mx.array  # [1, P, Hv, Dv]
     decay: mx.array  # [1, P, Hv] float32
-    deltas: mx.array  # [1, P, Hv, Dv] float32
+    beta: mx.array  # [1, P, Hv]
 
     @staticmethod
     def empty(key_heads: int, key_dim: int, value_heads: int, value_dim: int, dtype: mx.Dtype) -> "Tape":
         """One row, to be kept never: for the first block."""
         return Tape(
             mx.zeros((1, 1, key_heads, key_dim), dtype),
+            mx.zeros((1, 1, value_heads, value_dim), dtype),
             mx.ones((1, 1, value_heads)),
-            mx.zeros((1, 1, value_heads, value_dim)),
+            mx.zeros((1, 1, value_heads), dtype),
         )
 
     @property
@@ -51,32 +54,22 @@ class Tape:
         return self.keys.shape[1]
 
 
-@mx.compile
-def _add(state: mx.array, key: mx.array, decay: mx.array, delta: mx.array) -> mx.array:
-    return state * decay[..., None, None] + key[..., None, :] * delta[..., None]
-
-
-@mx.compile
-def _run(
-    state: mx.array, query: mx.array, key: mx.array, value: mx.array, decay: mx.array, beta: mx.array
-) -> tuple[mx.array, mx.array, mx.array]:
-    decayed = state * decay[..., None, None]
-    delta = (value - (decayed * key[..., None, :]).sum(axis=-1)) * beta[..., None]
-    state = decayed + key[..., None, :] * delta[..., None]
-    return (state * query[..., None, :]).sum(axis=-1), delta, state
+def _run(queries: mx.array, tape: Tape, state: mx.array, mask: mx.array | None = None) -> tuple[mx.array, mx.array]:
+    """What the rows read, and the state after them, as mlx-lm has it: a kernel of its own on a GPU, else one row after another."""
+    fused = mx.default_device().type == mx.gpu and mx.metal.is_available() and queries.shape[-1] % 32 == 0
+    run = gated_delta.gated_delta_kernel if fused else gated_delta.gated_delta_ops
+    read, after = run(queries, tape.keys, tape.values, tape.decay, tape.beta, state, mask)
+    return read, after
 
 
 def replay(state: mx.array, tape: Tape, kept: mx.array | int) -> mx.array:
-    """The state, [1, Hv, Dv, Dk] float32, after the first `kept` rows of a tape that begins at `state`.
-
-    With a `kept` that the host knows, only those rows are run.
-    """
-    repeats = tape.decay.shape[-1] // tape.keys.shape[2]
-    keys = mx.repeat(tape.keys, repeats, axis=2).astype(mx.float32)
-    for row in range(tape.rows if isinstance(kept, mx.array) else kept):
-        longer = _add(state, keys[:, row], tape.decay[:, row], tape.deltas[:, row])
-        state = mx.where(row < kept, longer, state) if isinstance(kept, mx.array) else longer
-    return state
+    """The state, [1, Hv, Dv, Dk] float32, after the first `kept` rows of a tape that begins at `state`."""
+    if isinstance(kept, mx.array):
+        return _run(tape.keys, tape, state, mx.arange(tape.rows)[None] < kept)[1]
+    if kept == 0:
+        return state
+    rows = Tape(tape.keys[:, :kept], tape.values[:, :kept], tape.decay[:, :kept], tape.beta[:, :kept])
+    return _run(rows.keys, rows, state)[1]
 
 
 def reference(
@@ -105,22 +98,8 @@ def reference(
         What the S rows read, [1, S, Hv, Dv] in the dtype of `queries`; the state after the kept rows, before the new ones; and the
         tape of the new ones. Sums are float32. The state that the kernel replays is, bit for bit, the one that the rows ran in.
     """
-    state = replay(state, tape, kept)
-    repeats = values.shape[2] // keys.shape[2]
-    wide_queries, wide_keys = (mx.repeat(x, repeats, axis=2).astype(mx.float32) for x in (queries, keys))
-    running, results, deltas = state, [], []
-    for row in range(keys.shape[1]):
-        result, delta, running = _run(
-            running,
-            wide_queries[:, row],
-            wide_keys[:, row],
-            values[:, row].astype(mx.float32),
-            decay[:, row],
-            beta[:, row].astype(mx.float32),
-        )
-        results.append(result)
-        deltas.append(delta)
-    return mx.stack(results, axis=1).astype(queries.dtype), state, Tape(keys, decay, mx.stack(deltas, axis=1))
+    state, own = replay(state, tape, kept), Tape(keys, values, decay, beta)
+    return _run(queries, own, state)[0], state, own
 
 
 def unsupported(
@@ -137,10 +116,10 @@ def unsupported(
     dtype = queries.dtype
     if dtype not in DTYPES:
         return f"gated_delta_replay takes queries of float32, float16 or bfloat16, not {_name(dtype)}"
-    if {array.dtype for array in (keys, values, beta, tape.keys)} != {dtype}:
-        return f"gated_delta_replay takes keys, values, beta and the tape's keys of the dtype of the queries, {_name(dtype)}"
-    if {array.dtype for array in (decay, state, tape.decay, tape.deltas)} != {mx.float32}:
-        return "gated_delta_replay takes decay, state and the tape's decay and deltas of float32"
+    if {array.dtype for array in (keys, values, beta, tape.keys, tape.values, tape.beta)} != {dtype}:
+        return f"gated_delta_replay takes keys, values and beta, also the tape's, of the dtype of the queries, {_name(dtype)}"
+    if {array.dtype for array in (decay, state, tape.decay)} != {mx.float32}:
+        return "gated_delta_replay takes state and decay, also the tape's, of float32"
     if keys.ndim != 4 or values.ndim != 4:
         return f"gated_delta_replay takes keys and values of four dimensions, not {keys.ndim} and {values.ndim}"
     one, rows, key_heads, key_dim = keys.shape
@@ -161,7 +140,8 @@ def unsupported(
         "state": (state.shape, (1, value_heads, value_dim, key_dim)),
         "the tape's keys": (tape.keys.shape, (1, tape.rows, key_heads, key_dim)),
         "the tape's decay": (tape.decay.shape, (1, tape.rows, value_heads)),
-        "the tape's deltas": (tape.deltas.shape, (1, tape.rows, value_heads, value_dim)),
+        "the tape's values": (tape.values.shape, (1, tape.rows, value_heads, value_dim)),
+        "the tape's beta": (tape.beta.shape, (1, tape.rows, value_heads)),
         "kept": ((1,) if isinstance(kept, int) else kept.shape, (1,)),
     }
     for name, (found, wanted) in shapes.items():
@@ -178,9 +158,9 @@ def _kernel(build: Any) -> Any:
         name="gated_delta_replay",
         input_names=[
             *("queries", "keys", "values", "decay", "beta", "state"),
-            *("old_keys", "old_decay", "old_deltas", "kept"),
+            *("old_keys", "old_values", "old_decay", "old_beta", "kept"),
         ],
-        output_names=["y", "after", "deltas"],
+        output_names=["y", "after"],
         header=kernel_source("fragment") + kernel_source("gated_delta_replay"),
         source=_BODY,
     )
@@ -208,15 +188,15 @@ def metal(
     rows, value_heads, value_dim = values.shape[1:]
     eights = -(-value_dim // 8)
     count = kept if isinstance(kept, mx.array) else mx.array([kept], mx.int32)
-    y, after, deltas = _kernel(build)(
-        inputs=[queries, keys, values, decay, beta, state, tape.keys, tape.decay, tape.deltas, count],
+    y, after = _kernel(build)(
+        inputs=[queries, keys, values, decay, beta, state, tape.keys, tape.values, tape.decay, tape.beta, count],
         template=[("T", queries.dtype), ("DK", keys.shape[-1])],
         grid=(32, eights, value_heads),
         threadgroup=(32, min(_SIMDGROUPS, eights), 1),
-        output_shapes=[(1, rows, value_heads, value_dim), state.shape, (1, rows, value_heads, value_dim)],
-        output_dtypes=[queries.dtype, mx.float32, mx.float32],
+        output_shapes=[(1, rows, value_heads, value_dim), state.shape],
+        output_dtypes=[queries.dtype, mx.float32],
     )
-    return y, after, Tape(keys, decay, deltas)
+    return y, after, Tape(keys, values, decay, beta)
 
 
 def _name(dtype: mx.Dtype) -> str:
