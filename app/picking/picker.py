@@ -55,6 +55,7 @@ class Picker(QObject):
         self._soon.setSingleShot(True)
         self._soon.setInterval(ASK_AFTER_MS)
         self._soon.timeout.connect(self._ask)
+        conductor.measuring.changed.connect(self._note_machine)
         conductor.pair_changed.connect(self.changed)
         conductor.load_changed.connect(self.changed)
         conductor.busy_changed.connect(self._note_speed)
@@ -104,6 +105,16 @@ class Picker(QObject):
         self.listed.emit()
         self.changed.emit()
         self._soon.start()
+        idle = not self._conductor.busy and self._conductor.loading is None
+        if not self.measured_machine and idle and self._conductor.pair is not None:
+            self._conductor.measuring.start()
+
+    @Slot()
+    def _note_machine(self) -> None:
+        """This machine has been measured: speeds can be foretold now."""
+        if self._conductor.measuring.found is not None and not self.measured_machine and self._all:
+            self.measured_machine = True
+            self.refresh()
 
     @staticmethod
     def _keep_answer(choice: Choice, before: Choice | None) -> Choice:

@@ -66,11 +66,10 @@ def facts_of(one: Candidate, measured_machine: bool) -> dict[str, str]:
         if plain is not None and plain is not speed:
             facts["Without DFlash"] = f"{plain}. {plain.reason}"
     elif not one.why_not:
-        facts["Speed"] = (
-            "Told once its files are known, or after a few replies."
-            if measured_machine
-            else "Not foretold yet: Help ▸ This Mac measures what this machine can do."
-        )
+        if not measured_machine:
+            facts["Speed"] = "Not foretold yet: Help ▸ This Mac measures what this machine can do."
+        else:
+            facts["Speed"] = "Shown after a few replies." if one.here else "Told once the hub has answered."
     if one.reported:
         facts["Others measured"] = "; ".join(
             f"{low:g}× plain on {each.machine}" if low == high else f"{low:g} to {high:g}× plain on {each.machine}"

@@ -24,10 +24,11 @@ from app.views.icon_button import SIGN, draw_sign
 from app.views.own_pair import OwnPairDialog
 from app.views.pair_card import PairCard
 from app.views.pair_list import PairList
-from app.views.theme import SMALL, Theme, look
+from app.views.theme import SMALL, USUAL_SIZE, Theme, look
 
 TITLE = "Models"
-LIST_WIDTH = 304
+LIST_WIDTH = 304  # at the usual size of text
+CARD_WIDTH = 336  # at least
 SAID_MS = 8000
 
 
@@ -40,7 +41,7 @@ class PickerDialog(QDialog):
         self._theme = theme
         self.setWindowTitle(TITLE)
         self.setAccessibleName(TITLE)
-        self.setMinimumSize(640, 420)
+        self.setMinimumHeight(420)
         room = parent.size() if parent is not None else QSize(960, 680)
         self.resize(min(max(room.width() - 40, 640), 960), min(max(room.height() - 40, 420), 680))
         self.search = _Search(theme)
@@ -72,7 +73,7 @@ class PickerDialog(QDialog):
         side = QWidget()
         look(side, "sidebar")
         side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        side.setFixedWidth(LIST_WIDTH)
+        self._side = side
         left = QVBoxLayout(side)
         left.setContentsMargins(0, 16, 0, 16)
         left.setSpacing(8)
@@ -122,7 +123,15 @@ class PickerDialog(QDialog):
         picker.changed.connect(self._show_emptiness)
         picker.refresh()
         self._show_emptiness()
+        theme.text_resized.connect(self._widen)
+        self._widen()
         self.search.setFocus()
+
+    @Slot()
+    def _widen(self) -> None:
+        """The list has room for the filters at any size of text."""
+        self._side.setFixedWidth(round(LIST_WIDTH * max(1.0, self._theme.text_pixels / USUAL_SIZE)))
+        self.setMinimumWidth(self._side.width() + CARD_WIDTH)
 
     @Slot(str)
     def say(self, sentence: str) -> None:

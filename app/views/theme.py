@@ -88,10 +88,7 @@ class Theme(QObject):
         self.text_font.setPixelSize(pixels)
         self.code_font.setPixelSize(_code_pixels(pixels))
         self._app.setFont(self.text_font)
-        self._apply()  # first: a new style sheet gives widgets back the fonts they had before the old one
-        for widget in self._app.allWidgets():
-            if (share := widget.property("text_share")) is not None:
-                self.set_font(widget, share, widget.property("text_bold") is True)
+        self._apply()
         self.text_resized.emit()
 
     def set_tinted(self, tinted: bool) -> None:
@@ -143,6 +140,9 @@ class Theme(QObject):
         self.colours = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
         self._app.setPalette(_palette(self.colours))
         self._app.setStyleSheet(_style_sheet(self.colours, self.small().pixelSize()))
+        for widget in self._app.allWidgets():  # a new style sheet gives widgets back the fonts they had before the old one
+            if (share := widget.property("text_share")) is not None:
+                self.set_font(widget, share, widget.property("text_bold") is True)
         self.changed.emit()
 
 

@@ -144,7 +144,7 @@ def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool
     # the rows that make keys and values stand twice: in each layer for the block, and side by side for the context
     twice = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
     again = round(twice * held / stored * 2) if stored else 0
-    return Line("drafter weights", held + again, f"{how}; {again / 1e6:,.0f} MB for the context's projection" if again else how)
+    return Line("drafter weights", held + again, f"{how}; {again / 1e6:,.1f} MB for the context's projection" if again else how)
 
 
 def _state(config: dict, context: int, element: int) -> list[Line]:

@@ -267,6 +267,21 @@ def test_a_load_that_fails_later_says_that_none_is_loaded_and_one_that_is_cancel
     assert app.conductor.pair is None or "cancelled" not in app.notices[-1]
 
 
+def test_it_has_room_for_large_text_which_stays_large_when_the_appearance_changes(start: Start) -> None:
+    app = start()
+    opened(app)
+    theme, dialog = app.slipstream.theme, app.window.models
+    assert dialog is not None
+    try:
+        theme.set_text_size(24)
+        theme.set_appearance("dark")
+        assert card(app).title.font().pixelSize() == round(24 * 1.4)
+        for button in dialog.filters.buttons():
+            assert button.width() >= button.sizeHint().width()
+    finally:
+        theme.set_text_size(15)
+
+
 def test_everything_in_the_picker_has_a_name(start: Start) -> None:
     app = start()
     opened(app)
