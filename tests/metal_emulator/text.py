@@ -118,9 +118,8 @@ PROLOGUE = '#include "mlx/backend/metal/kernels/utils.h"\n'  # MLX puts this fil
 def _constants(text: str) -> str:
     """What lies in the constant address space is const; function constants are left 0."""
     text = re.sub(r"\bconstant\b(?=[^;{}]*\[\[function_constant)", "", text)
-    text = re.sub(
-        r"\bconst\s+constant\b|\bconstant\s+const\b|\bconstexpr\s+constant\b", lambda m: m[0].replace("constant", ""), text
-    )
+    text = re.sub(r"\b(const|constexpr)\s+constant\b", r"\1", text)
+    text = re.sub(r"\bconstant\s+(const|constexpr)\b", r"\1", text)
     return re.sub(r"\bconstant\b", "const", text)
 
 
