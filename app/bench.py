@@ -91,7 +91,7 @@ class Heartbeat(QObject):
         self._clock.restart()
 
 
-def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: int = 300) -> Report:
+def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: int = 300, tinted: bool = False) -> Report:
     """Stream replies for some seconds into a window of its own and measure it."""
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
@@ -101,6 +101,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
         text = RICH * (1 + tokens * TOKEN_CHARS // len(RICH))
         make_engine = (lambda: RecordedEngine(text, tok_s, tok_s)) if recorded else real_engine
         slipstream = Slipstream(app, Places(Path(folder), Path(folder)), make_engine)
+        slipstream.theme.set_tinted(tinted)
         slipstream.start()
         heart = Heartbeat()
         try:
@@ -120,7 +121,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
     rates = [one.decode_tok_s for one in streamed.stats if one.decode_tok_s]
     return Report(
         engine="recorded" if recorded else "demo pair",
-        mode=mode,
+        mode=f"{mode}, tinted" if tinted else mode,
         replies=len(streamed.stats),
         tokens=sum(one.tokens for one in streamed.stats),
         seconds=round(streamed.wall, 2),
@@ -217,11 +218,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--mode", choices=("dflash", "plain"), default="dflash")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long replies stream (default 60)")
     parser.add_argument("--history", type=int, default=300, help="messages in the chat before (default 300)")
+    parser.add_argument("--tint", action="store_true", help="with the token tint")
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     options = parser.parse_args(arguments)
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    report = measure(options.recorded, options.mode, options.seconds, options.rate, options.history)
+    report = measure(options.recorded, options.mode, options.seconds, options.rate, options.history, options.tint)
     if options.json:
         print(json.dumps(asdict(report)))
     else:
