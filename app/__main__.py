@@ -22,6 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
         case ["--child", *_]:
             print("--child needs the name of a module of mlx_engine.", file=sys.stderr)
             return 2
+    from app import language, places
+
+    language.start(places.find().settings_file)  # first, as names that are made at import keep the language of that moment
     from app.application import run
 
     return run([sys.argv[0], *arguments])

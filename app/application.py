@@ -12,12 +12,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from app import crash_log, places
+from app import crash_log, language, places
 from app.conductor import Conductor
 from app.conversations.opening import open_store
 from app.door import Engine, real_engine
 from app.engine_thread import EngineThread, LoadPair
 from app.file_opening import FileOpening
+from app.language import tr
 from app.macos import Activity
 from app.memory_watch import MemoryWatch
 from app.picking.picker import Picker
@@ -76,13 +77,13 @@ class Slipstream(QObject):
     @Slot()
     def _note_work(self) -> None:
         """Neither sleep nor App Nap while a reply or a comparison is written."""
-        self._activity.set_held("reply", self.conductor.busy, "A reply is being written")
+        self._activity.set_held("reply", self.conductor.busy, tr("A reply is being written"))
         if not self.conductor.busy and self.conductor.chat.turns and (stats := self.conductor.chat.turns[-1].reply.stats):
             self._memory.note_peak(stats.peak_memory_bytes)
 
     @Slot()
     def _note_downloads(self) -> None:
-        self._activity.set_held("download", self.picker.downloads.running, "Models are being fetched")
+        self._activity.set_held("download", self.picker.downloads.running, tr("Models are being fetched"))
 
     @Slot()
     def close(self) -> None:
@@ -100,7 +101,9 @@ class Slipstream(QObject):
 
     def tell_of_bug(self) -> None:
         """An exception nothing caught: it is in the log, and the chat goes on."""
-        self.conductor.tell(f"Something went wrong inside Slipstream; the details are in {self._where.log_file}.")
+        self.conductor.tell(
+            tr("Something went wrong inside Slipstream; the details are in {log_file}.", log_file=self._where.log_file)
+        )
 
 
 def last_pair(settings: QSettings) -> LoadPair:
@@ -143,6 +146,7 @@ def run(arguments: list[str]) -> int:
     app = QApplication(arguments)
     app.setWindowIcon(window_icon())
     app.setQuitOnLastWindowClosed(False)  # the engine's thread ends first
+    language.translate_qt()
 
     instance = SingleInstance()
     if not instance.claim():
@@ -164,7 +168,7 @@ def run(arguments: list[str]) -> int:
     slipstream.ended.connect(app.quit)
     slipstream.start()
     if crashed:
-        words = "Slipstream ended unexpectedly the last time. Your chats are kept; the details are in"
+        words = tr("Slipstream ended unexpectedly the last time. Your chats are kept; the details are in")
         slipstream.conductor.tell(f"{words} {crashed}.")
     status = app.exec()
     # Quit may have come past the window: from the Dock, or when the user logs out.

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.conversations.attachments import Attachment, read, told
 from app.engine_thread import EngineThread, News
+from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.events import CountTokens, Message, TokenCount
 
@@ -95,7 +96,7 @@ class Attaching(QObject):
                 self._read.emit(str(error))
             except Exception:
                 log.exception("An attachment could not be read")
-                self._read.emit(f"“{path.name}” could not be read.")
+                self._read.emit(tr("“{name}” could not be read.", name=path.name))
 
     @Slot(object)
     def _take(self, result: Attachment | str) -> None:

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, Signal
 from app.conversations import whole_file
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.store import Store
+from app.language import tr
 from app.store_thread import StoreThread
 
 
@@ -42,8 +43,10 @@ class ComparisonHistory(QObject):
             try:
                 whole_file.write(file, content)
             except OSError as error:
-                return f"{file} cannot be written: {error.strerror or error}. Choose another place."
-            return f"Saved as {file}."
+                return tr(
+                    "{file} cannot be written: {strerror}. Choose another place.", file=file, strerror=error.strerror or error
+                )
+            return tr("Saved as {file}.", file=file)
 
         self._store.read(work, self.told.emit)
 

@@ -17,6 +17,7 @@ from app.conversations.chat import Chat, Node, Turn, continuation, same_again
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_thread import EngineThread, LoadPair
+from app.language import tr
 from app.library import Library
 from app.measuring import Measuring
 from app.notice import Notice
@@ -185,7 +186,7 @@ class Conductor(QObject):
     def use(self, pair: LoadPair) -> None:
         """Load a pair in place of the present one, which is freed first."""
         if self.busy:
-            self.noticed.emit(Notice("A reply is still being written. Stop it, or wait for its end, before you switch models."))
+            self.noticed.emit(Notice(tr("A reply is still being written. Stop it, or wait for its end, before you switch models.")))
             return
         self._loading.load(pair)
 
@@ -209,7 +210,7 @@ class Conductor(QObject):
         """Ask, with these files, or ask anew what is being edited; False when that cannot be now, and then nothing was taken."""
         prompt = clean(prompt).strip()
         if not prompt and not attachments:
-            self.noticed.emit(Notice("There is nothing to send yet: write a message first."))
+            self.noticed.emit(Notice(tr("There is nothing to send yet: write a message first.")))
             return False
         if not self._ready():
             return False
@@ -371,13 +372,15 @@ class Conductor(QObject):
 
     def _ready(self) -> bool:
         if self.pair is None and self._loading.running:
-            self.noticed.emit(Notice("The models are still loading. Your message stays here; send it in a moment."))
+            self.noticed.emit(Notice(tr("The models are still loading. Your message stays here; send it in a moment.")))
         elif self.pair is None:
-            self.noticed.emit(Notice("No models are loaded, so nothing can answer. Your message stays here.", offer="load"))
+            self.noticed.emit(Notice(tr("No models are loaded, so nothing can answer. Your message stays here."), offer="load"))
         elif self._comparing.running:
-            self.noticed.emit(Notice("A comparison is running. Your message stays here; wait for its end, or stop it."))
+            self.noticed.emit(Notice(tr("A comparison is running. Your message stays here; wait for its end, or stop it.")))
         elif self.busy:
-            self.noticed.emit(Notice("A reply is still being written. Your message stays here; wait for the end, or press Stop."))
+            self.noticed.emit(
+                Notice(tr("A reply is still being written. Your message stays here; wait for the end, or press Stop."))
+            )
         else:
             return True
         return False

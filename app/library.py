@@ -17,6 +17,7 @@ from app.conversations.chat import Chat, Node, new_id
 from app.conversations.plain_text import clean
 from app.conversations.settings import BUILT_IN, ChatSettings, Preset
 from app.conversations.store import Contents, Entry, Folder, Hit, Snapshot, Store
+from app.language import tr
 from app.store_thread import StoreThread
 
 MOST_UNDO = 50
@@ -114,7 +115,7 @@ class Library(QObject):
 
     def duplicate(self, chat_id: str, then: Callable[[str], None]) -> None:
         """A copy with all branches; `then` gets its id."""
-        title = f"{self.entries[chat_id].title} copy"
+        title = tr("{title} copy", title=self.entries[chat_id].title)
 
         def copied(store: Store) -> Chat | None:
             chat = store.load(chat_id)
@@ -149,7 +150,9 @@ class Library(QObject):
             self._gone.difference_update(ids)
             self._store.write(lambda store: store.delete(ids, deleted=False))
 
-        self._can_undo(f"Deleted “{gone[0].title}”" if len(gone) == 1 else f"Deleted {len(gone)} chats", back)
+        self._can_undo(
+            tr("Deleted “{title}”", title=gone[0].title) if len(gone) == 1 else tr("Deleted {gone} chats", gone=len(gone)), back
+        )
         self.changed.emit()
         self.removed.emit(ids)
 
@@ -157,7 +160,7 @@ class Library(QObject):
 
     def add_folder(self, name: str) -> Folder:
         """A new, empty folder."""
-        folder = Folder(new_id(), " ".join(clean(name).split()) or "New Folder", time.time())
+        folder = Folder(new_id(), " ".join(clean(name).split()) or tr("New Folder"), time.time())
         self._save_folder(folder)
         return folder
 
@@ -180,7 +183,7 @@ class Library(QObject):
                     self.entries[one] = replace(self.entries[one], folder=folder_id)
             self._save_folder(folder, inside)
 
-        self._can_undo(f"Deleted the folder “{folder.name}”", back)
+        self._can_undo(tr("Deleted the folder “{name}”", name=folder.name), back)
         self.changed.emit()
 
     # Undo
@@ -266,7 +269,7 @@ class Library(QObject):
             folder, pinned = found.places.get(number, ("", False))
             self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=folder, pinned=pinned)
         ids = [chat.id for chat in found.chats]
-        count = f"{len(ids):,} chat{'' if len(ids) == 1 else 's'}"
+        count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=f"{len(ids):,}")
 
         def back() -> None:
             for one in ids:
@@ -274,9 +277,9 @@ class Library(QObject):
             self._store.write(lambda store: store.delete(ids))
             self.removed.emit(ids)
 
-        self._can_undo(f"Imported {count}", back)
+        self._can_undo(tr("Imported {count}", count=count), back)
         self.changed.emit()
-        self.told.emit(f"Imported {count}." + (f" {found.remark}" if found.remark else ""))
+        self.told.emit(tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else ""))
 
     def _update(self, entry: Entry) -> None:
         self.entries[entry.id] = entry

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.engine_thread import EngineThread, MeasureMachine, News
+from app.language import tr
 from mlx_engine.events import CalibrationProgress, Failed, Roofline
 
 
@@ -30,7 +31,7 @@ class Measuring(QObject):
         if self._job:
             return
         self.error, self.stopped = "", False
-        self.progress = CalibrationProgress(0.0, "Waiting for the engine")
+        self.progress = CalibrationProgress(0.0, tr("Waiting for the engine"))
         self._job = self._engine.submit(MeasureMachine(again))
         self.changed.emit()
 
@@ -54,7 +55,7 @@ class Measuring(QObject):
                     self.progress = progress
                 case Roofline() as found:
                     self.found = found
-                    self.progress = CalibrationProgress(1.0, "Measured")
+                    self.progress = CalibrationProgress(1.0, tr("Measured"))
                 case Failed(error=error):
                     self.error = error
                 case None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app import macos
 from app.conversations.words import size
+from app.language import tr
 from app.macos import Pressure
 from mlx_engine.pairs import machine, room
 
@@ -19,7 +20,7 @@ CALM_BEATS = 12  # so many calm readings in a row end an episode
 _SHARES: tuple[tuple[float, Pressure], ...] = ((0.04, "critical"), (0.08, "warning"))  # of memory that is available, on Linux
 _NEARLY = 0.9  # of what models may take
 
-ADVICE = "Close other apps or shorten the chat; when the system begins to page, replies become many times slower."
+ADVICE = tr("Close other apps or shorten the chat; when the system begins to page, replies become many times slower.")
 
 
 class MemoryWatch(QObject):
@@ -55,15 +56,20 @@ class MemoryWatch(QObject):
         if ranks.index(now) > ranks.index(self._told):
             self._told = now
             log.warning("Memory pressure: %s", now)
-            words = "Memory is running short" if now == "warning" else "Memory has all but run out"
-            self.short.emit(f"{words} on this computer. {ADVICE}")
+            words = tr("Memory is running short") if now == "warning" else tr("Memory has all but run out")
+            self.short.emit(tr("{words} on this computer. {advice}", words=words, advice=ADVICE))
 
     def note_peak(self, peak: int) -> None:
         """What models, caches and buffers took at most during a reply, in bytes."""
         if self._budget and peak > _NEARLY * self._budget and not self._told_peak:
             self._told_peak = True
             self.short.emit(
-                f"The last reply took {size(peak)} of the {size(self._budget)} that models may use on this computer. {ADVICE}"
+                tr(
+                    "The last reply took {peak} of the {budget} that models may use on this computer. {advice}",
+                    peak=size(peak),
+                    budget=size(self._budget),
+                    advice=ADVICE,
+                )
             )
 
 

@@ -4,6 +4,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.calibrating import Calibrating
 from app.engine_thread import EngineThread, LoadPair, News
+from app.language import tr
 from app.notice import Notice
 from mlx_engine.events import Failed, LoadProgress, PairInfo
 
@@ -39,7 +40,7 @@ class PairLoading(QObject):
         """Load a pair, unless one is being loaded."""
         if self._job:
             return
-        self.progress, self.coming, self._cancelled = LoadProgress(0.0, "Starting"), pair, False
+        self.progress, self.coming, self._cancelled = LoadProgress(0.0, tr("Starting")), pair, False
         self._had_one = self.pair is not None
         self._job = self._engine.submit(pair)
         self.changed.emit()
@@ -68,12 +69,12 @@ class PairLoading(QObject):
                 self._become(pair)
                 self._calibrating.of(pair)
                 if pair.why_plain:
-                    self.noticed.emit(Notice(f"DFlash is off: {pair.why_plain}"))
+                    self.noticed.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=pair.why_plain)))
             case Failed(error=error):
                 self.noticed.emit(Notice(f"{error} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load"))
             case None:
                 if self._cancelled and self.asked is not self.coming:
-                    words = f"Loading was cancelled. {self._what_is_left()}".rstrip()
+                    words = tr("Loading was cancelled. {what_is_left}", what_is_left=self._what_is_left()).rstrip()
                     self.noticed.emit(Notice(words, offer="" if self.pair else "load"))
                 self._job = 0
                 self.progress = self.coming = None
@@ -88,4 +89,4 @@ class PairLoading(QObject):
     def _what_is_left(self) -> str:
         if not self._had_one:
             return ""
-        return f"{self.pair.name} is still loaded." if self.pair else "No models are loaded now."
+        return tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded now.")

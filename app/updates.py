@@ -11,6 +11,7 @@ from packaging.version import InvalidVersion, Version
 from PySide6.QtCore import QObject, QSettings, QUrl, Signal, Slot
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest
 
+from app.language import tr
 from app.release import Release
 
 log = logging.getLogger(__name__)
@@ -92,18 +93,28 @@ class Updates(QObject):
             return
         reply.deleteLater()
         if reply.error() != QNetworkReply.NetworkError.NoError:
-            self._tell(f"Slipstream could not ask for a newer version: {reply.errorString()}.", news=False)
+            self._tell(
+                tr("Slipstream could not ask for a newer version: {errorstring}.", errorstring=reply.errorString()), news=False
+            )
             return
         try:
             found = newer(bytes(reply.read(MOST_BYTES).data()), self._release.version)
         except ValueError as error:
             log.warning("The answer about versions was not understood: %s", error)
-            self._tell("Slipstream asked for a newer version, but did not understand the answer.", news=False)
+            self._tell(tr("Slipstream asked for a newer version, but did not understand the answer."), news=False)
             return
         if found is None:
-            self._tell(f"This is the newest version, {self._release.version}.", news=False)
+            self._tell(tr("This is the newest version, {version}.", version=self._release.version), news=False)
         else:
-            self._tell(f"Slipstream {found[0]} is there; this is {self._release.version}. To get it: {found[1]}", news=True)
+            self._tell(
+                tr(
+                    "Slipstream {found} is there; this is {version}. To get it: {found_2}",
+                    found=found[0],
+                    version=self._release.version,
+                    found_2=found[1],
+                ),
+                news=True,
+            )
 
     def _tell(self, words: str, news: bool) -> None:
         tell: Callable[[str], None] = self.told.emit if news or self._asked else log.info

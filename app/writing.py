@@ -4,6 +4,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.conversations.chat import Chat, Turn
 from app.engine_thread import EngineThread, News
+from app.language import tr
 from app.library import Library
 from mlx_engine.events import Failed, GenerationRequest
 
@@ -88,7 +89,7 @@ class Writing(QObject):
         self._saver.stop()
         if turn is not None and chat is not None:
             if turn.reply.running:  # an engine that ended without a word
-                turn.reply.accept(Failed("The reply ended unexpectedly."), 0.0)
+                turn.reply.accept(Failed(tr("The reply ended unexpectedly.")), 0.0)
             if turn.answered is not None:
                 self._library.save(chat, [turn.answered])
             self.changed.emit(turn)

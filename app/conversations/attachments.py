@@ -10,6 +10,7 @@ from typing import Any
 
 from app.conversations.plain_text import clean
 from app.conversations.words import number, size
+from app.language import tr
 from mlx_engine.errors import UserError
 
 MOST_TEXT = 2_000_000  # bytes of a text file, and characters out of a PDF
@@ -62,15 +63,15 @@ def read(file: Path) -> Attachment:
     name = clean(" ".join(file.name.split())) or "file"
     try:
         if file.is_dir():
-            raise UserError(f"“{name}” is a folder. Attach the files that are in it.")
+            raise UserError(tr("“{name}” is a folder. Attach the files that are in it.", name=name))
         length = file.stat().st_size
         if length > MOST_PDF:
             raise UserError(_too_large(name, length))
         data = file.read_bytes()
     except OSError as error:
-        raise UserError(f"“{name}” cannot be read: {error.strerror or error}.") from error
+        raise UserError(tr("“{name}” cannot be read: {strerror}.", name=name, strerror=error.strerror or error)) from error
     if not data.strip():
-        raise UserError(f"“{name}” is empty, so there is nothing to attach.")
+        raise UserError(tr("“{name}” is empty, so there is nothing to attach.", name=name))
     if b"%PDF-" in data[:1024]:
         return _read_pdf(name, data)
     if length > MOST_TEXT:
@@ -88,7 +89,9 @@ def _decoded(name: str, data: bytes) -> str:
         # Any bytes are cp1252, so there a single control character tells; escapes and form feeds do stand in text.
         if not any(ord(char) in _CONTROLS for char in text):
             return text.replace("\r\n", "\n").replace("\r", "\n")
-    raise UserError(f"“{name}” holds no text that can be read. Slipstream reads files of text, Markdown, code, and PDF.")
+    raise UserError(
+        tr("“{name}” holds no text that can be read. Slipstream reads files of text, Markdown, code, and PDF.", name=name)
+    )
 
 
 def _read_pdf(name: str, data: bytes) -> Attachment:
@@ -103,32 +106,51 @@ def _read_pdf(name: str, data: bytes) -> Attachment:
             raise UserError(_locked(name))
         count = len(reader.pages)
         if count > MOST_PAGES:
-            raise UserError(f"“{name}” has {number(count)} pages; at most {number(MOST_PAGES)} can be attached.")
+            raise UserError(
+                tr(
+                    "“{name}” has {count} pages; at most {most_pages} can be attached.",
+                    name=name,
+                    count=number(count),
+                    most_pages=number(MOST_PAGES),
+                )
+            )
         room = MOST_TEXT
         for page in reader.pages:
             if time.monotonic() - begun > PDF_SECONDS:
-                raise UserError(f"“{name}” takes too long to read. Attach its text, or a part of it.")
+                raise UserError(tr("“{name}” takes too long to read. Attach its text, or a part of it.", name=name))
             pages.append(clean(page.extract_text()).strip())
             room -= len(pages[-1])
             if room < 0:
-                raise UserError(f"“{name}” holds too much text: more than {number(MOST_TEXT)} characters. Attach a part of it.")
+                raise UserError(
+                    tr(
+                        "“{name}” holds too much text: more than {most_text} characters. Attach a part of it.",
+                        name=name,
+                        most_text=number(MOST_TEXT),
+                    )
+                )
     except DependencyError as error:  # a way of locking that pypdf alone does not know
         raise UserError(_locked(name)) from error
     except UserError:
         raise
     except (PdfReadError, RecursionError, MemoryError, OSError) as error:
-        raise UserError(f"“{name}” is damaged and cannot be read as a PDF.") from error
+        raise UserError(tr("“{name}” is damaged and cannot be read as a PDF.", name=name)) from error
     except Exception as error:  # pypdf lets many kinds through where a file breaks the rules
-        raise UserError(f"“{name}” cannot be read as a PDF: it does not keep to the format’s rules.") from error
+        raise UserError(tr("“{name}” cannot be read as a PDF: it does not keep to the format’s rules.", name=name)) from error
     text = "\n\n".join(page for page in pages if page)
     if not text:
-        raise UserError(f"“{name}” holds no text: its pages are pictures, as after a scan. Attach its text instead.")
+        raise UserError(tr("“{name}” holds no text: its pages are pictures, as after a scan. Attach its text instead.", name=name))
     return Attachment(name, text, len(data), len(pages))
 
 
 def _locked(name: str) -> str:
-    return f"“{name}” is locked by a password. Save a copy without one and attach that."
+    return tr("“{name}” is locked by a password. Save a copy without one and attach that.", name=name)
 
 
 def _too_large(name: str, length: int) -> str:
-    return f"“{name}” is too large ({size(length)}). A text may have {size(MOST_TEXT)}, a PDF {size(MOST_PDF)}. Attach a part."
+    return tr(
+        "“{name}” is too large ({length}). A text may have {most_text}, a PDF {most_pdf}. Attach a part.",
+        name=name,
+        length=size(length),
+        most_text=size(MOST_TEXT),
+        most_pdf=size(MOST_PDF),
+    )

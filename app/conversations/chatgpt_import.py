@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 from app.conversations.chat import Chat, Node
 from app.conversations.plain_text import NEW_CHAT, clean, title_from
 from app.conversations.reply import Reply
+from app.language import tr
 from mlx_engine.errors import UserError
 
 THINKING = ("thoughts", "reasoning_recap")
@@ -38,12 +39,12 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
     while waiting:
         node_id, above = waiting.pop()
         if node_id in seen:
-            raise UserError(f"The messages of the chat “{chat.title}” make no tree.")
+            raise UserError(tr("The messages of the chat “{title}” make no tree.", title=chat.title))
         seen.add(node_id)
         kept[node_id] = here = _take(above, _dict(_dict(mapping[node_id]).get("message")), chat.created)
         waiting.extend((one, here) for one in reversed(children.get(node_id, [])))
     if len(seen) != len(mapping):
-        raise UserError(f"The messages of the chat “{chat.title}” make no tree.")
+        raise UserError(tr("The messages of the chat “{title}” make no tree.", title=chat.title))
     for node in chat.root.below():
         assert node.parent is not None
         node.parent.chosen = node.parent.chosen or node

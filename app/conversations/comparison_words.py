@@ -4,29 +4,38 @@ from collections.abc import Sequence
 
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
+from app.language import tr
 
 
 def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     """The verdict on a comparison: a headline and the sentence under it."""
-    headline = "No speed was measured: the reply is too short"
+    headline = tr("No speed was measured: the reply is too short")
     if record.ratio is not None:
         if record.ratio >= 1.05:
-            headline = f"DFlash is {words.number(record.ratio, 1)} times as fast"
+            headline = tr("DFlash is {ratio} times as fast", ratio=words.number(record.ratio, 1))
         elif record.ratio > 0.95:
-            headline = "Both are equally fast"
+            headline = tr("Both are equally fast")
         else:
-            headline = f"DFlash is slower here, at {words.number(record.ratio, 2)} times the plain rate"
+            headline = tr("DFlash is slower here, at {ratio} times the plain rate", ratio=words.number(record.ratio, 2))
     place = words.number((record.first_difference or 0) + 1)
     match record.verdict:
         case "identical":
-            verdict = f"The two texts are identical, token for token ({words.number(record.plain.stats.tokens)} tokens)."
+            verdict = tr(
+                "The two texts are identical, token for token ({tokens} tokens).", tokens=words.number(record.plain.stats.tokens)
+            )
         case "tie":
-            verdict = (
-                f"The first difference is at token {place}, and it is a tie: the two best tokens were as good as equal"
-                f"{_margin(record)}, within the rounding of this machine's numbers."
+            verdict = tr(
+                "The first difference is at token {place}, and it is a tie: the two best tokens were as good as "
+                "equal{record}, within the rounding of this machine's numbers.",
+                place=place,
+                record=_margin(record),
             )
         case "different":
-            verdict = f"The two texts differ from token {place} on{_margin(record)}. This is not a rounding tie."
+            verdict = tr(
+                "The two texts differ from token {place} on{record}. This is not a rounding tie.",
+                place=place,
+                record=_margin(record),
+            )
     return headline, verdict
 
 
@@ -39,4 +48,4 @@ def spread(values: Sequence[float]) -> str:
 
 
 def _margin(record: ComparisonRecord) -> str:
-    return "" if record.margin is None else f" (their scores lay {record.margin:.3g} apart)"
+    return "" if record.margin is None else tr(" (their scores lay {margin} apart)", margin=f"{record.margin:.3g}")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.conversations import schema
 from app.conversations.store import Store
+from app.language import tr
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ def open_store(folder: Path | None, writable: bool = True) -> Opened:
         return Opened(Store(None), keeps=False)
     file = folder / FILE
     if not writable:
-        return _in_memory(file, f"Slipstream cannot write to {folder}")
+        return _in_memory(file, tr("Slipstream cannot write to {folder}", folder=folder))
     try:
         reason = _why_unusable(file)
         if reason:
@@ -40,7 +41,7 @@ def open_store(folder: Path | None, writable: bool = True) -> Opened:
         return Opened(Store(file), keeps=True)
     except (sqlite3.Error, OSError) as error:
         log.exception("The database cannot be opened")
-        return _in_memory(file, f"The chats in {file} cannot be opened ({_words(error)})")
+        return _in_memory(file, tr("The chats in {file} cannot be opened ({error})", file=file, error=_words(error)))
 
 
 def _why_unusable(file: Path) -> str:
@@ -49,20 +50,24 @@ def _why_unusable(file: Path) -> str:
         return ""
     with file.open("rb") as opened:
         if opened.read(16) != b"SQLite format 3\0":
-            return "is damaged"
+            return tr("is damaged")
     try:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
             version = schema.version_of(database)
             if version > schema.VERSION:
-                return f"was written by a newer Slipstream (format {version}; this one reads up to {schema.VERSION})"
+                return tr(
+                    "was written by a newer Slipstream (format {version}; this one reads up to {version_2})",
+                    version=version,
+                    version_2=schema.VERSION,
+                )
             if version == 0 and database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-                return "is not a database of Slipstream's"
+                return tr("is not a database of Slipstream's")
             ((state, *_),) = database.execute("PRAGMA quick_check(1)").fetchall()
-            return "" if state == "ok" else "is damaged"
+            return "" if state == "ok" else tr("is damaged")
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _BROKEN:
             raise
-        return "is damaged"
+        return tr("is damaged")
 
 
 _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
@@ -80,8 +85,17 @@ def _set_aside(file: Path, reason: str) -> Opened:
         if old.exists():
             os.replace(old, new)
     log.error("%s %s; it is now %s", file, reason, aside)
-    advice = "Open it with that version, or update Slipstream and import it." if "newer" in reason else "Nothing in it was changed."
-    complaint = f"The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept."
+    advice = (
+        tr("Open it with that version, or update Slipstream and import it.")
+        if "newer" in reason
+        else tr("Nothing in it was changed.")
+    )
+    complaint = tr(
+        "The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.",
+        reason=reason,
+        aside=aside,
+        advice=advice,
+    )
     return Opened(Store(file), keeps=True, complaint=complaint)
 
 
@@ -99,10 +113,12 @@ def _in_memory(file: Path, reason: str) -> Opened:
             log.exception("The database cannot be read (%s)", way)
             store.close()
             store = Store(None)
-    return Opened(store, keeps=False, complaint=f"{reason}, so chats of this run are not kept. Everything else works.")
+    return Opened(
+        store, keeps=False, complaint=tr("{reason}, so chats of this run are not kept. Everything else works.", reason=reason)
+    )
 
 
 def _words(error: Exception) -> str:
     if isinstance(error, OSError):
-        return (error.strerror or "unknown error").lower()
+        return (error.strerror or tr("unknown error")).lower()
     return str(error)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from app.conversations.plain_text import clean
+from app.language import tr
 from mlx_engine.events import Sampling
 
 MAX_TOKENS = 1024
@@ -76,8 +77,8 @@ class Preset:
 
 # The first holds what a new chat has. Temperatures: 0 always takes the likeliest token; 1 follows the model's own probabilities.
 BUILT_IN = (
-    Preset("Model’s defaults", ChatSettings()),
-    Preset("Precise", ChatSettings(sampling=Sampling())),
-    Preset("Balanced", ChatSettings(sampling=Sampling(temperature=0.7, top_p=0.9))),
-    Preset("Creative", ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))),
+    Preset(tr("Model’s defaults"), ChatSettings()),
+    Preset(tr("Precise"), ChatSettings(sampling=Sampling())),
+    Preset(tr("Balanced"), ChatSettings(sampling=Sampling(temperature=0.7, top_p=0.9))),
+    Preset(tr("Creative"), ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))),
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.conversations.store import Entry, Folder
+from app.language import tr
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ def shelves(entries: Iterable[Entry], folders: Iterable[Folder], now: float) -> 
     newest = sorted(entries, key=lambda entry: (entry.changed, entry.id), reverse=True)
     found: list[Shelf] = []
     if pinned := tuple(entry for entry in newest if entry.pinned):
-        found.append(Shelf("Pinned", pinned))
+        found.append(Shelf(tr("Pinned"), pinned))
     rest = [entry for entry in newest if not entry.pinned]
     known = sorted(folders, key=lambda folder: (folder.name.casefold(), folder.id))
     for folder in known:
@@ -40,11 +41,11 @@ def day_name(at: float, now: float) -> str:
     day, today = datetime.date.fromtimestamp(at), datetime.date.fromtimestamp(now)
     ago = (today - day).days
     if ago <= 0:
-        return "Today"
+        return tr("Today")
     if ago == 1:
-        return "Yesterday"
+        return tr("Yesterday")
     if ago <= 7:
-        return "Previous 7 Days"
+        return tr("Previous 7 Days")
     if ago <= 30:
-        return "Previous 30 Days"
+        return tr("Previous 30 Days")
     return f"{calendar.month_name[day.month]} {day.year}"

@@ -19,6 +19,7 @@ from app.conversations.markdown_export import to_markdown
 from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
 from app.conversations.store import Entry, Folder, Store
+from app.language import tr
 from mlx_engine.errors import UserError
 
 FORMAT, VERSION = "slipstream-chats", 1
@@ -43,7 +44,7 @@ def export(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder], t
         UserError: nothing to export, or the place cannot be written to.
     """
     if not chats:
-        raise UserError("There is no chat to export yet.")
+        raise UserError(tr("There is no chat to export yet."))
     try:
         if to.is_dir():
             names: set[str] = set()
@@ -54,8 +55,10 @@ def export(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder], t
         else:
             whole_file.write(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
     except OSError as error:
-        raise UserError(f"{to} cannot be written: {error.strerror or error}. Choose another place.") from error
-    return f"Exported {len(chats):,} chat{'' if len(chats) == 1 else 's'} to {to}."
+        raise UserError(
+            tr("{to} cannot be written: {strerror}. Choose another place.", to=to, strerror=error.strerror or error)
+        ) from error
+    return tr("Exported {chats} chat{len} to {to}.", chats=f"{len(chats):,}", len="" if len(chats) == 1 else "s", to=to)
 
 
 def to_json(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder]) -> dict[str, Any]:
@@ -77,18 +80,23 @@ def read(file: Path) -> Imported:
     """
     try:
         if file.stat().st_size > MOST_BYTES:
-            raise UserError(f"{file.name} is too large to be a file of chats. Choose the JSON file inside the export.")
+            raise UserError(
+                tr("{name} is too large to be a file of chats. Choose the JSON file inside the export.", name=file.name)
+            )
         with file.open("rb") as opened:
             begin = opened.read(16)
         if begin == b"SQLite format 3\0":
             return _from_database(file)
         data = json.loads(_from_zip(file) if begin[:4] == b"PK\3\4" else file.read_bytes())
     except OSError as error:
-        raise UserError(f"{file.name} cannot be read: {error.strerror or error}.") from error
+        raise UserError(tr("{name} cannot be read: {strerror}.", name=file.name, strerror=error.strerror or error)) from error
     except (ValueError, RecursionError) as error:
         raise UserError(
-            f"{file.name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, or the "
-            "conversations.json of ChatGPT's export."
+            tr(
+                "{name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, "
+                "or the conversations.json of ChatGPT's export.",
+                name=file.name,
+            )
         ) from error
     return from_json(data, file.name)
 
@@ -97,13 +105,16 @@ def from_json(data: object, name: str) -> Imported:
     """The chats of a parsed JSON file; `name` is for what is told."""
     if isinstance(data, Mapping) and data.get("format") == FORMAT:
         if data.get("version") != VERSION:
-            raise UserError(f"{name} was written by a newer Slipstream. Update Slipstream, then import it again.")
+            raise UserError(tr("{name} was written by a newer Slipstream. Update Slipstream, then import it again.", name=name))
         return _from_own(data, name)
     found = data if isinstance(data, list) else [data]
     conversations = [one for one in found if chatgpt_import.is_conversation(one)]
     if not conversations:
         raise UserError(
-            f"{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export."
+            tr(
+                "{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.",
+                name=name,
+            )
         )
     imported, skipped = Imported(), 0
     for one in conversations:
@@ -117,16 +128,18 @@ def from_json(data: object, name: str) -> Imported:
         else:
             imported.chats.append(chat)
     if not imported.chats:
-        raise UserError(f"{name} holds no chat that can be read.")
+        raise UserError(tr("{name} holds no chat that can be read.", name=name))
     if skipped:
-        imported.remark = f"{skipped:,} empty or unreadable one{'' if skipped == 1 else 's'} left out."
+        imported.remark = tr(
+            "{skipped} empty or unreadable one{skipped_2} left out.", skipped=f"{skipped:,}", skipped_2="" if skipped == 1 else "s"
+        )
     return imported
 
 
 def _from_own(data: Mapping[str, Any], name: str) -> Imported:
     chats, folders = data.get("chats"), data.get("folders")
     if not isinstance(chats, list) or not isinstance(folders, list):
-        raise UserError(f"{name} is damaged: it holds no list of chats.")
+        raise UserError(tr("{name} is damaged: it holds no list of chats.", name=name))
     imported = Imported()
     for one in folders:
         if isinstance(one, Mapping) and isinstance(one.get("id"), str) and isinstance(one.get("name"), str):
@@ -138,7 +151,7 @@ def _from_own(data: Mapping[str, Any], name: str) -> Imported:
         try:
             chat = chat_from_json(one)
         except UserError as error:
-            raise UserError(f"{name} cannot be imported. {error}") from None
+            raise UserError(tr("{name} cannot be imported. {error}", name=name, error=error)) from None
         imported.chats.append(chat)
         folder = one.get("folder")
         imported.places[number] = (folder if folder in known else "", one.get("pinned") is True)
@@ -156,9 +169,11 @@ def _from_database(file: Path) -> Imported:
             with closing(sqlite3.connect(copy)) as database:
                 version = schema.version_of(database)
             if version > schema.VERSION:
-                raise UserError(f"{file.name} was written by a newer Slipstream. Update Slipstream, then import it again.")
+                raise UserError(
+                    tr("{name} was written by a newer Slipstream. Update Slipstream, then import it again.", name=file.name)
+                )
             if not version:
-                raise UserError(f"{file.name} is not a database of Slipstream's.")
+                raise UserError(tr("{name} is not a database of Slipstream's.", name=file.name))
             with closing(Store(copy)) as store:
                 contents = store.begin()
                 imported = Imported(folders=list(contents.folders))
@@ -167,7 +182,9 @@ def _from_database(file: Path) -> Imported:
                         imported.chats.append(chat)
                         imported.places[number] = (entry.folder, entry.pinned)
         except sqlite3.Error as error:
-            raise UserError(f"{file.name} is damaged ({error}), so nothing was imported from it.") from error
+            raise UserError(
+                tr("{name} is damaged ({error}), so nothing was imported from it.", name=file.name, error=error)
+            ) from error
     return imported
 
 
@@ -177,10 +194,10 @@ def _from_zip(file: Path) -> bytes:
         with zipfile.ZipFile(file) as archive:
             name = next((one for one in archive.namelist() if one.rsplit("/", 1)[-1] == "conversations.json"), None)
             if name is None or archive.getinfo(name).file_size > MOST_BYTES:
-                raise UserError(f"{file.name} holds no conversations.json. Choose the archive that ChatGPT sent.")
+                raise UserError(tr("{name} holds no conversations.json. Choose the archive that ChatGPT sent.", name=file.name))
             return archive.read(name)
     except zipfile.BadZipFile as error:
-        raise UserError(f"{file.name} is a damaged archive. Download it again.") from error
+        raise UserError(tr("{name} is a damaged archive. Download it again.", name=file.name)) from error
 
 
 def _name(title: str, taken: set[str]) -> str:

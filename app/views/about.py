@@ -4,13 +4,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
+from app.language import tr
 from app.release import Release, licences
 from app.views.button import button
 from app.views.icon import window_icon
 from app.views.theme import SMALL, Theme, look
 
-WORDS = """A small model drafts, a large one checks, and every token shown is the large model's own.
-Nothing you write leaves this computer."""
+WORDS = tr("""A small model drafts, a large one checks, and every token shown is the large model's own.
+Nothing you write leaves this computer.""")
 PIXELS = 96
 LINES = 14  # of the licences, without scrolling
 
@@ -20,14 +21,16 @@ class AboutDialog(QDialog):
 
     def __init__(self, theme: Theme, release: Release, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("About Slipstream")
-        self.setAccessibleName("About Slipstream")
+        self.setWindowTitle(tr("About Slipstream"))
+        self.setAccessibleName(tr("About Slipstream"))
         picture = QLabel()
         picture.setPixmap(window_icon().pixmap(PIXELS, PIXELS))
         picture.setFixedSize(PIXELS, PIXELS)
         name = QLabel("Slipstream")
         theme.set_font(name, 1.6, bold=True)
-        self.version = QLabel(f"Version {release.version}" if release.version else "A version that nobody numbered")
+        self.version = QLabel(
+            tr("Version {version}", version=release.version) if release.version else tr("A version that nobody numbered")
+        )
         self.version.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.version, "secondary")
         words = QLabel(WORDS)
@@ -43,7 +46,7 @@ class AboutDialog(QDialog):
         head.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
         head.addLayout(text, 1)
 
-        caption = QLabel("Whose work is in it, and under which licence")
+        caption = QLabel(tr("Whose work is in it, and under which licence"))
         theme.set_font(caption, SMALL, bold=True)
         self.licences = QPlainTextEdit(licences())
         self.licences.setReadOnly(True)
@@ -55,7 +58,7 @@ class AboutDialog(QDialog):
         self.licences.setMinimumSize(metrics.averageCharWidth() * 84, metrics.lineSpacing() * LINES)
         caption.setBuddy(self.licences)
 
-        close = button("Close", "Close this page", "bordered")
+        close = button(tr("Close"), tr("Close this page"), "bordered")
         close.setDefault(True)
         close.clicked.connect(self.accept)
         foot = QHBoxLayout()

@@ -8,6 +8,7 @@ from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from app.conductor import Conductor
 from app.conversations import words
 from app.conversations.chat import Turn
+from app.language import tr
 from app.notice import Notice
 
 LONGEST = 600  # characters of a reply; the rest is read in the chat
@@ -41,9 +42,10 @@ def sentence(turn: Turn) -> str:
     """What is said of a reply that has ended."""
     reply = turn.reply
     if reply.error:
-        return f"The reply failed. {reply.error}"
+        return tr("The reply failed. {error}", error=reply.error)
     text = " ".join(reply.answer.split())
     if len(text) > LONGEST:
         text = text[:LONGEST].rsplit(" ", 1)[0] + " …"
     ending = words.stop_words(reply)
-    return ". ".join(part for part in ("Reply finished" + (f", {ending}" if ending else ""), text) if part)
+    finished = tr("Reply finished, {ending}", ending=ending) if ending else tr("Reply finished")
+    return f"{finished}. {text}" if text else finished

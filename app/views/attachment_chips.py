@@ -3,8 +3,10 @@
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from app.conversations import words
 from app.conversations.attachments import Attachment
 from app.conversations.words import number, size
+from app.language import tr
 from app.views.button import button
 from app.views.icon_button import IconButton
 from app.views.stats_line import Flow
@@ -27,7 +29,7 @@ class AttachmentChips(QWidget):
         self._removable = removable
         self.chips: list[AttachmentChip] = []
         self._flow = Flow(self, right=not removable)
-        self._waiting = QLabel("Reading…")
+        self._waiting = QLabel(tr("Reading…"))
         theme.set_font(self._waiting, SMALL)
         look(self._waiting, "secondary")
         self._waiting.hide()
@@ -66,8 +68,8 @@ class AttachmentChip(QFrame):
         self.file = file
         look(self, "attachment")
         name = file.name if len(file.name) <= LONGEST_NAME else file.name[: LONGEST_NAME - 12] + "…" + file.name[-11:]
-        self.open_button = button(name, f"Attached: {file.name}. Show its text")
-        self.open_button.setToolTip(f"Show the text of {file.name}")
+        self.open_button = button(name, tr("Attached: {name}. Show its text", name=file.name))
+        self.open_button.setToolTip(tr("Show the text of {name}", name=file.name))
         self.open_button.clicked.connect(self.show_text)
         facts, too_long = figures(file, count)
         self.facts = QLabel(facts)
@@ -80,7 +82,7 @@ class AttachmentChip(QFrame):
         row.addWidget(self.open_button)
         row.addWidget(self.facts)
         if removable:
-            self.remove_button = IconButton(theme, "close", f"Remove {file.name}")
+            self.remove_button = IconButton(theme, "close", tr("Remove {name}", name=file.name))
             self.remove_button.clicked.connect(self._remove)
             row.addWidget(self.remove_button)
 
@@ -100,11 +102,15 @@ def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:
     """Size, pages and tokens in words, and whether that is more than the model can read."""
     parts = [size(file.size)]
     if file.pages:
-        parts.append("1 page" if file.pages == 1 else f"{number(file.pages)} pages")
+        parts.append(tr("1 page") if file.pages == 1 else tr("{count} pages", count=number(file.pages)))
     too_long = count is not None and count.tokens >= count.limit
     if count is not None:
-        tokens = f"{number(count.tokens)} tokens"
-        parts.append(f"{tokens}, more than the {number(count.limit)} that this model can read" if too_long else tokens)
+        tokens = words.tokens(count.tokens)
+        parts.append(
+            tr("{tokens}, more than the {limit} that this model can read", tokens=tokens, limit=number(count.limit))
+            if too_long
+            else tokens
+        )
     return " · ".join(parts), too_long
 
 
@@ -115,17 +121,17 @@ class TextDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(file.name)
         self.resize(640, 520)
-        note = QLabel("This text goes to the model with the message.")
+        note = QLabel(tr("This text goes to the model with the message."))
         note.setWordWrap(True)
         look(note, "secondary")
         theme.set_font(note, SMALL)
         text = QPlainTextEdit()
         text.setReadOnly(True)
-        text.setAccessibleName(f"Text of {file.name}")
+        text.setAccessibleName(tr("Text of {name}", name=file.name))
         text.setFont(theme.code_font)
         cut = len(file.text) > MOST_SHOWN
         text.setPlainText(file.text[:MOST_SHOWN] + ("\n…" if cut else ""))
-        done: QPushButton = button("Done", "Close", "bordered")
+        done: QPushButton = button(tr("Done"), tr("Close"), "bordered")
         done.setDefault(True)
         done.clicked.connect(self.accept)
         layout = QVBoxLayout(self)

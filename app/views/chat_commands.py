@@ -12,6 +12,8 @@ from PySide6.QtCore import QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMenu
 
+from app.language import tr
+
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
@@ -28,32 +30,32 @@ class ChatCommands(QObject):
         self._library = window.conductor.library
         self._for_list = False  # the list's own menu is open
         make = self._make
-        self.new = make("&New Chat", self._conductor.new_chat, Keys.New)
-        self.new_folder = make("New &Folder", self._new_folder, "Ctrl+Shift+N")
-        self.import_ = make("&Import…", self._import)
-        self.export = make("&Export Chat…", self._export, "Ctrl+Shift+S")
-        self.export_all = make("Export &All Chats…", self._export_all)
-        self.search = make("&Search All Chats", window.focus_search, "Ctrl+Shift+F")
-        self.undo = make("Undo &Delete", self._library.undo, "Ctrl+Alt+Z")
-        self.sidebar = make("Show &Sidebar", window.toggle_sidebar, "Ctrl+Alt+S")
+        self.new = make(tr("&New Chat"), self._conductor.new_chat, Keys.New)
+        self.new_folder = make(tr("New &Folder"), self._new_folder, "Ctrl+Shift+N")
+        self.import_ = make(tr("&Import…"), self._import)
+        self.export = make(tr("&Export Chat…"), self._export, "Ctrl+Shift+S")
+        self.export_all = make(tr("Export &All Chats…"), self._export_all)
+        self.search = make(tr("&Search All Chats"), window.focus_search, "Ctrl+Shift+F")
+        self.undo = make(tr("Undo &Delete"), self._library.undo, "Ctrl+Alt+Z")
+        self.sidebar = make(tr("Show &Sidebar"), window.toggle_sidebar, "Ctrl+Alt+S")
         self.sidebar.setCheckable(True)
-        self.focus_list = make("Go to the &List of Chats", window.focus_list, "Ctrl+Alt+1")
-        self.focus_message = make("Go to the &Message Field", window.focus_message, "Ctrl+L")
-        self.before = make("&Previous Chat", partial(self._step, -1), "Ctrl+Alt+Up")
-        self.after = make("&Next Chat", partial(self._step, 1), "Ctrl+Alt+Down")
-        self.settings = make("Chat Se&ttings…", window.show_chat_settings, "Ctrl+I")
-        self.again = make("&Regenerate Reply", self._regenerate, "Ctrl+R")
-        self.more = make("Contin&ue Reply", self._continue, "Ctrl+Shift+R")
-        self.edit = make("&Edit Last Message", self._edit, "Ctrl+Shift+E")
-        self.version_before = make("Previous &Version", partial(self._version, -1), "Ctrl+Alt+Left")
-        self.version_after = make("Ne&xt Version", partial(self._version, 1), "Ctrl+Alt+Right")
-        self.rename = make("Re&name…", self._rename, "F2")
-        self.pin = make("&Pin", self._pin, "Ctrl+Alt+P")
+        self.focus_list = make(tr("Go to the &List of Chats"), window.focus_list, "Ctrl+Alt+1")
+        self.focus_message = make(tr("Go to the &Message Field"), window.focus_message, "Ctrl+L")
+        self.before = make(tr("&Previous Chat"), partial(self._step, -1), "Ctrl+Alt+Up")
+        self.after = make(tr("&Next Chat"), partial(self._step, 1), "Ctrl+Alt+Down")
+        self.settings = make(tr("Chat Se&ttings…"), window.show_chat_settings, "Ctrl+I")
+        self.again = make(tr("&Regenerate Reply"), self._regenerate, "Ctrl+R")
+        self.more = make(tr("Contin&ue Reply"), self._continue, "Ctrl+Shift+R")
+        self.edit = make(tr("&Edit Last Message"), self._edit, "Ctrl+Shift+E")
+        self.version_before = make(tr("Previous &Version"), partial(self._version, -1), "Ctrl+Alt+Left")
+        self.version_after = make(tr("Ne&xt Version"), partial(self._version, 1), "Ctrl+Alt+Right")
+        self.rename = make(tr("Re&name…"), self._rename, "F2")
+        self.pin = make(tr("&Pin"), self._pin, "Ctrl+Alt+P")
         self.pin.setCheckable(True)
-        self.duplicate = make("D&uplicate", self._duplicate, "Ctrl+D")
-        self.delete = make("&Delete", self._delete)
+        self.duplicate = make(tr("D&uplicate"), self._duplicate, "Ctrl+D")
+        self.delete = make(tr("&Delete"), self._delete)
         self.delete.setShortcuts([QKeySequence("Ctrl+Backspace"), QKeySequence("Ctrl+Delete")])
-        self.move = QMenu("Move to &Folder", window)
+        self.move = QMenu(tr("Move to &Folder"), window)
         self.move.aboutToShow.connect(self._fill_move)
         for signal in (
             self._conductor.busy_changed,
@@ -81,7 +83,7 @@ class ChatCommands(QObject):
         self.pin.setChecked(kind == "chat" and self._library.entries[one].pinned)
         self.export_all.setEnabled(bool(self._library.entries))
         self.undo.setEnabled(bool(self._library.undoable))
-        self.undo.setText(f"Undo: {self._library.undoable}" if self._library.undoable else "Undo &Delete")
+        self.undo.setText(tr("Undo: {undoable}", undoable=self._library.undoable) if self._library.undoable else tr("Undo &Delete"))
         self.before.setEnabled(len(self._library.entries) > 0)
         self.after.setEnabled(len(self._library.entries) > 0)
         self.again.setEnabled(not busy and last is not None and last.asked is not None)
@@ -146,7 +148,7 @@ class ChatCommands(QObject):
 
     def _new_folder(self) -> None:
         self._window.set_sidebar(True)
-        folder = self._library.add_folder("New Folder")
+        folder = self._library.add_folder(tr("New Folder"))
         self._window.sidebar.list.rename(folder.id)
 
     def _rename(self) -> None:
@@ -179,21 +181,21 @@ class ChatCommands(QObject):
         if kind != "chat":
             return
         here = self._library.entries[one].folder
-        choices = [("", "None"), *((folder.id, folder.name) for folder in self._library.folders.values())]
+        choices = [("", tr("None")), *((folder.id, folder.name) for folder in self._library.folders.values())]
         for folder_id, name in choices:
             action = self.move.addAction(name.replace("&", "&&"))
             action.setCheckable(True)
             action.setChecked(folder_id == here)
             action.triggered.connect(partial(self._move, one, folder_id))
         self.move.addSeparator()
-        self.move.addAction("New Folder…").triggered.connect(partial(self._move_to_new, one))
+        self.move.addAction(tr("New Folder…")).triggered.connect(partial(self._move_to_new, one))
 
     def _move(self, one: str, folder_id: str, checked: bool = False) -> None:
         if one in self._library.entries and (not folder_id or folder_id in self._library.folders):
             self._library.move(one, folder_id)
 
     def _move_to_new(self, one: str, checked: bool = False) -> None:
-        folder = self._library.add_folder("New Folder")
+        folder = self._library.add_folder(tr("New Folder"))
         self._move(one, folder.id)
         self._window.sidebar.list.rename(folder.id)
 
@@ -231,20 +233,23 @@ class ChatCommands(QObject):
             return
         title = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', " ", self._library.entries[one].title).strip(" .") or "Chat"
         file, chosen = QFileDialog.getSaveFileName(
-            self._window, "Export Chat", f"{title}.md", "Markdown (*.md);;JSON, with all branches (*.json)"
+            self._window, tr("Export Chat"), f"{title}.md", tr("Markdown (*.md);;JSON, with all branches (*.json)")
         )
         if file:
             self._library.export_chats([one], _with_suffix(file, chosen))
 
     def _export_all(self) -> None:
         file, chosen = QFileDialog.getSaveFileName(
-            self._window, "Export All Chats", "Slipstream chats.json", "JSON, can be imported again (*.json);;Markdown (*.md)"
+            self._window,
+            tr("Export All Chats"),
+            tr("Slipstream chats.json"),
+            tr("JSON, can be imported again (*.json);;Markdown (*.md)"),
         )
         if file:
             self._library.export_chats(self._window.sidebar.list.chat_ids(), _with_suffix(file, chosen))
 
     def _import(self) -> None:
-        file, _ = QFileDialog.getOpenFileName(self._window, "Import Chats", "", "Chats (*.json *.zip *.db);;All files (*)")
+        file, _ = QFileDialog.getOpenFileName(self._window, tr("Import Chats"), "", tr("Chats (*.json *.zip *.db);;All files (*)"))
         if file:
             self._library.import_file(Path(file))
 

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemD
 
 from app.conductor import Conductor
 from app.conversations.shelves import Shelf, shelves
+from app.language import tr
 from app.views.icon_button import SIGN, draw_sign
 from app.views.theme import LISTED, Theme
 
@@ -44,7 +45,7 @@ class ChatList(QTreeView):
         self._rows: dict[str, QStandardItem] = {}
         self.setModel(self._model)
         self.setItemDelegate(_Delegate(theme, conductor, self))
-        self.setAccessibleName("Chats")
+        self.setAccessibleName(tr("Chats"))
         self.setHeaderHidden(True)
         self.setRootIsDecorated(False)
         self.setIndentation(0)
@@ -255,7 +256,7 @@ class _Delegate(QStyledItemDelegate):
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
         editor = QLineEdit(parent)
-        editor.setAccessibleName("Name")
+        editor.setAccessibleName(tr("Name"))
         self._theme.set_font(editor, LISTED)
         return editor
 

@@ -24,21 +24,46 @@ from PySide6.QtWidgets import (
 from app.conductor import Conductor
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
+from app.language import tr
 from app.views.button import button
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Sampling
 
-CUSTOM = "Custom"
+CUSTOM = tr("Custom")
 MOST_TOKENS = 1_000_000
 
 # field of Sampling, label, what it does, lowest, highest, step, digits
 NUMBERS = (
-    ("temperature", "Temperature", "0 always takes the likeliest token. Higher values vary more.", 0.0, 2.0, 0.05, 2),
-    ("top_p", "Top-p", "Only the likeliest tokens that together have this probability. 1 keeps all.", 0.01, 1.0, 0.01, 2),
-    ("min_p", "Min-p", "Only tokens with at least this share of the likeliest one's probability. 0 keeps all.", 0.0, 1.0, 0.01, 2),
-    ("repetition_penalty", "Repetition penalty", "Above 1, tokens that were said already become less likely.", 1.0, 2.0, 0.05, 2),
-    ("presence_penalty", "Presence penalty", "Taken off the score of tokens that were said at all.", -2.0, 2.0, 0.1, 1),
-    ("frequency_penalty", "Frequency penalty", "Taken off the score once for each time a token was said.", -2.0, 2.0, 0.1, 1),
+    ("temperature", tr("Temperature"), tr("0 always takes the likeliest token. Higher values vary more."), 0.0, 2.0, 0.05, 2),
+    ("top_p", "Top-p", tr("Only the likeliest tokens that together have this probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
+    (
+        "min_p",
+        "Min-p",
+        tr("Only tokens with at least this share of the likeliest one's probability. 0 keeps all."),
+        0.0,
+        1.0,
+        0.01,
+        2,
+    ),
+    (
+        "repetition_penalty",
+        tr("Repetition penalty"),
+        tr("Above 1, tokens that were said already become less likely."),
+        1.0,
+        2.0,
+        0.05,
+        2,
+    ),
+    ("presence_penalty", tr("Presence penalty"), tr("Taken off the score of tokens that were said at all."), -2.0, 2.0, 0.1, 1),
+    (
+        "frequency_penalty",
+        tr("Frequency penalty"),
+        tr("Taken off the score once for each time a token was said."),
+        -2.0,
+        2.0,
+        0.1,
+        1,
+    ),
 )
 
 
@@ -49,16 +74,16 @@ class ChatSettingsDialog(QDialog):
         super().__init__(parent)
         self._conductor = conductor
         self._library = conductor.library
-        self.setWindowTitle("Chat Settings")
+        self.setWindowTitle(tr("Chat Settings"))
         self.setMinimumWidth(440)
         self.resize(540, 560)
 
         self.preset = QComboBox()
-        self.preset.setAccessibleName("Preset")
+        self.preset.setAccessibleName(tr("Preset"))
         self.preset.activated.connect(self._apply_preset)
-        self.save_as = button("Save As…", "Save as a preset", "bordered")
+        self.save_as = button(tr("Save As…"), tr("Save as a preset"), "bordered")
         self.save_as.clicked.connect(self._save_preset)
-        self.delete = button("Delete", "Delete this preset", "bordered")
+        self.delete = button(tr("Delete"), tr("Delete this preset"), "bordered")
         self.delete.clicked.connect(self._delete_preset)
         presets = QHBoxLayout()
         presets.addWidget(self.preset, 1)
@@ -66,8 +91,8 @@ class ChatSettingsDialog(QDialog):
         presets.addWidget(self.delete)
 
         self.system = QPlainTextEdit()
-        self.system.setAccessibleName("System prompt")
-        self.system.setPlaceholderText("What the model is told before the chat begins: a role, a tone, a language …")
+        self.system.setAccessibleName(tr("System prompt"))
+        self.system.setPlaceholderText(tr("What the model is told before the chat begins: a role, a tone, a language …"))
         self.system.setFixedHeight(104)
         self.system.setTabChangesFocus(True)
         self.system.textChanged.connect(self._change)
@@ -95,34 +120,34 @@ class ChatSettingsDialog(QDialog):
             self._place(label, tip, box)
         self.top_k = QSpinBox()
         self.top_k.setRange(0, 100_000)
-        self.top_k.setSpecialValueText("Off")
+        self.top_k.setSpecialValueText(tr("Off"))
         self.top_k.valueChanged.connect(self._change)
-        self._place("Top-k", "Only this many of the likeliest tokens.", self.top_k)
+        self._place("Top-k", tr("Only this many of the likeliest tokens."), self.top_k)
         self.max_tokens = QSpinBox()
         self.max_tokens.setRange(1, MOST_TOKENS)
         self.max_tokens.setSingleStep(256)
         self.max_tokens.setGroupSeparatorShown(True)
         self.max_tokens.valueChanged.connect(self._change)
-        self._place("Token limit", "A reply that reaches this many tokens stops; Continue lets it go on.", self.max_tokens)
+        self._place(tr("Token limit"), tr("A reply that reaches this many tokens stops; Continue lets it go on."), self.max_tokens)
         self.seed = QLineEdit()
-        self.seed.setPlaceholderText("Random")
+        self.seed.setPlaceholderText(tr("Random"))
         self.seed.textChanged.connect(self._change)
-        self._place("Seed", "The same seed gives the same reply. Empty: a new one each time.", self.seed)
-        self.thinking = QCheckBox("Let the model think before it answers")
-        self.thinking.setAccessibleName("Thinking")
+        self._place(tr("Seed"), tr("The same seed gives the same reply. Empty: a new one each time."), self.seed)
+        self.thinking = QCheckBox(tr("Let the model think before it answers"))
+        self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
 
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(24, 20, 24, 20)
         column.setSpacing(8)
-        column.addWidget(_heading(theme, "Preset"))
+        column.addWidget(_heading(theme, tr("Preset")))
         column.addLayout(presets)
         column.addSpacing(10)
-        column.addWidget(_heading(theme, "System prompt"))
+        column.addWidget(_heading(theme, tr("System prompt")))
         column.addWidget(frame)
         column.addSpacing(10)
-        column.addWidget(_heading(theme, "How it answers"))
+        column.addWidget(_heading(theme, tr("How it answers")))
         column.addWidget(self.thinking)
         column.addSpacing(4)
         column.addLayout(grid)
@@ -132,9 +157,9 @@ class ChatSettingsDialog(QDialog):
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.reset = button("Reset", "Reset to the defaults", "bordered")
+        self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered")
         self.reset.clicked.connect(self._reset)
-        done = button("Done", "Close these settings", "bordered")
+        done = button(tr("Done"), tr("Close these settings"), "bordered")
         done.setDefault(True)
         done.clicked.connect(self.accept)
         line = QFrame()
@@ -235,7 +260,7 @@ class ChatSettingsDialog(QDialog):
 
     @Slot()
     def _save_preset(self) -> None:
-        name, taken = QInputDialog.getText(self, "Save Preset", "Name of the preset:")
+        name, taken = QInputDialog.getText(self, tr("Save Preset"), tr("Name of the preset:"))
         if taken and name.strip():
             self._library.save_preset(name, self._settings)
 

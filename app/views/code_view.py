@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
+from app.language import tr
 from app.rendering.blocks import Code
 from app.rendering.highlight import Highlighter
 from app.views.marks import Marks, selections
@@ -41,11 +42,11 @@ class CodeView(QFrame):
         self._title = QLabel(block.language or "text")
         theme.set_font(self._title, SMALL)
         look(self._title, "faint")
-        self.wrap = _button("Wrap", "Wrap long lines")
+        self.wrap = _button(tr("Wrap"), tr("Wrap long lines"))
         self.wrap.setCheckable(True)
         self.wrap.setChecked(wrapped)
         self.wrap.toggled.connect(self._set_wrapped)
-        self._copy = _button("Copy", "Copy code")
+        self._copy = _button(tr("Copy"), tr("Copy code"))
         self._copy.clicked.connect(self.copy)
         self._lines = _Lines(theme, block.language)
         self._bar = QWidget()
@@ -124,7 +125,7 @@ class CodeView(QFrame):
     def copy(self) -> None:
         """Put the code on the clipboard."""
         QGuiApplication.clipboard().setText(self._text)
-        self._copy.setText("Copied")
+        self._copy.setText(tr("Copied"))
         self._restore.start(COPIED_MS)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -132,7 +133,7 @@ class CodeView(QFrame):
 
     @Slot()
     def _reset_button(self) -> None:
-        self._copy.setText("Copy")
+        self._copy.setText(tr("Copy"))
 
     @Slot(bool)
     def _set_wrapped(self, wrapped: bool) -> None:
@@ -177,7 +178,7 @@ class _Lines(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFont(theme.code_font)
         self.setUndoRedoEnabled(False)
-        self.setAccessibleName("Code")
+        self.setAccessibleName(tr("Code"))
         self.document().setDocumentMargin(0)
         self.setViewportMargins(14, 2, 14, BELOW)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)

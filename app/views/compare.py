@@ -15,6 +15,7 @@ from app.conversations.chat import Turn
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
 from app.conversations.reply import Reply
+from app.language import tr
 from app.views.button import button
 from app.views.compare_figures import MODES, CompareFigures
 from app.views.compare_history import CompareHistory
@@ -41,18 +42,18 @@ class CompareDialog(QDialog):
         self.record: ComparisonRecord | None = None
         self._turn: Turn | None = None
         self._long = ""
-        self.setWindowTitle("Compare")
-        self.setAccessibleName("Compare plain decoding with DFlash")
+        self.setWindowTitle(tr("Compare"))
+        self.setAccessibleName(tr("Compare plain decoding with DFlash"))
         self.resize(USUAL if parent is None else USUAL.boundedTo(parent.window().size() * 1.2))
 
         self.prompt = _Prompt(theme)
         self.prompt.textChanged.connect(self._show_state)
         self.repeats = QComboBox()
-        self.repeats.setAccessibleName("Runs of each mode")
+        self.repeats.setAccessibleName(tr("Runs of each mode"))
         theme.set_font(self.repeats, SMALL)
         for count in REPEATS:
-            self.repeats.addItem("1 run each" if count == 1 else f"{count} runs each", count)
-        self.run_button = button("Compare", "Compare", "bordered")
+            self.repeats.addItem(tr("1 run each") if count == 1 else tr("{count} runs each", count=count), count)
+        self.run_button = button(tr("Compare"), tr("Compare"), "bordered")
         self.run_button.clicked.connect(self._run_or_stop)
         self.run_button.setAutoDefault(False)
         self.prompt.submitted.connect(self._run)
@@ -76,9 +77,9 @@ class CompareDialog(QDialog):
         self.figures = CompareFigures(theme)
         self.headline = QLabel()
         theme.set_font(self.headline, 1.3, bold=True)
-        self.headline.setAccessibleName("Result")
+        self.headline.setAccessibleName(tr("Result"))
         self.verdict = QLabel()
-        self.verdict.setAccessibleName("Verdict")
+        self.verdict.setAccessibleName(tr("Verdict"))
         look(self.verdict, "secondary")
         for label in (self.headline, self.verdict):
             label.setWordWrap(True)
@@ -86,15 +87,15 @@ class CompareDialog(QDialog):
         self.error = NoticeView(theme, "", "error")
         self.error.hide()
 
-        self.history_button = button("History", "Show or hide earlier comparisons")
+        self.history_button = button(tr("History"), tr("Show or hide earlier comparisons"))
         self.history_button.setCheckable(True)
-        self.save_button = button("Save Figures…", "Save this comparison as JSON")
+        self.save_button = button(tr("Save Figures…"), tr("Save this comparison as JSON"))
         self.save_button.clicked.connect(self._save_figures)
-        self.picture_button = button("Save Picture…", "Save a picture of this comparison")
+        self.picture_button = button(tr("Save Picture…"), tr("Save a picture of this comparison"))
         self.picture_button.clicked.connect(self._save_picture)
-        self.copy_button = button("Copy Picture", "Copy a picture of this comparison")
+        self.copy_button = button(tr("Copy Picture"), tr("Copy a picture of this comparison"))
         self.copy_button.clicked.connect(self.copy_picture)
-        self.close_button = button("Close", "Close", "bordered")
+        self.close_button = button(tr("Close"), tr("Close"), "bordered")
         self.close_button.clicked.connect(self.reject)
         self.told = QLabel()
         theme.set_font(self.told, SMALL)
@@ -225,8 +226,8 @@ class CompareDialog(QDialog):
     @Slot()
     def _show_state(self) -> None:
         prompt = self._wanted
-        self.run_button.setText("Stop" if self.running else "Compare")
-        self.run_button.setAccessibleName("Stop comparing" if self.running else "Compare")
+        self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
+        self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
         self.run_button.setEnabled(self.running or (bool(prompt) and self._conductor.can_compare))
         self.prompt.setReadOnly(self.running)
         self.repeats.setEnabled(not self.running)
@@ -239,14 +240,22 @@ class CompareDialog(QDialog):
     def _how(self, prompt: str) -> str:
         if not self.running and not self._conductor.can_compare:
             if self._conductor.busy:
-                return "A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it."
+                return tr("A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.")
             pair = self._conductor.pair
-            return f"DFlash is not available: {pair.why_plain}" if pair else "No models are loaded, so nothing can be compared."
-        same = "One after the other, never at the same time, with the same seed and settings."
+            return (
+                tr("DFlash is not available: {why_plain}", why_plain=pair.why_plain)
+                if pair
+                else tr("No models are loaded, so nothing can be compared.")
+            )
+        same = tr("One after the other, never at the same time, with the same seed and settings.")
         if self._turn is None or prompt != self._turn.prompt.strip():
             return same
         before = len(self._turn.request.messages) - 1
-        return same + (f" After the {before} message{'' if before == 1 else 's'} that stood before it." if before > 0 else "")
+        return same + (
+            tr(" After the {before} message{before_2} that stood before it.", before=before, before_2="" if before == 1 else "s")
+            if before > 0
+            else ""
+        )
 
     # What is taken away
 
@@ -255,22 +264,22 @@ class CompareDialog(QDialog):
         """Put the picture on the clipboard."""
         if self.record is not None:
             QGuiApplication.clipboard().setImage(card(self._theme, self.record))
-            self.told.setText("The picture is on the clipboard.")
+            self.told.setText(tr("The picture is on the clipboard."))
 
     @Slot()
     def _save_picture(self) -> None:
-        if self.record is not None and (file := self._ask_file("Save Picture", "png", "Picture (*.png)")):
+        if self.record is not None and (file := self._ask_file(tr("Save Picture"), "png", tr("Picture (*.png)"))):
             self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
 
     @Slot()
     def _save_figures(self) -> None:
-        if self.record is not None and (file := self._ask_file("Save Figures", "json", "JSON (*.json)")):
+        if self.record is not None and (file := self._ask_file(tr("Save Figures"), "json", tr("JSON (*.json)"))):
             self._conductor.comparisons.save(json.dumps(self.record.to_json(), ensure_ascii=False, indent=1) + "\n", file)
 
     def _ask_file(self, title: str, ending: str, kinds: str) -> Path | None:
         assert self.record is not None
         stem = re.sub(r"[^\w ]+", " ", self.record.prompt[:200], flags=re.UNICODE).strip()[:40].strip() or "comparison"
-        name, _ = QFileDialog.getSaveFileName(self, title, f"Compare {stem}.{ending}", kinds)
+        name, _ = QFileDialog.getSaveFileName(self, title, tr("Compare {stem}.{ending}", stem=stem, ending=ending), kinds)
         if not name:
             return None
         file = Path(name)
@@ -289,13 +298,13 @@ def _beginning(prompt: str) -> str:
 def _progress(state: Comparison) -> tuple[str, str]:
     """A headline and the sentence under it, while there is no result."""
     if state.error:
-        return "The comparison could not be finished", ""
+        return tr("The comparison could not be finished"), ""
     if state.cancelled:
-        return "Stopped", ""
+        return tr("Stopped"), ""
     if state.now is None:
-        return "Comparing…", ""
-    run = f", run {state.now.index // 2 + 1} of {state.now.total // 2}" if state.now.total > 2 else ""
-    return "Comparing…", f"Now: {words.MODE_NAMES[state.now.mode]}{run}"
+        return tr("Comparing…"), ""
+    run = tr(", run {index} of {total}", index=state.now.index // 2 + 1, total=state.now.total // 2) if state.now.total > 2 else ""
+    return tr("Comparing…"), tr("Now: {mode_names}{run}", mode_names=words.MODE_NAMES[state.now.mode], run=run)
 
 
 def _line(kind: str) -> QFrame:
@@ -311,8 +320,8 @@ class _Prompt(QPlainTextEdit):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self.setAccessibleName("Prompt")
-        self.setPlaceholderText("What shall both answer?")
+        self.setAccessibleName(tr("Prompt"))
+        self.setPlaceholderText(tr("What shall both answer?"))
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(4)

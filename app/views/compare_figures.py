@@ -10,11 +10,12 @@ from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import spread
 from app.conversations.reply import Reply
+from app.language import tr
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Mode, Stats
 
 MODES: tuple[Mode, Mode] = ("plain", "dflash")
-COLUMNS = ("tok/s", "first token", "rounds", "tokens/round", "tokens")
+COLUMNS = ("tok/s", tr("first token"), tr("rounds"), tr("tokens/round"), tr("tokens"))
 NOTHING = "–"
 
 
@@ -106,7 +107,7 @@ class _Bar(QWidget):
         self._share = 0.0
         self.setMinimumWidth(40)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.setAccessibleName(f"Rate of {words.MODE_NAMES[mode]} as a bar")
+        self.setAccessibleName(tr("Rate of {mode_names} as a bar", mode_names=words.MODE_NAMES[mode]))
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:

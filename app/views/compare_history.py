@@ -9,10 +9,11 @@ from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QListWidgetItem, Q
 from app.comparison_history import ComparisonHistory
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
+from app.language import tr
 from app.views.theme import SMALL, Theme, look
 
 WIDTH = 230
-EVERY = "All pairs"
+EVERY = tr("All pairs")
 
 
 class CompareHistory(QWidget):
@@ -25,12 +26,12 @@ class CompareHistory(QWidget):
         self._history = history
         self.setFixedWidth(WIDTH)
         self.pairs = QComboBox()
-        self.pairs.setAccessibleName("Comparisons of this pair")
+        self.pairs.setAccessibleName(tr("Comparisons of this pair"))
         theme.set_font(self.pairs, SMALL)
         self.pairs.addItem(EVERY)
         self.pairs.currentIndexChanged.connect(self._fill)
         self.list = _List()
-        self.list.setAccessibleName("Earlier comparisons")
+        self.list.setAccessibleName(tr("Earlier comparisons"))
         theme.set_font(self.list, SMALL)
         self.list.setWordWrap(True)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -38,7 +39,7 @@ class CompareHistory(QWidget):
         self.list.itemClicked.connect(self._choose)
         self.list.forget.connect(self._forget)
         look(self.list, "history")
-        self.empty = QLabel("What you compare is listed here.")
+        self.empty = QLabel(tr("What you compare is listed here."))
         self.empty.setWordWrap(True)
         theme.set_font(self.empty, SMALL)
         look(self.empty, "faint")
@@ -102,6 +103,6 @@ class _List(QListWidget):
 
 def _words(record: ComparisonRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
-    ratio = "no ratio" if record.ratio is None else f"× {words.number(record.ratio, 1)}"
+    ratio = tr("no ratio") if record.ratio is None else f"× {words.number(record.ratio, 1)}"
     prompt = " ".join(record.prompt[:200].split())
     return f"{ratio} · {record.verdict}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

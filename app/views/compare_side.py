@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.conversations import words
 from app.conversations.reply import Reply
+from app.language import tr
 from app.views.blocks_view import BlocksView
 from app.views.following import Following
 from app.views.stats_line import StatsLine
@@ -34,7 +35,7 @@ class CompareSide(QWidget):
         self._inner.addStretch(1)
         self._scroll = Following()
         self._scroll.setWidget(self._holder)
-        self._scroll.setAccessibleName(f"{words.MODE_NAMES[mode]} reply")
+        self._scroll.setAccessibleName(tr("{mode} reply", mode=words.MODE_NAMES[mode]))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)

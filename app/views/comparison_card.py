@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageWriter, QP
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
+from app.language import tr
 from app.views.theme import Colours, Theme
 from mlx_engine.events import Mode
 
@@ -72,12 +73,12 @@ class _Card:
         if side.rate:
             painter.setBrush(QColor(colours.accent if mode == "dflash" else colours.faint))
             painter.drawRoundedRect(QRectF(left, top, max(BAR, room * side.rate / fastest), BAR), BAR / 2, BAR / 2)
-        rate = "not measured" if side.rate is None else words.rate(side.rate)
+        rate = tr("not measured") if side.rate is None else words.rate(side.rate)
         self._line(EDGE, middle + 10, rate, 30, colours.text, bold=True, right=True, width=190)
-        facts = [] if side.first_token is None else [f"first token {words.duration(side.first_token)}"]
+        facts = [] if side.first_token is None else [tr("first token {first_token}", first_token=words.duration(side.first_token))]
         if side.stats.rounds and side.stats.tokens_per_round:
             facts.append(f"{words.number(side.stats.rounds)} rounds")
-            facts.append(f"{words.number(side.stats.tokens_per_round, 1)} tokens a round")
+            facts.append(tr("{tokens_per_round} tokens a round", tokens_per_round=words.number(side.stats.tokens_per_round, 1)))
         facts.append(f"{words.number(side.stats.tokens)} tokens")
         self._line(left + 6, top + BAR + 26, " · ".join(facts), 18, colours.secondary, width=room)
 
@@ -107,10 +108,16 @@ class _Card:
 
     def _conditions(self) -> str:
         record = self._record
-        runs = "one run each" if record.repeats == 1 else f"median of {record.repeats} runs each"
+        runs = tr("one run each") if record.repeats == 1 else tr("median of {repeats} runs each", repeats=record.repeats)
         sampling = "greedy" if record.sampling.temperature == 0 else f"temperature {record.sampling.temperature:g}"
         machine = f"{platform.system()}, {platform.machine()}"
-        return f"{runs}, one after the other · same seed ({record.seed}) and settings · {sampling} · {machine}"
+        return tr(
+            "{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}",
+            runs=runs,
+            seed=record.seed,
+            sampling=sampling,
+            machine=machine,
+        )
 
     def _line(
         self,

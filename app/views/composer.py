@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.attaching import Attaching
 from app.conversations.attachments import Attachment
 from app.conversations.chat import Turn
+from app.language import tr
 from app.views.attachment_chips import AttachmentChips
 from app.views.icon_button import IconButton
 from app.views.theme import SMALL, Theme, look
@@ -39,14 +40,14 @@ class Composer(QFrame):
         self._attaching = attaching
         look(self, "composer")
         self.field = _Field(self)
-        self.field.setPlaceholderText("Message Slipstream")
-        self.field.setAccessibleName("Message")
+        self.field.setPlaceholderText(tr("Message Slipstream"))
+        self.field.setAccessibleName(tr("Message"))
         self.field.submitted.connect(self._submit)
         self.field.focused.connect(self._show_focus)
         self.field.dropped.connect(attaching.attach)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
-        self.attach_button = IconButton(theme, "clip", "Attach files")
+        self.attach_button = IconButton(theme, "clip", tr("Attach files"))
         self.attach_button.clicked.connect(self.attach_asked)
         self.files = AttachmentChips(theme, removable=True)
         self.files.removed.connect(attaching.remove)
@@ -56,11 +57,11 @@ class Composer(QFrame):
         self._files_aside: tuple[Attachment, ...] = ()
         self._editing = False
         self.banner = QWidget()
-        label = QLabel("Editing an earlier message")
+        label = QLabel(tr("Editing an earlier message"))
         look(label, "secondary")
         theme.set_font(label, SMALL)
-        self.cancel_button = QPushButton("Cancel")
-        self.cancel_button.setAccessibleName("Cancel editing")
+        self.cancel_button = QPushButton(tr("Cancel"))
+        self.cancel_button.setAccessibleName(tr("Cancel editing"))
         look(self.cancel_button, "quiet")
         self.cancel_button.clicked.connect(self.edit_cancelled)
         head = QHBoxLayout(self.banner)
@@ -215,9 +216,9 @@ class _RoundButton(QAbstractButton):
         theme.changed.connect(self.update)
 
     def show_as(self, shape: str, ready: bool) -> None:
-        name = "Stop" if shape == "stop" else "Send"
+        name = tr("Stop") if shape == "stop" else tr("Send")
         self.setAccessibleName(name)
-        self.setToolTip("Stop (Esc)" if shape == "stop" else "Send (Enter)")
+        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Enter)"))
         self._shape, self._ready = shape, ready
         self.update()
 

@@ -6,10 +6,11 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from app.context_meter import ContextMeter, Room
 from app.conversations.words import number
+from app.language import tr
 from app.views.theme import SMALL, Theme, look
 
 BAR = QSize(56, 4)
-AT_THE_END = (
+AT_THE_END = tr(
     "The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the "
     "next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen."
 )
@@ -25,7 +26,7 @@ class ContextView(QWidget):
         self.label = QLabel()
         theme.set_font(self.label, SMALL)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.label.setAccessibleName("Context")
+        self.label.setAccessibleName(tr("Context"))
         self.setToolTip(AT_THE_END)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -50,12 +51,28 @@ def sentence(room: Room) -> str:
     about = "" if room.exact else "~"
     if room.too_long and room.draft:
         over = number(1 - room.left)
-        return f"Too long by {about}{over} of {number(room.limit)} tokens: shorten it, or start a new chat"
+        return tr(
+            "Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat",
+            about=about,
+            over=over,
+            limit=number(room.limit),
+        )
     if room.too_long:
-        return f"The context of {number(room.limit)} tokens is full: start a new chat, or edit an earlier message"
+        return tr("The context of {limit} tokens is full: start a new chat, or edit an earlier message", limit=number(room.limit))
     if room.nearly_full:
-        return f"{about}{number(room.left)} token{'' if room.left == 1 else 's'} left, then the reply stops"
-    return f"{about}{number(room.used)} of {number(room.limit)} tokens used · {number(room.left)} left"
+        return tr(
+            "{about}{left} token{left_2} left, then the reply stops",
+            about=about,
+            left=number(room.left),
+            left_2="" if room.left == 1 else "s",
+        )
+    return tr(
+        "{about}{used} of {limit} tokens used · {left} left",
+        about=about,
+        used=number(room.used),
+        limit=number(room.limit),
+        left=number(room.left),
+    )
 
 
 class _Bar(QWidget):

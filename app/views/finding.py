@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit
 
+from app.language import tr
 from app.rendering.blocks import Block
 from app.rendering.markdown import clean
 from app.rendering.parts import as_typed, parts, plain, units
@@ -42,16 +43,16 @@ class FindBar(QFrame):
         look(self, "find")
         self._finding = finding
         self.field = _Field(finding)
-        self.field.setPlaceholderText("Find in this chat")
-        self.field.setAccessibleName("Find in this chat")
+        self.field.setPlaceholderText(tr("Find in this chat"))
+        self.field.setAccessibleName(tr("Find in this chat"))
         self.field.setClearButtonEnabled(True)
         self.count = QLabel()
         theme.set_font(self.count, SMALL)
-        self.count.setAccessibleName("Hits")
+        self.count.setAccessibleName(tr("Hits"))
         look(self.count, "secondary")
-        self.before = button("↑", "Previous hit")
-        self.after = button("↓", "Next hit")
-        self.close_button = button("Done", "Close the search")
+        self.before = button("↑", tr("Previous hit"))
+        self.after = button("↓", tr("Next hit"))
+        self.close_button = button(tr("Done"), tr("Close the search"))
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 6, 6)
         row.setSpacing(4)
@@ -245,7 +246,7 @@ class Finding(QObject):
 
     def _show(self) -> None:
         if not self.hits:
-            self.bar.count.setText("" if self._timer.isActive() else "None")
+            self.bar.count.setText("" if self._timer.isActive() else tr("None"))
             return
         place = f"{self.current + 1} of " if self.current >= 0 else ""
         more = "+" if len(self.hits) >= MOST or self._timer.isActive() else ""

@@ -4,15 +4,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.conversations.words import size
+from app.language import tr
 from app.suiting import Suiting
 from app.views.button import button
 from app.views.theme import SMALL, Theme, look
 
-WHAT = (
+WHAT = tr(
     "A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of "
     "words at once. You get the large model’s own words, several times faster."
 )
-PRIVATE = "Nothing you write leaves this computer."
+PRIVATE = tr("Nothing you write leaves this computer.")
 
 
 class Introduction(QWidget):
@@ -23,12 +24,12 @@ class Introduction(QWidget):
 
     def __init__(self, theme: Theme, found: Suiting | None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName("Welcome")
+        self.setAccessibleName(tr("Welcome"))
         self.what = QLabel(WHAT)
         self.what.setWordWrap(True)
         self.what.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         look(self.what, "secondary")
-        heading = QLabel("Suits this computer")
+        heading = QLabel(tr("Suits this computer"))
         theme.set_font(heading, SMALL, bold=True)
         look(heading, "secondary")
         self.name, self.why = QLabel(), QLabel()
@@ -37,11 +38,11 @@ class Introduction(QWidget):
         look(self.why, "secondary")
         for label in (self.name, self.why):
             label.setWordWrap(True)
-        self.choose_button = button("Choose Models…", "Choose among the pairs of the catalogue", "bordered")
+        self.choose_button = button(tr("Choose Models…"), tr("Choose among the pairs of the catalogue"), "bordered")
         self.choose_button.clicked.connect(self.choose)
-        self.begin_button = button("Try the Demo Pair Now", "Begin with the demo pair", "primary")
+        self.begin_button = button(tr("Try the Demo Pair Now"), tr("Begin with the demo pair"), "primary")
         self.begin_button.clicked.connect(self.begun)
-        private = QLabel(f"{PRIVATE} The demo pair comes with Slipstream and needs no download; it is a toy.")
+        private = QLabel(tr("{private} The demo pair comes with Slipstream and needs no download; it is a toy.", private=PRIVATE))
         private.setWordWrap(True)
         private.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         theme.set_font(private, SMALL)
@@ -72,13 +73,18 @@ class Introduction(QWidget):
     def show_suiting(self, found: Suiting | None) -> None:
         """Name the pair, with the arithmetic."""
         if found is None:
-            self.name.setText("The demo pair")
-            self.why.setText("No larger pair of the catalogue fits this computer’s memory comfortably, as far as is known.")
+            self.name.setText(tr("The demo pair"))
+            self.why.setText(tr("No larger pair of the catalogue fits this computer’s memory comfortably, as far as is known."))
             return
-        bits = f", {found.bits} bits" if found.bits else ""
+        bits = tr(", {bits} bits", bits=found.bits) if found.bits else ""
         self.name.setText(f"{found.entry.name}{bits}")
-        about = "about " if found.estimated else ""
+        about = tr("about ") if found.estimated else ""
         self.why.setText(
-            f"Its two models take {about}{size(found.needed)} of the {size(found.budget)} that models may use here; the rest is "
-            "for long chats and your other apps."
+            tr(
+                "Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long "
+                "chats and your other apps.",
+                about=about,
+                needed=size(found.needed),
+                budget=size(found.budget),
+            )
         )

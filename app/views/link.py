@@ -4,6 +4,7 @@ from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.language import tr
 from app.rendering.markdown import is_safe_link
 
 SHOWN = 70  # characters of an address in the menu; the tooltip has all
@@ -15,14 +16,14 @@ def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
         return None
     menu = QMenu(owner)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    menu.setAccessibleName("Link")
+    menu.setAccessibleName(tr("Link"))
     menu.setToolTipsVisible(True)
     shown = address if len(address) <= SHOWN else f"{address[: SHOWN - 20]}…{address[-19:]}"
     title = menu.addAction(shown.replace("&", "&&"))
     title.setEnabled(False)
     title.setToolTip(address)
     menu.addSeparator()
-    menu.addAction("Open in Browser").triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
-    menu.addAction("Copy Address").triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
+    menu.addAction(tr("Open in Browser")).triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
+    menu.addAction(tr("Copy Address")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
     menu.popup(at)
     return menu

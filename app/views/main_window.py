@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QSplitter, QVBoxLayout, 
 
 from app.comparing import Comparison
 from app.conductor import Conductor
+from app.language import tr
 from app.picking.picker import Picker
 from app.release import this_release
 from app.suiting import suiting
@@ -254,7 +255,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def attach_files(self) -> None:
         """Choose files that go with the next message."""
-        files, _ = QFileDialog.getOpenFileNames(self, "Attach Files", "", "Text, code and PDF (*)")
+        files, _ = QFileDialog.getOpenFileNames(self, tr("Attach Files"), "", tr("Text, code and PDF (*)"))
         self.conductor.attaching.attach([Path(file) for file in files])
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -300,7 +301,7 @@ class MainWindow(QMainWindow):
     def _tell_fetched(self, name: str) -> None:
         """Whoever has left the picker hears of it in the chat."""
         if self.models is None:
-            self.conductor.tell(f"{name} is complete and checked. Use it from File ▸ Models.")
+            self.conductor.tell(tr("{name} is complete and checked. Use it from File ▸ Models.", name=name))
 
     @Slot()
     def show_this_mac(self) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit, QTextEdit
 
+from app.language import tr
 from app.views.theme import Appearance, Contrast
 from app.views.this_mac import TITLE
 from app.views.transcript import Transcript
@@ -28,87 +29,87 @@ class Menus(QObject):
         conductor = window.conductor
         bar = window.menuBar()
 
-        file = bar.addMenu("&File")
+        file = bar.addMenu(tr("&File"))
         chats = window.commands
         self.new_chat = chats.new
         file.addActions([chats.new, chats.new_folder])
         file.addSeparator()
-        self.models = self._add(file, "&Models…", window.show_models, QKeySequence("Ctrl+Shift+M"))
-        self._add(file, "&Attach Files…", window.attach_files, QKeySequence("Ctrl+Shift+A"))
+        self.models = self._add(file, tr("&Models…"), window.show_models, QKeySequence("Ctrl+Shift+M"))
+        self._add(file, tr("&Attach Files…"), window.attach_files, QKeySequence("Ctrl+Shift+A"))
         file.addSeparator()
         file.addActions([chats.import_, chats.export, chats.export_all])
         file.addSeparator()
-        self._add(file, "&Close Window", window.close, Keys.Close)
+        self._add(file, tr("&Close Window"), window.close, Keys.Close)
         # On macOS these three move into the app's own menu, by their roles.
-        self._add(file, "Settings…", window.show_settings, QKeySequence("Ctrl+,"), QAction.MenuRole.PreferencesRole)
-        self._add(file, "About Slipstream", window.show_about, role=QAction.MenuRole.AboutRole)
-        self._add(file, "&Quit Slipstream", window.close, Keys.Quit, QAction.MenuRole.QuitRole)
+        self._add(file, tr("Settings…"), window.show_settings, QKeySequence("Ctrl+,"), QAction.MenuRole.PreferencesRole)
+        self._add(file, tr("About Slipstream"), window.show_about, role=QAction.MenuRole.AboutRole)
+        self._add(file, tr("&Quit Slipstream"), window.close, Keys.Quit, QAction.MenuRole.QuitRole)
 
-        edit = bar.addMenu("&Edit")
+        edit = bar.addMenu(tr("&Edit"))
         for text, name, keys in (
-            ("&Undo", "undo", Keys.Undo),
-            ("&Redo", "redo", Keys.Redo),
-            ("Cu&t", "cut", Keys.Cut),
-            ("&Copy", "copy", Keys.Copy),
-            ("&Paste", "paste", Keys.Paste),
-            ("Select &All", "selectAll", Keys.SelectAll),
+            (tr("&Undo"), "undo", Keys.Undo),
+            (tr("&Redo"), "redo", Keys.Redo),
+            (tr("Cu&t"), "cut", Keys.Cut),
+            (tr("&Copy"), "copy", Keys.Copy),
+            (tr("&Paste"), "paste", Keys.Paste),
+            (tr("Select &All"), "selectAll", Keys.SelectAll),
         ):
             if name in ("cut", "selectAll"):
                 edit.addSeparator()
             self._add(edit, text, self._edit, keys).setData(name)
         edit.addSeparator()
-        self.copy_reply = self._add(edit, "Copy Last &Reply", window.copy_last_reply, QKeySequence("Ctrl+Shift+C"))
+        self.copy_reply = self._add(edit, tr("Copy Last &Reply"), window.copy_last_reply, QKeySequence("Ctrl+Shift+C"))
 
         edit.addSeparator()
-        self.find = self._add(edit, "&Find in Chat…", window.transcript.finding.open, Keys.Find)
-        self._add(edit, "Find Ne&xt", window.transcript.finding.forward, Keys.FindNext)
-        self._add(edit, "Find Pre&vious", window.transcript.finding.back, Keys.FindPrevious)
-        self._add(edit, "Next &Link", window.transcript.links.forward, QKeySequence("Ctrl+J"))
-        self._add(edit, "Previous Lin&k", window.transcript.links.back, QKeySequence("Ctrl+Shift+J"))
+        self.find = self._add(edit, tr("&Find in Chat…"), window.transcript.finding.open, Keys.Find)
+        self._add(edit, tr("Find Ne&xt"), window.transcript.finding.forward, Keys.FindNext)
+        self._add(edit, tr("Find Pre&vious"), window.transcript.finding.back, Keys.FindPrevious)
+        self._add(edit, tr("Next &Link"), window.transcript.links.forward, QKeySequence("Ctrl+J"))
+        self._add(edit, tr("Previous Lin&k"), window.transcript.links.back, QKeySequence("Ctrl+Shift+J"))
         edit.addActions([chats.search, chats.undo])
 
-        view = bar.addMenu("&View")
+        view = bar.addMenu(tr("&View"))
         view.addAction(chats.sidebar)
-        appearance = view.addMenu("&Appearance")
+        appearance = view.addMenu(tr("&Appearance"))
         group = QActionGroup(self)
-        for text, value in (("&System", "system"), ("&Light", "light"), ("&Dark", "dark")):
+        for text, value in ((tr("&System"), "system"), (tr("&Light"), "light"), (tr("&Dark"), "dark")):
             action = self._add(appearance, text, self._set_appearance)
             action.setCheckable(True)
             action.setData(value)
             group.addAction(action)
-        contrast = view.addMenu("&Contrast")
+        contrast = view.addMenu(tr("&Contrast"))
         contrasts = QActionGroup(self)
-        for text, one in (("&System", "system"), ("S&tandard", "standard"), ("&High", "high")):
+        for text, one in ((tr("&System"), "system"), (tr("S&tandard"), "standard"), (tr("&High"), "high")):
             action = self._add(contrast, text, self._set_contrast)
             action.setCheckable(True)
             action.setData(one)
             contrasts.addAction(action)
         self._groups = (group, contrasts)
         preferences = window.preferences
-        larger = self._add(view, "&Larger Text", preferences.larger_text)
+        larger = self._add(view, tr("&Larger Text"), preferences.larger_text)
         larger.setShortcuts([QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")])
-        self._add(view, "S&maller Text", preferences.smaller_text, QKeySequence("Ctrl+-"))
-        self._add(view, "&Usual Text Size", preferences.usual_text, QKeySequence("Ctrl+0"))
-        self.tint = self._add(view, "Show Who Supplied Each To&ken", preferences.set_tinted, QKeySequence("Ctrl+Shift+U"))
+        self._add(view, tr("S&maller Text"), preferences.smaller_text, QKeySequence("Ctrl+-"))
+        self._add(view, tr("&Usual Text Size"), preferences.usual_text, QKeySequence("Ctrl+0"))
+        self.tint = self._add(view, tr("Show Who Supplied Each To&ken"), preferences.set_tinted, QKeySequence("Ctrl+Shift+U"))
         self.tint.setCheckable(True)
         preferences.changed.connect(self._check_looks)
         self._check_looks()
         view.addSeparator()
-        palette = self._add(view, "&Command Palette…", window.show_palette, QKeySequence("Ctrl+Shift+P"))
+        palette = self._add(view, tr("&Command Palette…"), window.show_palette, QKeySequence("Ctrl+Shift+P"))
         palette.setProperty("palette", False)  # it is open already
         view.addActions([chats.focus_message, chats.focus_list])
-        self._add(view, "Go to the &End", window.transcript.follow, QKeySequence("Ctrl+End"))
+        self._add(view, tr("Go to the &End"), window.transcript.follow, QKeySequence("Ctrl+End"))
 
-        chat = bar.addMenu("&Chat")
-        self.stop = self._add(chat, "&Stop", conductor.stop)
+        chat = bar.addMenu(tr("&Chat"))
+        self.stop = self._add(chat, tr("&Stop"), conductor.stop)
         self.stop.setShortcuts([QKeySequence("Esc"), QKeySequence("Ctrl+.")])
-        self.compare = self._add(chat, "&Compare Last Prompt", conductor.compare, QKeySequence("Ctrl+Shift+K"))
-        self.compare_prompt = self._add(chat, "Compare a &Prompt…", window.ask_comparison, QKeySequence("Ctrl+Alt+K"))
+        self.compare = self._add(chat, tr("&Compare Last Prompt"), conductor.compare, QKeySequence("Ctrl+Shift+K"))
+        self.compare_prompt = self._add(chat, tr("Compare a &Prompt…"), window.ask_comparison, QKeySequence("Ctrl+Alt+K"))
         chat.addSeparator()
         self.dflash = self._add(chat, "&DFlash", None, QKeySequence("Ctrl+Shift+D"))
         self.dflash.setCheckable(True)
         self.dflash.triggered.connect(conductor.set_dflash)
-        self.thinking = self._add(chat, "&Thinking", None, QKeySequence("Ctrl+Shift+T"))
+        self.thinking = self._add(chat, tr("&Thinking"), None, QKeySequence("Ctrl+Shift+T"))
         self.thinking.setCheckable(True)
         self.thinking.triggered.connect(conductor.set_thinking)
 
@@ -123,17 +124,17 @@ class Menus(QObject):
         chat.addSeparator()
         chat.addActions([chats.before, chats.after])
 
-        self._window_menu = bar.addMenu("&Window")
-        self._add(self._window_menu, "&Minimize", window.showMinimized, QKeySequence("Ctrl+M"))
-        self._add(self._window_menu, "&Zoom", self._zoom)
+        self._window_menu = bar.addMenu(tr("&Window"))
+        self._add(self._window_menu, tr("&Minimize"), window.showMinimized, QKeySequence("Ctrl+M"))
+        self._add(self._window_menu, tr("&Zoom"), self._zoom)
 
-        help_menu = bar.addMenu("&Help")
+        help_menu = bar.addMenu(tr("&Help"))
         self.this_mac = self._add(help_menu, f"&{TITLE}", window.show_this_mac)
-        self.logs = self._add(help_menu, "Show &Logs", window.show_logs)
+        self.logs = self._add(help_menu, tr("Show &Logs"), window.show_logs)
         if window.updates.possible:
             help_menu.addSeparator()
-            self._add(help_menu, "Look for a &New Version", window.updates.ask)
-            at_start = self._add(help_menu, "Look at &Every Start", None)
+            self._add(help_menu, tr("Look for a &New Version"), window.updates.ask)
+            at_start = self._add(help_menu, tr("Look at &Every Start"), None)
             at_start.setCheckable(True)
             at_start.setChecked(window.updates.at_start)
             at_start.toggled.connect(window.updates.set_at_start)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QFontMetricsF, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations.chat import Turn
+from app.language import tr
 from app.rendering.markdown import clean
 from app.views.attachment_chips import AttachmentChips
 from app.views.blocks_view import BlocksView
@@ -37,13 +38,13 @@ class PromptView(QWidget):
         bubble = QFrame()
         look(bubble, "bubble")
         self.blocks = BlocksView(theme, lazy=lazy)
-        self.blocks.setAccessibleName("Your message")
+        self.blocks.setAccessibleName(tr("Your message"))
         self.bubble = _Bubble(theme, bubble, self.blocks)
         inner = QVBoxLayout(bubble)
         shift = round(theme.text_pixels * LINE_HEIGHT / 400 * 0.7)  # the room between two lines stands below the last one too
         inner.setContentsMargins(16, 10 + shift, 16, 10 - shift)
         inner.addWidget(self.bubble)
-        self.unfold = button("Show all", "Show all of your message", "bordered")
+        self.unfold = button(tr("Show all"), tr("Show all of your message"), "bordered")
         self.unfold.clicked.connect(self.show_all)
         inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
         folded = len(self.text) > FOLD_ABOVE
@@ -57,8 +58,8 @@ class PromptView(QWidget):
         row.setContentsMargins(48, 0, 0, 0)
         row.addStretch(1)
         row.addWidget(bubble)
-        self.edit_button = button("Edit", "Edit message")
-        self.edit_button.setToolTip("Write this message anew; the old one stays beside it")
+        self.edit_button = button(tr("Edit"), tr("Edit message"))
+        self.edit_button.setToolTip(tr("Write this message anew; the old one stays beside it"))
         self.edit_button.clicked.connect(self._ask_edit)
         foot = QHBoxLayout()
         foot.addStretch(1)
@@ -156,7 +157,7 @@ class NoticeView(QFrame):
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(120)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.label.setAccessibleName("Error" if kind == "error" else "Note")
+        self.label.setAccessibleName(tr("Error") if kind == "error" else tr("Note"))
         look(self.label, "danger" if kind == "error" else "secondary")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 11, 16, 11)
@@ -191,26 +192,26 @@ class ReplyView(QWidget):
         self.blocks = BlocksView(theme, lazy=lazy)
         self.blocks.set_suppliers(turn.reply.answer_by, lambda: turn.reply.answer)
         self.stats = StatsLine(theme)
-        self._copy = button("Copy", "Copy reply")
+        self._copy = button(tr("Copy"), tr("Copy reply"))
         self._copy.clicked.connect(self._copy_reply)
         self._copy.hide()
         self.stats.add(self._copy)
-        self.again = button("Regenerate", "Answer once more")
-        self.again.setToolTip("Answer once more; this reply stays beside the new one")
+        self.again = button(tr("Regenerate"), tr("Answer once more"))
+        self.again.setToolTip(tr("Answer once more; this reply stays beside the new one"))
         self.again.clicked.connect(self._ask_retry)
         self.stats.add(self.again)
-        self.more = button("Continue", "Continue this reply")
+        self.more = button(tr("Continue"), tr("Continue this reply"))
         self.more.clicked.connect(self._ask_resume)
         self.stats.add(self.more)
-        self.both_ways = button("Compare", "Compare both modes on this prompt")
-        self.both_ways.setToolTip("Answer this prompt again, plainly and with DFlash, side by side")
+        self.both_ways = button(tr("Compare"), tr("Compare both modes on this prompt"))
+        self.both_ways.setToolTip(tr("Answer this prompt again, plainly and with DFlash, side by side"))
         self.both_ways.clicked.connect(self._ask_compare)
         self.stats.add(self.both_ways)
         self.versions = Versions(theme, turn.answered) if turn.answered is not None else None
         if self.versions is not None:
             self.stats.add(self.versions)
         self._waiting = QLabel("…")
-        self._waiting.setAccessibleName("Waiting for the first token")
+        self._waiting.setAccessibleName(tr("Waiting for the first token"))
         look(self._waiting, "faint")
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
@@ -287,9 +288,9 @@ class ReplyView(QWidget):
 
     def _show_error(self, sentence: str) -> None:
         self.error = NoticeView(self._theme, sentence, "error")
-        again = self.error.add_button(button("Try Again", "Try again", "bordered"))
+        again = self.error.add_button(button(tr("Try Again"), tr("Try again"), "bordered"))
         again.clicked.connect(self._ask_retry)
-        edit = self.error.add_button(button("Edit Message", "Edit message", "bordered"))
+        edit = self.error.add_button(button(tr("Edit Message"), tr("Edit message"), "bordered"))
         edit.clicked.connect(self._ask_edit)
         self._layout.insertWidget(self._layout.count() - 1, self.error)
         self.error.show()
@@ -313,9 +314,9 @@ class ReplyView(QWidget):
     @Slot()
     def _copy_reply(self) -> None:
         QGuiApplication.clipboard().setText(self.turn.reply.answer.strip())
-        self._copy.setText("Copied")
+        self._copy.setText(tr("Copied"))
         self._restore.start(COPIED_MS)
 
     @Slot()
     def _reset_button(self) -> None:
-        self._copy.setText("Copy")
+        self._copy.setText(tr("Copy"))

@@ -11,6 +11,7 @@ from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPe
 from PySide6.QtGui import QAction, QColor, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout
 
+from app.language import tr
 from app.matching import rank
 from app.views.theme import Theme, look
 
@@ -39,22 +40,22 @@ class Palette(QDialog):
         super().__init__(parent, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setWindowTitle("Command Palette")
-        self.setAccessibleName("Command palette")
+        self.setWindowTitle(tr("Command Palette"))
+        self.setAccessibleName(tr("Command palette"))
         self.setModal(True)
         look(self, "palette")
         self._choices = choices
         self.field = QLineEdit()
         look(self.field, "palette")
         theme.set_font(self.field, 1.07)
-        self.field.setPlaceholderText("Search commands, chats and presets")
-        self.field.setAccessibleName("Search commands, chats and presets")
+        self.field.setPlaceholderText(tr("Search commands, chats and presets"))
+        self.field.setAccessibleName(tr("Search commands, chats and presets"))
         self.field.installEventFilter(self)
         self.model = _Choices()
         self.list = QListView()
         self.list.setModel(self.model)
         self.list.setItemDelegate(_Row(theme, self.list))
-        self.list.setAccessibleName("Commands")
+        self.list.setAccessibleName(tr("Commands"))
         self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setFrameShape(QListView.Shape.NoFrame)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -122,9 +123,9 @@ def choices_of(window: MainWindow) -> list[Choice]:
             found += _commands(menu, _plain(action.text()))
     library, conductor = window.conductor.library, window.conductor
     for entry in sorted(library.entries.values(), key=lambda entry: -entry.changed):
-        found.append(Choice(entry.title, "Chat", partial(conductor.open_chat, entry.id)))
+        found.append(Choice(entry.title, tr("Chat"), partial(conductor.open_chat, entry.id)))
     for preset in library.presets:
-        found.append(Choice(preset.name, "Preset", partial(conductor.apply_preset, preset)))
+        found.append(Choice(preset.name, tr("Preset"), partial(conductor.apply_preset, preset)))
     return found
 
 

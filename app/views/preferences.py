@@ -4,6 +4,7 @@ from typing import get_args
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
+from app.language import LANGUAGES
 from app.views.theme import TEXT_SIZES, USUAL_SIZE, Appearance, Contrast, Theme
 
 
@@ -57,6 +58,16 @@ class Preferences(QObject):
         """One of the sizes of the scale."""
         self._theme.set_text_size(pixels)
         self._keep("text_size", self._theme.text_pixels)
+
+    @property
+    def language(self) -> str:
+        """That was asked for; it holds from the next start on."""
+        wanted = str(self._settings.value("language", "system"))
+        return wanted if wanted in LANGUAGES else "system"
+
+    def set_language(self, wanted: str) -> None:
+        """One of `LANGUAGES`, or "system"."""
+        self._keep("language", wanted)
 
     @Slot()
     def larger_text(self) -> None:

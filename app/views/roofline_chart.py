@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.language import tr
 from app.views.theme import Theme
 from mlx_engine.events import Phase, Roofline
 
@@ -24,7 +25,7 @@ class RooflineChart(QWidget):
         self.names: dict[str, str] = {}
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Roofline of this machine")
+        self.setAccessibleName(tr("Roofline of this machine"))
         self.setFont(theme.small())
         theme.changed.connect(self._redraw)
 
@@ -99,7 +100,7 @@ class RooflineChart(QWidget):
                 word = f"{10.0**power:g}"
                 painter.drawText(QPointF(x - metrics.horizontalAdvance(word) / 2, area.bottom() + metrics.ascent() + 4), word)
         foot = QRectF(area.left(), self.height() - metrics.height() - 2, area.width(), metrics.height())
-        painter.drawText(foot, Qt.AlignmentFlag.AlignRight, "operations on every byte that is read")
+        painter.drawText(foot, Qt.AlignmentFlag.AlignRight, tr("operations on every byte that is read"))
 
 
 class _Scale:

@@ -5,6 +5,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QMouseEvent, 
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.conversations.store import Hit
+from app.language import tr
 from app.views.theme import Theme
 
 HIT = Qt.ItemDataRole.UserRole
@@ -21,7 +22,7 @@ class SearchResults(QListView):
         self._model = QStandardItemModel(self)
         self.setModel(self._model)
         self.setItemDelegate(_Delegate(theme, self))
-        self.setAccessibleName("Search results")
+        self.setAccessibleName(tr("Search results"))
         self.setFrameShape(QListView.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

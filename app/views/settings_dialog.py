@@ -3,12 +3,13 @@
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QSlider, QVBoxLayout, QWidget
 
+from app.language import LANGUAGES, tr
 from app.views.button import button
 from app.views.preferences import Preferences
 from app.views.theme import APPEARANCES, CONTRASTS, SMALL, TEXT_SIZES, Theme, look
 
-APPEARANCE_NAMES = {"system": "As the system", "light": "Light", "dark": "Dark"}
-CONTRAST_NAMES = {"system": "As the system", "standard": "Standard", "high": "High"}
+APPEARANCE_NAMES = {"system": tr("As the system"), "light": tr("Light"), "dark": tr("Dark")}
+CONTRAST_NAMES = {"system": tr("As the system"), "standard": tr("Standard"), "high": tr("High")}
 
 
 class SettingsDialog(QDialog):
@@ -18,8 +19,8 @@ class SettingsDialog(QDialog):
         super().__init__(parent)
         self._theme = theme
         self._preferences = preferences
-        self.setWindowTitle("Settings")
-        self.setAccessibleName("Settings")
+        self.setWindowTitle(tr("Settings"))
+        self.setAccessibleName(tr("Settings"))
         self.setMinimumWidth(420)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
@@ -30,12 +31,12 @@ class SettingsDialog(QDialog):
         for appearance in APPEARANCES:
             self.appearance.addItem(APPEARANCE_NAMES[appearance], appearance)
         self.appearance.activated.connect(self._set_appearance)
-        self._row("Appearance", self.appearance)
+        self._row(tr("Appearance"), self.appearance)
         self.contrast = QComboBox()
         for contrast in CONTRASTS:
             self.contrast.addItem(CONTRAST_NAMES[contrast], contrast)
         self.contrast.activated.connect(self._set_contrast)
-        self._row("Contrast", self.contrast)
+        self._row(tr("Contrast"), self.contrast)
         self.text_size = QSlider(Qt.Orientation.Horizontal)
         self.text_size.setRange(0, len(TEXT_SIZES) - 1)
         self.text_size.setPageStep(1)
@@ -47,20 +48,35 @@ class SettingsDialog(QDialog):
         sizes = QHBoxLayout()
         sizes.addWidget(self.text_size, 1)
         sizes.addWidget(self.sample)
-        self._row("Text size", self.text_size, sizes)
-        self.motion = QCheckBox("Reduce motion")
-        self.motion.setAccessibleName("Reduce motion")
-        self.motion.setAccessibleDescription("Nothing moves by itself. Where the system asks for it, that holds anyway.")
+        self._row(tr("Text size"), self.text_size, sizes)
+        self.motion = QCheckBox(tr("Reduce motion"))
+        self.motion.setAccessibleName(tr("Reduce motion"))
+        self.motion.setAccessibleDescription(tr("Nothing moves by itself. Where the system asks for it, that holds anyway."))
         self.motion.setToolTip(self.motion.accessibleDescription())
         self.motion.toggled.connect(preferences.set_less_motion)
         self._grid.addWidget(self.motion, self._grid.rowCount(), 1)
-        self.tint = QCheckBox("Show in replies who supplied each token")
-        self.tint.setAccessibleName("Show in replies who supplied each token")
-        self.tint.setToolTip("A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own")
+        self.tint = QCheckBox(tr("Show in replies who supplied each token"))
+        self.tint.setAccessibleName(tr("Show in replies who supplied each token"))
+        self.tint.setToolTip(
+            tr("A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own")
+        )
         self.tint.toggled.connect(preferences.set_tinted)
         self._grid.addWidget(self.tint, self._grid.rowCount(), 1)
 
-        done = button("Done", "Close the settings", "bordered")
+        self.language = QComboBox()
+        self.language.addItem(tr("As the system"), "system")
+        for code, name in LANGUAGES.items():
+            self.language.addItem(name, code)
+        self.language.activated.connect(self._set_language)
+        self._row(tr("Language"), self.language)
+        self.restart = QLabel(tr("Slipstream speaks it from the next start on."))
+        self.restart.setWordWrap(True)
+        theme.set_font(self.restart, SMALL)
+        look(self.restart, "secondary")
+        self.restart.hide()
+        self._grid.addWidget(self.restart, self._grid.rowCount(), 1)
+
+        done = button(tr("Done"), tr("Close the settings"), "bordered")
         done.setDefault(True)
         done.clicked.connect(self.accept)
         line = QFrame()
@@ -86,7 +102,7 @@ class SettingsDialog(QDialog):
     def refresh(self) -> None:
         """Show what holds."""
         preferences = self._preferences
-        fields: list[QWidget] = [self.appearance, self.contrast, self.text_size, self.motion, self.tint]
+        fields: list[QWidget] = [self.appearance, self.contrast, self.text_size, self.motion, self.tint, self.language]
         blockers = [QSignalBlocker(field) for field in fields]
         self.appearance.setCurrentIndex(self.appearance.findData(preferences.appearance))
         self.contrast.setCurrentIndex(self.contrast.findData(preferences.contrast))
@@ -96,6 +112,7 @@ class SettingsDialog(QDialog):
         self.text_size.setAccessibleDescription(self.sample.text())
         self.motion.setChecked(preferences.less_motion)
         self.tint.setChecked(preferences.tinted)
+        self.language.setCurrentIndex(self.language.findData(preferences.language))
         for blocker in blockers:
             blocker.unblock()
 
@@ -118,6 +135,11 @@ class SettingsDialog(QDialog):
     @Slot(int)
     def _set_contrast(self, place: int) -> None:
         self._preferences.set_contrast(self.contrast.itemData(place))
+
+    @Slot(int)
+    def _set_language(self, place: int) -> None:
+        self._preferences.set_language(self.language.itemData(place))
+        self.restart.show()
 
     @Slot(int)
     def _set_text_size(self, place: int) -> None:

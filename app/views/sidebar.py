@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButto
 
 from app.conductor import Conductor
 from app.conversations.store import Hit, terms_of
+from app.language import tr
 from app.views.chat_list import ChatList
 from app.views.icon_button import SIGN, IconButton, draw_sign
 from app.views.search_results import SearchResults
@@ -34,7 +35,7 @@ class Sidebar(QWidget):
         self.search = _SearchField(theme)
         self.search.textChanged.connect(self._search_soon)
         self.search.left.connect(self._leave_search)
-        self.new = IconButton(theme, "new", "New Chat")
+        self.new = IconButton(theme, "new", tr("New Chat"))
         self.new.clicked.connect(self.new_chat)
         self.list = ChatList(theme, conductor)
         self.list.opened.connect(conductor.open_chat)
@@ -97,7 +98,7 @@ class Sidebar(QWidget):
                 return  # more was typed since
             terms = [term.casefold() for term in terms_of(words)]
             titles = [
-                (entry.title, Hit(entry.id, "", "In the title", 0, 0))
+                (entry.title, Hit(entry.id, "", tr("In the title"), 0, 0))
                 for entry in sorted(self._library.entries.values(), key=lambda entry: -entry.changed)
                 if terms and all(term in entry.title.casefold() for term in terms)
             ]
@@ -109,12 +110,12 @@ class Sidebar(QWidget):
 
     def _show_page(self, found: int | None = None) -> None:
         if found is not None:
-            self.nothing.setText(f"No message holds “{self.search.text().strip()[:60]}”.")
+            self.nothing.setText(tr("No message holds “{strip}”.", strip=self.search.text().strip()[:60]))
             self._pages.setCurrentWidget(self.results if found else self.nothing)
         elif self._library.entries or self._library.folders:
             self._pages.setCurrentWidget(self.list)
         else:
-            self.nothing.setText("Your chats will be listed here.")
+            self.nothing.setText(tr("Your chats will be listed here."))
             self._pages.setCurrentWidget(self.nothing)
 
     @Slot()
@@ -149,8 +150,8 @@ class _SearchField(QLineEdit):
         super().__init__()
         self._theme = theme
         look(self, "search")
-        self.setPlaceholderText("Search")
-        self.setAccessibleName("Search all chats")
+        self.setPlaceholderText(tr("Search"))
+        self.setAccessibleName(tr("Search all chats"))
         self.setClearButtonEnabled(True)
 
     def event(self, event: QEvent) -> bool:
@@ -185,9 +186,9 @@ class UndoBar(QFrame):
         self.label = QLabel()
         theme.set_font(self.label, SMALL)
         self.label.setWordWrap(True)
-        self.label.setAccessibleName("Done last")
-        self.button = QPushButton("Undo")
-        self.button.setAccessibleName("Undo")
+        self.label.setAccessibleName(tr("Done last"))
+        self.button = QPushButton(tr("Undo"))
+        self.button.setAccessibleName(tr("Undo"))
         look(self.button, "bordered")
         self.button.clicked.connect(self.undo)
         row = QHBoxLayout(self)

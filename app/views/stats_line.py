@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QLabel, QLayout, QLayoutItem, QSizePolicy, QWidget
 
 from app.conversations import words
 from app.conversations.reply import Reply
+from app.language import tr
 from app.views.button import button
 from app.views.stats_popover import StatsPopover
 from app.views.theme import SMALL, Theme, look
@@ -22,13 +23,13 @@ class StatsLine(QWidget):
             theme.set_font(label, SMALL)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.facts, "secondary")
-        self.chip.setAccessibleName("Mode")
-        self.facts.setAccessibleName("Speed")
+        self.chip.setAccessibleName(tr("Mode"))
+        self.facts.setAccessibleName(tr("Speed"))
         self._flow = Flow(self, stacked=stacked)
         self._theme = theme
         self._stacked = stacked
         self._reply: Reply | None = None
-        self.more = button("Details", "How this reply was decoded")
+        self.more = button(tr("Details"), tr("How this reply was decoded"))
         self.more.clicked.connect(self.show_details)
         self.more.hide()
         self._flow.addWidget(self.chip)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations import words
+from app.language import tr
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Stats
 
@@ -21,16 +22,16 @@ class StatsPopover(QFrame):
     def __init__(self, theme: Theme, stats: Stats, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Popup)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setAccessibleName("Details of this reply")
+        self.setAccessibleName(tr("Details of this reply"))
         look(self, "popover")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 14)
         layout.setSpacing(10)
         if stats.rounds:
-            layout.addWidget(_title(theme, "Each round: drafts proposed (its width less one) and accepted"))
+            layout.addWidget(_title(theme, tr("Each round: drafts proposed (its width less one) and accepted")))
             layout.addWidget(RoundsChart(theme, stats))
         if stats.prompt_tokens:
-            layout.addWidget(_title(theme, "The prompt: reused from earlier turns and read anew"))
+            layout.addWidget(_title(theme, tr("The prompt: reused from earlier turns and read anew")))
             layout.addWidget(PromptBar(theme, stats))
         self.facts = QLabel(words.details(stats))
         theme.set_font(self.facts, SMALL)
@@ -67,7 +68,7 @@ class PromptBar(QWidget):
         self._rate = stats.prompt_tok_s
         self.setFixedSize(CHART.width(), BAR + LEGEND)
         self.setFont(theme.small())
-        self.setAccessibleName("Prompt")
+        self.setAccessibleName(tr("Prompt"))
         self.setAccessibleDescription("; ".join(self.legend))
 
     @property
@@ -115,9 +116,14 @@ class RoundsChart(QWidget):
         self.setFixedSize(CHART.width(), CHART.height() + LEGEND)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme.set_font(self, SMALL)
-        self.setAccessibleName("Acceptance and width of each round")
+        self.setAccessibleName(tr("Acceptance and width of each round"))
         self.setAccessibleDescription(
-            f"{rounds} rounds; accepted {min(stats.accepted_per_round, default=0)} to {max(stats.accepted_per_round, default=0)}"
+            tr(
+                "{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}",
+                rounds=rounds,
+                accepted_per_round=min(stats.accepted_per_round, default=0),
+                accepted_per_round_2=max(stats.accepted_per_round, default=0),
+            )
         )
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -135,7 +141,7 @@ class RoundsChart(QWidget):
                 painter.drawRoundedRect(QRectF(number * step, CHART.height() - height, step - gap, height), 1.5, 1.5)
         painter.setPen(QPen(QColor(colours.line), 1))
         painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
-        parts = (("accepted", colours.accent), (f"proposed, at most {highest:.0f}", colours.track))
+        parts = (("accepted", colours.accent), (tr("proposed, at most {highest}", highest=f"{highest:.0f}"), colours.track))
         _draw_legend(painter, self._theme, CHART.height(), parts)
         painter.end()
 

@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QScrollArea, QTextEdit, QWidget
 
+from app.language import tr
 from app.rendering.blocks import Span, Table
 from app.rendering.parts import OBJECT, units
 from app.views.marks import Marks, Stretch, selections
@@ -46,7 +47,7 @@ class TableView(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Table")
+        self.setAccessibleName(tr("Table"))
         self._rows = _Rows(theme, block)
         self.setWidget(self._rows)
         self.viewport().setAutoFillBackground(False)
@@ -269,7 +270,7 @@ class TableRows(QTextEdit):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Rows of a table")
+        self.setAccessibleName(tr("Rows of a table"))
         self.viewport().setAutoFillBackground(False)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.document().setDocumentMargin(0)

@@ -21,6 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
 
+from app.language import tr
 from app.rendering.blocks import Maths, Rule, Span, Text
 from app.rendering.parts import OBJECT
 from app.views.marks import Marks, selections
@@ -61,7 +62,7 @@ class TextRun(QTextEdit):
         self.setSizePolicy(policy)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Text")
+        self.setAccessibleName(tr("Text"))
         document = self.document()
         document.setDocumentMargin(0)
         document.setUndoRedoEnabled(False)

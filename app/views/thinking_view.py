@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.conversations import words
 from app.conversations.reply import Reply
+from app.language import tr
 from app.views.blocks_view import BlocksView
 from app.views.button import button
 from app.views.theme import Theme, look
@@ -23,7 +24,7 @@ class ThinkingView(QWidget):
         self._shown = 0
         self._own_will = False  # the reader decided
         self._by_itself = False
-        self.header = button("", "Show thinking")
+        self.header = button("", tr("Show thinking"))
         self.header.setCheckable(True)
         self.header.toggled.connect(self._toggle)
         self.body = BlocksView(theme, quiet=True, lazy=lazy)
@@ -79,7 +80,7 @@ class ThinkingView(QWidget):
     def _toggle(self, opened: bool) -> None:
         self._own_will = self._own_will or not self._by_itself
         self._title(self.header.text()[3:])
-        self.header.setAccessibleName("Hide thinking" if opened else "Show thinking")
+        self.header.setAccessibleName(tr("Hide thinking") if opened else tr("Show thinking"))
         self._frame.setVisible(opened)
         if opened:
             self._fill()

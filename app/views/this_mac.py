@@ -7,15 +7,21 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
+from app.language import tr
 from app.views.button import button
 from app.views.message import NoticeView
 from app.views.roofline_chart import RooflineChart
 from app.views.theme import Theme, look
 from mlx_engine.events import MachineFacts, Phase, Roofline
 
-TITLE = "This Mac" if sys.platform == "darwin" else "This Computer"
-NAMES = {"prefill": "Reading a prompt", "plain": "A plain step", "verify": "Checking a block", "draft": "Drafting a block"}
-LIMITS = {"memory": "of what memory allows", "compute": "of what arithmetic allows"}
+TITLE = tr("This Mac") if sys.platform == "darwin" else tr("This Computer")
+NAMES = {
+    "prefill": tr("Reading a prompt"),
+    "plain": tr("A plain step"),
+    "verify": tr("Checking a block"),
+    "draft": tr("Drafting a block"),
+}
+LIMITS = {"memory": tr("of what memory allows"), "compute": tr("of what arithmetic allows")}
 
 
 class ThisMacDialog(QDialog):
@@ -32,8 +38,8 @@ class ThisMacDialog(QDialog):
         self.chip = _label(theme, "", 1.3)
         self.about = _label(theme, "")
         look(self.about, "secondary")
-        self.memory = _Figure(theme, "Memory", "read by a product of one row over half a gigabyte of weights")
-        self.arithmetic = _Figure(theme, "Arithmetic", "in large products")
+        self.memory = _Figure(theme, tr("Memory"), tr("read by a product of one row over half a gigabyte of weights"))
+        self.arithmetic = _Figure(theme, tr("Arithmetic"), tr("in large products"))
         figures = QHBoxLayout()
         figures.setSpacing(12)
         figures.addWidget(self.memory, 1)
@@ -57,10 +63,10 @@ class ThisMacDialog(QDialog):
         self.bar.setRange(0, 100)
         self.bar.setTextVisible(False)
         self.bar.setFixedHeight(6)
-        self.bar.setAccessibleName("Progress of the measurement")
-        self.again = button("Measure Again", "Measure again", "bordered")
+        self.bar.setAccessibleName(tr("Progress of the measurement"))
+        self.again = button(tr("Measure Again"), tr("Measure again"), "bordered")
         self.again.clicked.connect(self._measure_again)
-        close = button("Close", "Close", "bordered")
+        close = button(tr("Close"), tr("Close"), "bordered")
         close.clicked.connect(self.accept)
         foot = QHBoxLayout()
         foot.setSpacing(12)
@@ -103,10 +109,10 @@ class ThisMacDialog(QDialog):
         found, progress = self._measuring.found, self._measuring.progress
         pair = self._conductor.pair
         self.chip.setText(found.facts.name if found else TITLE)
-        self.about.setText(about(found.facts) if found else "Not measured yet.")
+        self.about.setText(about(found.facts) if found else tr("Not measured yet."))
         self.memory.show_figure(f"{found.facts.bandwidth / 1e9:,.1f} GB/s" if found else "–")
         self.arithmetic.show_figure(
-            rate(found.facts.compute) if found else "–", f"in large products, {found.facts.dtype}" if found else ""
+            rate(found.facts.compute) if found else "–", tr("in large products, {dtype}", dtype=found.facts.dtype) if found else ""
         )
         self.ceiling.setText(ceiling(found, pair.name) if found and pair else "")
         self.ceiling.setVisible(bool(self.ceiling.text()))
@@ -127,12 +133,12 @@ class ThisMacDialog(QDialog):
         if progress := self._measuring.progress:
             return f"{progress.step} …"
         if self._conductor.pair is None:
-            return "No models are loaded yet; then there is something to measure."
+            return tr("No models are loaded yet; then there is something to measure.")
         if self._conductor.busy:
-            return "A reply is being written. Measure when it is done."
+            return tr("A reply is being written. Measure when it is done.")
         if self._measuring.stopped:
-            return "Stopped before the end."
-        return f"Measured {self._measuring.found.facts.measured}" if self._measuring.found else ""
+            return tr("Stopped before the end.")
+        return tr("Measured {measured}", measured=self._measuring.found.facts.measured) if self._measuring.found else ""
 
     @Slot()
     def _measure_again(self) -> None:
@@ -146,10 +152,10 @@ class ThisMacDialog(QDialog):
 def about(facts: MachineFacts) -> str:
     """Such as “Metal · 14 cores · 48 GiB of memory, 36 GiB of it for models”."""
     memory, models = facts.memory_bytes / 2**30, facts.working_set_bytes / 2**30
-    of_models = f"{memory:,.0f} GiB of memory, {models:,.0f} GiB of it for models"
+    of_models = tr("{memory} GiB of memory, {models} GiB of it for models", memory=f"{memory:,.0f}", models=f"{models:,.0f}")
     parts = [facts.device, f"{facts.cores} cores", of_models, f"MLX {facts.mlx}"]
     if facts.device != "Metal":
-        parts.append("OpenBLAS" if facts.blas == "openblas" else "the reference BLAS, which is slow")
+        parts.append("OpenBLAS" if facts.blas == "openblas" else tr("the reference BLAS, which is slow"))
     return " · ".join(parts)
 
 
@@ -168,16 +174,19 @@ def ceiling(found: Roofline, pair: str) -> str:
     plain = next((phase for phase in found.phases if phase.name == "plain"), None)
     if plain is None or found.plain_ceiling is None:
         return ""
-    return (
-        f"{pair}: every token of plain decoding reads {plain.bytes / 1e6:,.0f} MB, so that memory allows "
-        f"{found.plain_ceiling:,.0f} tokens a second. DFlash reads as much for a whole block of tokens."
+    return tr(
+        "{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a "
+        "second. DFlash reads as much for a whole block of tokens.",
+        pair=pair,
+        bytes=f"{plain.bytes / 1e6:,.0f}",
+        plain_ceiling=f"{found.plain_ceiling:,.0f}",
     )
 
 
 def remark(found: Roofline) -> str:
     """What a share above 100 % means; empty where there is none."""
     if any(found.reached(phase) > 1 for phase in found.phases):
-        return "More than 100 %: these weights fit into the processor's own cache, which is quicker than memory."
+        return tr("More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.")
     return ""
 
 
@@ -240,8 +249,16 @@ class _Row:
             return
         share = f"{found.reached(phase):.0%}".replace("%", " %")
         self.bar.show_share(found.reached(phase))
-        tokens = "1 token" if phase.rows == 1 else f"{phase.rows} tokens"
-        self.words.setText(f"{share} {LIMITS[found.bound(phase)]} · {tokens} in {duration(phase.seconds)}")
+        tokens = tr("1 token") if phase.rows == 1 else tr("{count} tokens", count=phase.rows)
+        self.words.setText(
+            tr(
+                "{share} {bound} · {tokens} in {seconds}",
+                share=share,
+                bound=LIMITS[found.bound(phase)],
+                tokens=tokens,
+                seconds=duration(phase.seconds),
+            )
+        )
 
 
 class _Bar(QWidget):
@@ -259,7 +276,7 @@ class _Bar(QWidget):
 
     def show_share(self, share: float | None) -> None:
         self.share = share
-        self.setAccessibleDescription("not measured" if share is None else f"{share:.0%}")
+        self.setAccessibleDescription(tr("not measured") if share is None else f"{share:.0%}")
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

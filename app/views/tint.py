@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
 from app.conversations.suppliers import Supplier, Suppliers
+from app.language import tr
 from app.rendering.blocks import Block
 from app.rendering.parts import plain, units
 from app.rendering.tracing import Stretch
@@ -17,9 +18,9 @@ Run = tuple[int, int, Supplier]  # first offset of a document, the one after the
 Tint = tuple[Run, ...]
 NO_TINT: Tint = ()
 LEGEND: tuple[tuple[Supplier, str], ...] = (
-    ("drafter", "drafted and accepted"),
+    ("drafter", tr("drafted and accepted")),
     ("lookup", "lookup"),
-    ("target", "the target’s own"),
+    ("target", tr("the target’s own")),
 )
 
 
@@ -93,7 +94,7 @@ class TintLegend(QTextEdit):
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setTabChangesFocus(True)
-        self.setAccessibleName("Legend of the token tint")
+        self.setAccessibleName(tr("Legend of the token tint"))
         self.document().setDocumentMargin(0)
         self.viewport().setAutoFillBackground(False)
         theme.changed.connect(self.refresh)

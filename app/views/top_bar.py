@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
 from app.conversations.words import MODE_NAMES, size
+from app.language import tr
 from app.views.button import button
 from app.views.icon_button import IconButton
 from app.views.switch import Switch
@@ -22,18 +23,18 @@ class TopBar(QWidget):
         super().__init__(parent)
         self._conductor = conductor
         self._pair_name = ""
-        self.name = button("", "Choose models", "pair")
+        self.name = button("", tr("Choose models"), "pair")
         theme.set_font(self.name, SMALL, bold=True)
         self.name.setMinimumWidth(40)
-        self.sidebar = IconButton(theme, "sidebar", "Show or hide the list of chats")
-        self.settings = IconButton(theme, "sliders", "Chat settings")
+        self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the list of chats"))
+        self.settings = IconButton(theme, "sliders", tr("Chat settings"))
         self.pending = QLabel()
         theme.set_font(self.pending, SMALL)
-        self.pending.setAccessibleName("From the next reply on")
+        self.pending.setAccessibleName(tr("From the next reply on"))
         look(self.pending, "faint")
-        self.compare = button("Compare", "Compare both modes on the last prompt", "bordered")
+        self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered")
         self.compare.clicked.connect(conductor.compare)
-        self.thinking = Switch(theme, "Thinking")
+        self.thinking = Switch(theme, tr("Thinking"))
         self.thinking.clicked.connect(conductor.set_thinking)
         self.dflash = Switch(theme, "DFlash")
         self.dflash.clicked.connect(conductor.set_dflash)
@@ -67,31 +68,35 @@ class TopBar(QWidget):
         if pair is not None:
             self._pair_name = pair.name
             self.name.setToolTip(
-                f"Target: {pair.target} ({size(pair.target_bytes)})\n"
-                + (f"Drafter: {pair.drafter} ({size(pair.drafter_bytes)})\n" if pair.drafter else "No drafter\n")
-                + f"Context: {pair.context_limit:,} tokens"
+                tr("Target: {target} ({target_bytes})\n", target=pair.target, target_bytes=size(pair.target_bytes))
+                + (
+                    tr("Drafter: {drafter} ({drafter_bytes})\n", drafter=pair.drafter, drafter_bytes=size(pair.drafter_bytes))
+                    if pair.drafter
+                    else tr("No drafter\n")
+                )
+                + tr("Context: {context_limit} tokens", context_limit=f"{pair.context_limit:,}")
             )
         else:
-            self._pair_name = "Loading…" if state.loading is not None else "No models loaded"
+            self._pair_name = tr("Loading…") if state.loading is not None else tr("No models loaded")
         self._elide()
         self.dflash.setChecked(state.dflash)
         self.dflash.setEnabled(state.can_dflash)
         self.dflash.setToolTip(
-            "Draft with the small model, check with the large one. Holds from the next reply on."
+            tr("Draft with the small model, check with the large one. Holds from the next reply on.")
             if state.can_dflash or pair is None
-            else f"Not available: {pair.why_plain}"
+            else tr("Not available: {why_plain}", why_plain=pair.why_plain)
         )
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)
         self.thinking.setToolTip(
-            "Let the model think before it answers. Holds from the next reply on."
+            tr("Let the model think before it answers. Holds from the next reply on.")
             if state.can_think or pair is None
-            else "This model does not think before it answers."
+            else tr("This model does not think before it answers.")
         )
         self.compare.setEnabled(state.can_compare_last)
-        self.compare.setToolTip("Answer the last prompt again, plainly and with DFlash, side by side")
+        self.compare.setToolTip(tr("Answer the last prompt again, plainly and with DFlash, side by side"))
         differs = state.running_mode is not None and state.running_mode != state.next_mode
-        self.pending.setText(f"{MODE_NAMES[state.next_mode]} from the next reply on" if differs else "")
+        self.pending.setText(tr("{next_mode} from the next reply on", next_mode=MODE_NAMES[state.next_mode]) if differs else "")
         self.pending.setVisible(differs and self.width() >= 640)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -103,4 +108,4 @@ class TopBar(QWidget):
         taken = sum(each.sizeHint().width() + SPACING for each in others if not each.isHidden())
         room = max(40, self.width() - taken - 2 * MARGIN - NAME_PADDING)
         self.name.setText(self.name.fontMetrics().elidedText(self._pair_name, Qt.TextElideMode.ElideRight, room))
-        self.name.setAccessibleName(f"Models: {self._pair_name}")
+        self.name.setAccessibleName(tr("Models: {pair_name}", pair_name=self._pair_name))

@@ -7,6 +7,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.conversations.chat import Node, Turn
+from app.language import tr
 from app.notice import Notice
 from app.views.blocks_view import BlocksView
 from app.views.button import button
@@ -51,7 +52,7 @@ class Transcript(Following):
         super().__init__(parent)
         self._theme = theme
         self._settling = False
-        self.setAccessibleName("Chat")
+        self.setAccessibleName(tr("Chat"))
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setWidgetResizable(False)
 
@@ -67,7 +68,7 @@ class Transcript(Following):
         self.finding = Finding(self, theme, self.column)
         self.links = Links(self, self.column)
 
-        self.to_end = button("New text  ↓", "Go to the end", "float")
+        self.to_end = button(tr("New text  ↓"), tr("Go to the end"), "float")
         self.to_end.setParent(self)
         self.to_end.hide()
         self.to_end.clicked.connect(self.follow)
@@ -146,7 +147,7 @@ class Transcript(Following):
             return
         view = NoticeView(self._theme, notice.text, "error" if notice.kind == "error" else "notice")
         if notice.offer == "load":
-            view.add_button(button("Try Again", "Load again", "bordered")).clicked.connect(self._ask_load)
+            view.add_button(button(tr("Try Again"), tr("Load again"), "bordered")).clicked.connect(self._ask_load)
         self._append(Item("notice", notice=view))
         self.follow()
 

@@ -4,6 +4,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.conversations.chat import Node
+from app.language import tr
 from app.views.theme import SMALL, Theme, look
 
 
@@ -18,8 +19,8 @@ class Versions(QWidget):
         self.label = QLabel()
         theme.set_font(self.label, SMALL)
         look(self.label, "secondary")
-        self.before = self._arrow("‹", "Previous version", -1)
-        self.after = self._arrow("›", "Next version", 1)
+        self.before = self._arrow("‹", tr("Previous version"), -1)
+        self.after = self._arrow("›", tr("Next version"), 1)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(2)
@@ -31,7 +32,7 @@ class Versions(QWidget):
         """Count the versions anew."""
         place, count = self._node.place
         self.label.setText(f"{place} of {count}")
-        self.label.setAccessibleName(f"Version {place} of {count}")
+        self.label.setAccessibleName(tr("Version {place} of {count}", place=place, count=count))
         self.before.setEnabled(place > 1)
         self.after.setEnabled(place < count)
         self.setVisible(count > 1)

@@ -3,12 +3,13 @@
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from app.language import tr
 from app.views.button import button
 from app.views.introduction import Introduction
 from app.views.theme import Theme, look
 from mlx_engine.events import LoadProgress, PairInfo
 
-TITLE = "Ask anything, faster"
+TITLE = tr("Ask anything, faster")
 SAMPLES = (
     "How many positive whole-number divisors does 196 have?",
     "Write a Python function that checks if a number is prime.",
@@ -42,8 +43,8 @@ class Welcome(QWidget):
         self.progress.setTextVisible(False)
         self.progress.setFixedHeight(6)
         self.progress.setFixedWidth(280)
-        self.progress.setAccessibleName("Loading the models")
-        self.load_again = button("Load Again", "Load the models again", "bordered")
+        self.progress.setAccessibleName(tr("Loading the models"))
+        self.load_again = button(tr("Load Again"), tr("Load the models again"), "bordered")
         self.load_again.clicked.connect(self.load)
         self._began = False  # a loading was seen
         self.introduction: Introduction | None = None
@@ -71,7 +72,7 @@ class Welcome(QWidget):
     def introduce(self, page: Introduction) -> None:
         """Show this until the user has begun."""
         self.introduction = page
-        self.title.setText("Welcome to Slipstream")
+        self.title.setText(tr("Welcome to Slipstream"))
         self.subtitle.hide()
         for card in self.cards:
             card.hide()
@@ -106,11 +107,11 @@ class Welcome(QWidget):
             self.progress.setValue(round(1000 * loading.fraction))
             self.subtitle.setText(f"{loading.step}…")
         elif pair is not None and not pair.why_plain:
-            self.subtitle.setText("The small model drafts, the large one checks. Every word is the large model's own.")
+            self.subtitle.setText(tr("The small model drafts, the large one checks. Every word is the large model's own."))
         elif pair is not None:
-            self.subtitle.setText("Ready, without DFlash.")
+            self.subtitle.setText(tr("Ready, without DFlash."))
         else:
-            self.subtitle.setText("No models are loaded, so nothing can answer.")
+            self.subtitle.setText(tr("No models are loaded, so nothing can answer."))
 
     def resizeEvent(self, event) -> None:  # type: ignore[no-untyped-def]
         super().resizeEvent(event)
@@ -118,7 +119,7 @@ class Welcome(QWidget):
 
     def _card(self, text: str) -> QPushButton:
         card = _Card(text)
-        card.setAccessibleName(f"Ask: {text}")
+        card.setAccessibleName(tr("Ask: {value}", value=text))
         card.setCursor(Qt.CursorShape.PointingHandCursor)
         look(card, "card")
         card.clicked.connect(self._choose)

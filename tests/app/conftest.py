@@ -3,6 +3,7 @@
 import os
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["SLIPSTREAM_LANGUAGE"] = "en"
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,10 +13,13 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from app import language
 from app.application import Slipstream
 from app.places import Places
 from app.views.theme import USUAL_SIZE
 from tests.app.scripted_engine import ScriptedEngine
+
+language.use()
 
 PATIENCE_MS = 120_000  # a busy machine is no failure
 

@@ -1,0 +1,73 @@
+"""The window's language. What the app says itself goes through `tr`. The engine's own sentences, of errors and of "
+"why something cannot
+be, stay English, and so does all output in a terminal.
+
+Translations lie in resources/translations as Qt's .ts files, and compiled as .qm; packaging/translations.py keeps both up to date.
+"""
+
+import os
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QSettings, QTranslator
+
+FOLDER = Path(__file__).parents[1] / "resources" / "translations"
+CONTEXT = "Slipstream"
+LANGUAGES = {"en": "English", "de": "Deutsch", "zh_CN": "简体中文"}  # each in its own words
+VARIABLE = "SLIPSTREAM_LANGUAGE"  # overrules the settings, for tests and pictures
+
+_translator = QTranslator()
+_of_qt = QTranslator()
+_current = "en"
+
+
+def tr(text: str, **values: object) -> str:
+    """The text in the window's language, with {names} filled in."""
+    found = _translator.translate(CONTEXT, text) or text
+    return found.format(**values) if values else found
+
+
+def current() -> str:
+    """One of `LANGUAGES`."""
+    return _current
+
+
+def use(wanted: str = "system") -> str:
+    """Speak this language from now on, or the system's, or English where there is no translation; which one it is.
+
+    Names and sentences that are made when a module is imported keep the language of that moment: call this first.
+    """
+    global _current
+    wanted = os.environ.get(VARIABLE) or wanted
+    names = QLocale.system().uiLanguages() if wanted not in LANGUAGES else [wanted]
+    _current = next((language for name in names if (language := _known(name))), "en")
+    QLocale.setDefault(QLocale(_current))
+    _translator.load("")  # empties it
+    _of_qt.load("")
+    if _current != "en":
+        _translator.load(str(FOLDER / f"slipstream_{_current}.qm"))
+        _of_qt.load(f"qtbase_{_current}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))
+    return _current
+
+
+def number(value: float, digits: int = 0) -> str:
+    """As the language writes it: 12,345.6 or 12.345,6."""
+    return QLocale().toString(float(value), "f", digits)
+
+
+def start(settings_file: Path) -> None:
+    """Speak the language that the settings ask for."""
+    use(str(QSettings(str(settings_file), QSettings.Format.IniFormat).value("language", "system")))
+
+
+def translate_qt() -> None:
+    """Qt's own buttons and menus too, once there is an application."""
+    if _current != "en":
+        QCoreApplication.installTranslator(_of_qt)
+
+
+def _known(name: str) -> str:
+    """The language we have for a name such as "de-AT" or "zh-Hans-CN"; empty for none."""
+    parts = name.replace("_", "-").split("-")
+    if parts[0] == "zh":
+        return "" if {"Hant", "TW", "HK", "MO"} & set(parts) else "zh_CN"
+    return parts[0] if parts[0] in LANGUAGES else ""

@@ -1,0 +1,2465 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+    <context>
+        <name>Slipstream</name>
+        <message>
+            <location filename="../../app/application.py" />
+            <source>A reply is being written</source>
+            <translation>正在撰写回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/application.py" />
+            <source>Models are being fetched</source>
+            <translation>正在下载模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/application.py" />
+            <source>Slipstream ended unexpectedly the last time. Your chats are kept; the details are in</source>
+            <translation>Slipstream 上次意外退出。您的对话都已保留；详情见</translation>
+        </message>
+        <message>
+            <location filename="../../app/application.py" />
+            <source>Something went wrong inside Slipstream; the details are in {log_file}.</source>
+            <translation>Slipstream 内部出错；详情见 {log_file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/attaching.py" />
+            <source>“{name}” could not be read.</source>
+            <translation>无法读取“{name}”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/comparison_history.py" />
+            <source>Saved as {file}.</source>
+            <translation>已存储为 {file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/comparison_history.py" />
+            <source>{file} cannot be written: {strerror}. Choose another place.</source>
+            <translation>无法写入 {file}：{strerror}。请选择其他位置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>A comparison is running. Your message stays here; wait for its end, or stop it.</source>
+            <translation>正在进行比较。您的消息会保留；请等它结束，或停止它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
+            <translation>回复仍在撰写。请先停止它或等它结束，再切换模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>A reply is still being written. Your message stays here; wait for the end, or press Stop.</source>
+            <translation>回复仍在撰写。您的消息会保留；请等它结束，或按“停止”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>No models are loaded, so nothing can answer. Your message stays here.</source>
+            <translation>没有载入模型，因此无法回答。您的消息会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>The models are still loading. Your message stays here; send it in a moment.</source>
+            <translation>模型仍在载入。您的消息会保留；请稍后发送。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>There is nothing to send yet: write a message first.</source>
+            <translation>还没有可发送的内容：请先写一条消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” cannot be read as a PDF: it does not keep to the format’s rules.</source>
+            <translation>无法将“{name}”作为 PDF 读取：它不符合格式规范。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” cannot be read: {strerror}.</source>
+            <translation>无法读取“{name}”：{strerror}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” has {count} pages; at most {most_pages} can be attached.</source>
+            <translation>“{name}”有 {count} 页；最多可附加 {most_pages} 页。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” holds no text that can be read. Slipstream reads files of text, Markdown, code, and PDF.</source>
+            <translation>“{name}”不含可读的文本。Slipstream 可读取文本、Markdown、代码和 PDF 文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” holds no text: its pages are pictures, as after a scan. Attach its text instead.</source>
+            <translation>“{name}”不含文本：其页面是图片，如扫描件。请改为附加其文本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” holds too much text: more than {most_text} characters. Attach a part of it.</source>
+            <translation>“{name}”的文本太多：超过 {most_text} 个字符。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” is a folder. Attach the files that are in it.</source>
+            <translation>“{name}”是文件夹。请附加其中的文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” is damaged and cannot be read as a PDF.</source>
+            <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” is empty, so there is nothing to attach.</source>
+            <translation>“{name}”是空的，没有可附加的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” is locked by a password. Save a copy without one and attach that.</source>
+            <translation>“{name}”有密码保护。请存储一份没有密码的副本，再附加它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” is too large ({length}). A text may have {most_text}, a PDF {most_pdf}. Attach a part.</source>
+            <translation>“{name}”太大（{length}）。文本最多 {most_text}，PDF 最多 {most_pdf}。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” takes too long to read. Attach its text, or a part of it.</source>
+            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chatgpt_import.py" />
+            <source>The messages of the chat “{title}” make no tree.</source>
+            <translation>对话“{title}”的消息不能构成树。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source> (their scores lay {margin} apart)</source>
+            <translation>（两者分数相差 {margin}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>Both are equally fast</source>
+            <translation>两者一样快</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>DFlash is slower here, at {ratio} times the plain rate</source>
+            <translation>DFlash 在此处较慢，为普通速度的 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>DFlash is {ratio} times as fast</source>
+            <translation>DFlash 的速度是 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>No speed was measured: the reply is too short</source>
+            <translation>未测得速度：回复太短</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>The first difference is at token {place}, and it is a tie: the two best tokens were as good as equal{record}, within the rounding of this machine's numbers.</source>
+            <translation>第一处不同在第 {place} 个词元，属于平局：最好的两个词元几乎同样好{record}，在本机数值的舍入范围之内。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>The two texts are identical, token for token ({tokens} tokens).</source>
+            <translation>两段文本逐个词元完全相同（{tokens} 个词元）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>The two texts differ from token {place} on{record}. This is not a rounding tie.</source>
+            <translation>两段文本从第 {place} 个词元起不同{record}。这不是舍入造成的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>Nothing in it was changed.</source>
+            <translation>其中内容没有任何改动。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>Open it with that version, or update Slipstream and import it.</source>
+            <translation>请用那个版本打开它，或更新 Slipstream 后再导入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>Slipstream cannot write to {folder}</source>
+            <translation>Slipstream 无法写入 {folder}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>The chats in {file} cannot be opened ({error})</source>
+            <translation>无法打开 {file} 中的对话（{error}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.</source>
+            <translation>您的对话文件{reason}，因此已另存为 {aside}。{advice}新的对话会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>is damaged</source>
+            <translation>已损坏</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>is not a database of Slipstream's</source>
+            <translation>不是 Slipstream 的数据库</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>unknown error</source>
+            <translation>未知错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>was written by a newer Slipstream (format {version}; this one reads up to {version_2})</source>
+            <translation>由较新的 Slipstream 写成（格式 {version}；此版本最高可读 {version_2}）</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/opening.py" />
+            <source>{reason}, so chats of this run are not kept. Everything else works.</source>
+            <translation>{reason}，因此本次运行的对话不会保留。其他一切正常。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Balanced</source>
+            <translation>均衡</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Creative</source>
+            <translation>创意</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Model’s defaults</source>
+            <translation>模型默认值</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Precise</source>
+            <translation>精确</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/shelves.py" />
+            <source>Pinned</source>
+            <translation>已置顶</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/shelves.py" />
+            <source>Previous 30 Days</source>
+            <translation>前 30 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/shelves.py" />
+            <source>Previous 7 Days</source>
+            <translation>前 7 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/shelves.py" />
+            <source>Today</source>
+            <translation>今天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/shelves.py" />
+            <source>Yesterday</source>
+            <translation>昨天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>Exported {chats} chat{len} to {to}.</source>
+            <translation>已将 {chats} 个对话导出到 {to}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>There is no chat to export yet.</source>
+            <translation>还没有可导出的对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} cannot be imported. {error}</source>
+            <translation>无法导入 {name}。{error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} cannot be read: {strerror}.</source>
+            <translation>无法读取 {name}：{strerror}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} holds no chat that can be read.</source>
+            <translation>{name} 不含可读的对话。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
+            <translation>{name} 不含对话。请选择 Slipstream 的 JSON 导出文件，或 ChatGPT 导出文件中的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} holds no conversations.json. Choose the archive that ChatGPT sent.</source>
+            <translation>{name} 不含 conversations.json。请选择 ChatGPT 发来的归档。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is a damaged archive. Download it again.</source>
+            <translation>{name} 是损坏的归档。请重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is damaged ({error}), so nothing was imported from it.</source>
+            <translation>{name} 已损坏（{error}），因此未从中导入任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is damaged: it holds no list of chats.</source>
+            <translation>{name} 已损坏：其中没有对话列表。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
+            <translation>{name} 不是对话文件：它不是 JSON，或不完整。请选择 Slipstream 的 JSON 导出文件，或 ChatGPT 导出文件中的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is not a database of Slipstream's.</source>
+            <translation>{name} 不是 Slipstream 的数据库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is too large to be a file of chats. Choose the JSON file inside the export.</source>
+            <translation>{name} 太大，不像是对话文件。请选择导出文件中的 JSON 文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} was written by a newer Slipstream. Update Slipstream, then import it again.</source>
+            <translation>{name} 由较新的 Slipstream 写成。请更新 Slipstream 后再导入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{skipped} empty or unreadable one{skipped_2} left out.</source>
+            <translation>{skipped} 个空白或不可读的对话已略过。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{to} cannot be written: {strerror}. Choose another place.</source>
+            <translation>无法写入 {to}：{strerror}。请选择其他位置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>, since {why}</source>
+            <translation>，因为{why}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>1 token</source>
+            <translation>1 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>1 word</source>
+            <translation>1 个词</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Drafted {drafted}, tested {tested}, accepted {accepted} tokens</source>
+            <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Mostly plain</source>
+            <translation>大多普通</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Not answered</source>
+            <translation>未回答</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Peak memory: {peak_memory_bytes}</source>
+            <translation>内存峰值：{peak_memory_bytes}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Plain</source>
+            <translation>普通</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Plain steps: {steps}</source>
+            <translation>普通步数：{steps}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Plain · drafter off</source>
+            <translation>普通 · 草稿模型已关</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Plain · hopeless here</source>
+            <translation>普通 · 此处无望</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Plain · not available: {why_plain}</source>
+            <translation>普通 · 不可用：{why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Prompt rate: {prompt_tok_s}</source>
+            <translation>提示读取速度：{prompt_tok_s}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} of them reused</source>
+            <translation>提示：{prompt_tokens} 个词元，其中 {reused_tokens} 个为重用</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Rounds that tested copies of earlier text: {lookup_rounds}</source>
+            <translation>检验前文副本的轮数：{lookup_rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Rounds: {rounds}</source>
+            <translation>轮数：{rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Seed: {seed}</source>
+            <translation>种子：{seed}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Thinking…</source>
+            <translation>正在思考…</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Thought for {seconds}</source>
+            <translation>思考了 {seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Thoughts</source>
+            <translation>思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>Widths used: </source>
+            <translation>所用宽度：</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>ended at a stop word</source>
+            <translation>在停止词处结束</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>ended by an error</source>
+            <translation>因错误结束</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>first token {ttft_s}</source>
+            <translation>首个词元 {ttft_s}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>interrupted: Slipstream ended before this reply did</source>
+            <translation>已中断：Slipstream 先于此回复退出</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>no drafter is loaded</source>
+            <translation>没有载入草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>reached the limit of {max_tokens} tokens</source>
+            <translation>达到 {max_tokens} 个词元的上限</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>reading the prompt, {done} of {total} tokens</source>
+            <translation>正在读取提示，{done} / {total} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>stopped by you</source>
+            <translation>由您停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>the context is full</source>
+            <translation>上下文已满</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>{count} tokens</source>
+            <translation>{count} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>{count} tokens/round</source>
+            <translation>每轮 {count} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>{count} words</source>
+            <translation>{count} 个词</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/words.py" />
+            <source>{plain_steps} of them plainly, since {mostly_plain}</source>
+            <translation>其中 {plain_steps} 个为普通，因为{mostly_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>1 chat</source>
+            <translation>1 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>Deleted the folder “{name}”</source>
+            <translation>已删除文件夹“{name}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>Deleted {gone} chats</source>
+            <translation>已删除 {gone} 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>Deleted “{title}”</source>
+            <translation>已删除“{title}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>Imported {count}</source>
+            <translation>已导入 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>Imported {count}.</source>
+            <translation>已导入 {count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>New Folder</source>
+            <translation>新文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>{count} chats</source>
+            <translation>{count} 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
+            <source>{title} copy</source>
+            <translation>{title} 副本</translation>
+        </message>
+        <message>
+            <location filename="../../app/measuring.py" />
+            <source>Measured</source>
+            <translation>已测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/measuring.py" />
+            <source>Waiting for the engine</source>
+            <translation>正在等待引擎</translation>
+        </message>
+        <message>
+            <location filename="../../app/memory_watch.py" />
+            <source>Close other apps or shorten the chat; when the system begins to page, replies become many times slower.</source>
+            <translation>请关闭其他应用或缩短对话；系统开始换页后，回复会慢许多倍。</translation>
+        </message>
+        <message>
+            <location filename="../../app/memory_watch.py" />
+            <source>Memory has all but run out</source>
+            <translation>内存几乎耗尽</translation>
+        </message>
+        <message>
+            <location filename="../../app/memory_watch.py" />
+            <source>Memory is running short</source>
+            <translation>内存即将不足</translation>
+        </message>
+        <message>
+            <location filename="../../app/memory_watch.py" />
+            <source>The last reply took {peak} of the {budget} that models may use on this computer. {advice}</source>
+            <translation>上一条回复占用了此电脑可供模型使用的 {budget} 中的 {peak}。{advice}</translation>
+        </message>
+        <message>
+            <location filename="../../app/memory_watch.py" />
+            <source>{words} on this computer. {advice}</source>
+            <translation>此电脑{words}。{advice}</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>DFlash is off: {why_plain}</source>
+            <translation>DFlash 已关闭：{why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Loading was cancelled. {what_is_left}</source>
+            <translation>已取消载入。{what_is_left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>No models are loaded now.</source>
+            <translation>现在没有载入模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Starting</source>
+            <translation>正在启动</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>{name} is still loaded.</source>
+            <translation>{name} 仍然处于载入状态。</translation>
+        </message>
+        <message>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream asked for a newer version, but did not understand the answer.</source>
+            <translation>Slipstream 查询了新版本，但无法理解答复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream could not ask for a newer version: {errorstring}.</source>
+            <translation>Slipstream 无法查询新版本：{errorstring}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream {found} is there; this is {version}. To get it: {found_2}</source>
+            <translation>已有 Slipstream {found}；当前为 {version}。获取方式：{found_2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/updates.py" />
+            <source>This is the newest version, {version}.</source>
+            <translation>这是最新版本：{version}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/about.py" />
+            <source>A small model drafts, a large one checks, and every token shown is the large model's own.
+Nothing you write leaves this computer.</source>
+            <translation>小模型起草，大模型检验，显示的每个词元都出自大模型。
+您写的任何内容都不会离开此电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/about.py" />
+            <source>A version that nobody numbered</source>
+            <translation>未编号的版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/about.py" />
+            <source>About Slipstream</source>
+            <translation>关于 Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/about.py" />
+            <source>Close</source>
+            <translation>关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/about.py" />
+            <source>Close this page</source>
+            <translation>关闭此页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/about.py" />
+            <source>Version {version}</source>
+            <translation>版本 {version}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/about.py" />
+            <source>Whose work is in it, and under which licence</source>
+            <translation>其中包含谁的成果，以及采用何种许可</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/announcing.py" />
+            <source>Reply finished</source>
+            <translation>回复完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/announcing.py" />
+            <source>Reply finished, {ending}</source>
+            <translation>回复完成，{ending}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/announcing.py" />
+            <source>The reply failed. {error}</source>
+            <translation>回复失败。{error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>1 page</source>
+            <translation>1 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Attached: {name}. Show its text</source>
+            <translation>已附加：{name}。显示其文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Done</source>
+            <translation>完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Reading…</source>
+            <translation>正在读取…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Remove {name}</source>
+            <translation>移除 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Show the text of {name}</source>
+            <translation>显示 {name} 的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Text of {name}</source>
+            <translation>{name} 的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>This text goes to the model with the message.</source>
+            <translation>此文本会随消息一起发给模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>{count} pages</source>
+            <translation>{count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>{tokens}, more than the {limit} that this model can read</source>
+            <translation>{tokens}，超过此模型可读的 {limit} 个</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Delete</source>
+            <translation>删除(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Edit Last Message</source>
+            <translation>编辑上一条消息(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Export Chat…</source>
+            <translation>导出对话(&amp;E)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Import…</source>
+            <translation>导入(&amp;I)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;New Chat</source>
+            <translation>新建对话(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Next Chat</source>
+            <translation>下一个对话(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Pin</source>
+            <translation>置顶(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Previous Chat</source>
+            <translation>上一个对话(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Regenerate Reply</source>
+            <translation>重新生成回复(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>&amp;Search All Chats</source>
+            <translation>搜索所有对话(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Chat Se&amp;ttings…</source>
+            <translation>对话设置(&amp;T)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Chats (*.json *.zip *.db);;All files (*)</source>
+            <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Contin&amp;ue Reply</source>
+            <translation>继续回复(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>D&amp;uplicate</source>
+            <translation>复制对话(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Export &amp;All Chats…</source>
+            <translation>导出所有对话(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Export All Chats</source>
+            <translation>导出所有对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Export Chat</source>
+            <translation>导出对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Go to the &amp;List of Chats</source>
+            <translation>前往对话列表(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Go to the &amp;Message Field</source>
+            <translation>前往消息栏(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Import Chats</source>
+            <translation>导入对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>JSON, can be imported again (*.json);;Markdown (*.md)</source>
+            <translation>JSON，可再次导入 (*.json);;Markdown (*.md)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Markdown (*.md);;JSON, with all branches (*.json)</source>
+            <translation>Markdown (*.md);;JSON，含所有分支 (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Move to &amp;Folder</source>
+            <translation>移到文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Ne&amp;xt Version</source>
+            <translation>下一个版本(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>New &amp;Folder</source>
+            <translation>新建文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>New Folder…</source>
+            <translation>新文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>None</source>
+            <translation>无</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Previous &amp;Version</source>
+            <translation>上一个版本(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Re&amp;name…</source>
+            <translation>重新命名(&amp;N)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Show &amp;Sidebar</source>
+            <translation>显示边栏(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Slipstream chats.json</source>
+            <translation>Slipstream 对话.json</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Undo &amp;Delete</source>
+            <translation>撤销删除(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Undo: {undoable}</source>
+            <translation>撤销：{undoable}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_list.py" />
+            <source>Chats</source>
+            <translation>对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_list.py" />
+            <source>Name</source>
+            <translation>名称</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>0 always takes the likeliest token. Higher values vary more.</source>
+            <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
+            <translation>达到这么多词元的回复会停下；“继续”可让它接着写。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Above 1, tokens that were said already become less likely.</source>
+            <translation>大于 1 时，已出现过的词元可能性降低。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Chat Settings</source>
+            <translation>对话设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Close these settings</source>
+            <translation>关闭这些设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Custom</source>
+            <translation>自定</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Delete</source>
+            <translation>删除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Delete this preset</source>
+            <translation>删除此预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Frequency penalty</source>
+            <translation>频率惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>How it answers</source>
+            <translation>回答方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Let the model think before it answers</source>
+            <translation>让模型在回答前思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Name of the preset:</source>
+            <translation>预设的名称：</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Off</source>
+            <translation>关</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
+            <translation>只取合计达到此概率的最可能的词元。1 保留全部。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Only this many of the likeliest tokens.</source>
+            <translation>只取这么多个最可能的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
+            <translation>只取概率至少为最可能词元的这一比例的词元。0 保留全部。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Presence penalty</source>
+            <translation>出现惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Preset</source>
+            <translation>预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Random</source>
+            <translation>随机</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Repetition penalty</source>
+            <translation>重复惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Reset</source>
+            <translation>还原</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Reset to the defaults</source>
+            <translation>还原为默认值</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Save As…</source>
+            <translation>另存为…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Save Preset</source>
+            <translation>存储预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Save as a preset</source>
+            <translation>存储为预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Seed</source>
+            <translation>种子</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>System prompt</source>
+            <translation>系统提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Taken off the score of tokens that were said at all.</source>
+            <translation>从出现过的词元的分数中减去。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Taken off the score once for each time a token was said.</source>
+            <translation>词元每出现一次，就从其分数中减去一次。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Temperature</source>
+            <translation>温度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>The same seed gives the same reply. Empty: a new one each time.</source>
+            <translation>相同的种子给出相同的回复。留空：每次都用新的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Thinking</source>
+            <translation>思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>Token limit</source>
+            <translation>词元上限</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_settings.py" />
+            <source>What the model is told before the chat begins: a role, a tone, a language …</source>
+            <translation>对话开始前告诉模型的内容：角色、语气、语言…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/code_view.py" />
+            <source>Code</source>
+            <translation>代码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/code_view.py" />
+            <source>Copied</source>
+            <translation>已拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/code_view.py" />
+            <source>Copy</source>
+            <translation>拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/code_view.py" />
+            <source>Copy code</source>
+            <translation>拷贝代码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/code_view.py" />
+            <source>Wrap</source>
+            <translation>换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/code_view.py" />
+            <source>Wrap long lines</source>
+            <translation>长行自动换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source> After the {before} message{before_2} that stood before it.</source>
+            <translation>之前有 {before} 条消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>, run {index} of {total}</source>
+            <translation>，第 {index} 次，共 {total} 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>1 run each</source>
+            <translation>各 1 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
+            <translation>正在撰写回复；比较需要独占电脑。请等它结束，或停止它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Compare</source>
+            <translation>比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Compare plain decoding with DFlash</source>
+            <translation>比较普通解码与 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Compare {stem}.{ending}</source>
+            <translation>比较 {stem}.{ending}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Comparing…</source>
+            <translation>正在比较…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Copy Picture</source>
+            <translation>拷贝图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Copy a picture of this comparison</source>
+            <translation>拷贝此比较的图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>DFlash is not available: {why_plain}</source>
+            <translation>DFlash 不可用：{why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>History</source>
+            <translation>历史</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>JSON (*.json)</source>
+            <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>No models are loaded, so nothing can be compared.</source>
+            <translation>没有载入模型，因此无法比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Now: {mode_names}{run}</source>
+            <translation>现在：{mode_names}{run}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>One after the other, never at the same time, with the same seed and settings.</source>
+            <translation>一个接一个，绝不同时进行，种子和设置相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Picture (*.png)</source>
+            <translation>图片 (*.png)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Prompt</source>
+            <translation>提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Result</source>
+            <translation>结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Runs of each mode</source>
+            <translation>每种方式的次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Save Figures</source>
+            <translation>存储数据</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Save Figures…</source>
+            <translation>存储数据…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Save Picture</source>
+            <translation>存储图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Save Picture…</source>
+            <translation>存储图片…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Save a picture of this comparison</source>
+            <translation>存储此比较的图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Save this comparison as JSON</source>
+            <translation>将此比较存储为 JSON</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Show or hide earlier comparisons</source>
+            <translation>显示或隐藏以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Stop</source>
+            <translation>停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Stop comparing</source>
+            <translation>停止比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Stopped</source>
+            <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>The comparison could not be finished</source>
+            <translation>比较未能完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>The picture is on the clipboard.</source>
+            <translation>图片已在剪贴板上。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>Verdict</source>
+            <translation>结论</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>What shall both answer?</source>
+            <translation>两者要回答什么？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>{count} runs each</source>
+            <translation>各 {count} 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_figures.py" />
+            <source>Rate of {mode_names} as a bar</source>
+            <translation>{mode_names} 的速度条</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_figures.py" />
+            <source>first token</source>
+            <translation>首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_figures.py" />
+            <source>rounds</source>
+            <translation>轮数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_figures.py" />
+            <source>tokens</source>
+            <translation>词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_figures.py" />
+            <source>tokens/round</source>
+            <translation>词元/轮</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_history.py" />
+            <source>All pairs</source>
+            <translation>所有模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_history.py" />
+            <source>Comparisons of this pair</source>
+            <translation>此模型对的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_history.py" />
+            <source>Earlier comparisons</source>
+            <translation>以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_history.py" />
+            <source>What you compare is listed here.</source>
+            <translation>您的比较会列在这里。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_history.py" />
+            <source>no ratio</source>
+            <translation>无比值</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>{mode} reply</source>
+            <translation>{mode} 回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>first token {first_token}</source>
+            <translation>首个词元 {first_token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>median of {repeats} runs each</source>
+            <translation>各 {repeats} 次的中位数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>not measured</source>
+            <translation>未测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>one run each</source>
+            <translation>各一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}，一个接一个 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>{tokens_per_round} tokens a round</source>
+            <translation>每轮 {tokens_per_round} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Attach files</source>
+            <translation>附加文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Cancel</source>
+            <translation>取消</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Cancel editing</source>
+            <translation>取消编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Editing an earlier message</source>
+            <translation>正在编辑以前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Message</source>
+            <translation>消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Message Slipstream</source>
+            <translation>给 Slipstream 发消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Send</source>
+            <translation>发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Send (Enter)</source>
+            <translation>发送（回车）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source>Stop (Esc)</source>
+            <translation>停止 (Esc)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/context_view.py" />
+            <source>Context</source>
+            <translation>上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/context_view.py" />
+            <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
+            <translation>上下文是模型一次能看到的内容：整个对话和回复。满了之后，回复会在那里停下，下一条消息也无法回答。这时请新建对话，或编辑以前的消息。绝不会暗中略去任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/context_view.py" />
+            <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
+            <translation>{limit} 个词元的上下文已满：请新建对话，或编辑以前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/context_view.py" />
+            <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
+            <translation>超出 {about}{over} 个词元（上限 {limit}）：请缩短，或新建对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/context_view.py" />
+            <source>{about}{left} token{left_2} left, then the reply stops</source>
+            <translation>还剩 {about}{left} 个词元，之后回复会停下</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/context_view.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/finding.py" />
+            <source>Close the search</source>
+            <translation>关闭查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/finding.py" />
+            <source>Find in this chat</source>
+            <translation>在此对话中查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/finding.py" />
+            <source>Hits</source>
+            <translation>匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/finding.py" />
+            <source>Next hit</source>
+            <translation>下一个匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/finding.py" />
+            <source>Previous hit</source>
+            <translation>上一个匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>, {bits} bits</source>
+            <translation>，{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, several times faster.</source>
+            <translation>一个大型语言模型在此电脑上回答。一个小模型先行起草；大模型一次检验一整块文字。您得到的是大模型自己的话，速度快好几倍。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Begin with the demo pair</source>
+            <translation>从演示模型对开始</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Choose Models…</source>
+            <translation>选择模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Choose among the pairs of the catalogue</source>
+            <translation>从目录的模型对中选择</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
+            <translation>两个模型占用模型可用的 {budget} 中的{about}{needed}；其余留给长对话和您的其他应用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>No larger pair of the catalogue fits this computer’s memory comfortably, as far as is known.</source>
+            <translation>就目前所知，目录中没有更大的模型对能宽裕地放进此电脑的内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Nothing you write leaves this computer.</source>
+            <translation>您写的任何内容都不会离开此电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Suits this computer</source>
+            <translation>适合此电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>The demo pair</source>
+            <translation>演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Try the Demo Pair Now</source>
+            <translation>立即试用演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Welcome</source>
+            <translation>欢迎</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>about </source>
+            <translation>约 </translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
+            <translation>{private}演示模型对随 Slipstream 提供，无需下载；它只是个玩具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/link.py" />
+            <source>Copy Address</source>
+            <translation>拷贝地址</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/link.py" />
+            <source>Link</source>
+            <translation>链接</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/link.py" />
+            <source>Open in Browser</source>
+            <translation>在浏览器中打开</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Attach Files</source>
+            <translation>附加文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>Text, code and PDF (*)</source>
+            <translation>文本、代码和 PDF (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>{name} is complete and checked. Use it from File ▸ Models.</source>
+            <translation>{name} 已下载完整并通过检查。请从“文件 ▸ 模型”使用它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Appearance</source>
+            <translation>外观(&amp;A)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Attach Files…</source>
+            <translation>附加文件(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Chat</source>
+            <translation>对话(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Close Window</source>
+            <translation>关闭窗口(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Command Palette…</source>
+            <translation>命令面板(&amp;C)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Compare Last Prompt</source>
+            <translation>比较上一个提示(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Contrast</source>
+            <translation>对比度(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Copy</source>
+            <translation>拷贝(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Dark</source>
+            <translation>深色(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Edit</source>
+            <translation>编辑(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;File</source>
+            <translation>文件(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Find in Chat…</source>
+            <translation>在对话中查找(&amp;F)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Help</source>
+            <translation>帮助(&amp;H)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;High</source>
+            <translation>高(&amp;H)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Larger Text</source>
+            <translation>放大文字(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Light</source>
+            <translation>浅色(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Minimize</source>
+            <translation>最小化(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Models…</source>
+            <translation>模型(&amp;M)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Paste</source>
+            <translation>粘贴(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Quit Slipstream</source>
+            <translation>退出 Slipstream(&amp;Q)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Redo</source>
+            <translation>重做(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Stop</source>
+            <translation>停止(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;System</source>
+            <translation>跟随系统(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Thinking</source>
+            <translation>思考(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Undo</source>
+            <translation>撤销(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Usual Text Size</source>
+            <translation>默认文字大小(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;View</source>
+            <translation>显示(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Window</source>
+            <translation>窗口(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>&amp;Zoom</source>
+            <translation>缩放(&amp;Z)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Compare a &amp;Prompt…</source>
+            <translation>比较一个提示(&amp;P)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Copy Last &amp;Reply</source>
+            <translation>拷贝上一条回复(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Cu&amp;t</source>
+            <translation>剪切(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Find Ne&amp;xt</source>
+            <translation>查找下一个(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Find Pre&amp;vious</source>
+            <translation>查找上一个(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Go to the &amp;End</source>
+            <translation>前往末尾(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Look at &amp;Every Start</source>
+            <translation>每次启动时检查(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Look for a &amp;New Version</source>
+            <translation>检查新版本(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Next &amp;Link</source>
+            <translation>下一个链接(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Previous Lin&amp;k</source>
+            <translation>上一个链接(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>S&amp;maller Text</source>
+            <translation>缩小文字(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>S&amp;tandard</source>
+            <translation>标准(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Select &amp;All</source>
+            <translation>全选(&amp;A)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Settings…</source>
+            <translation>设置…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Show &amp;Logs</source>
+            <translation>显示日志(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/menus.py" />
+            <source>Show Who Supplied Each To&amp;ken</source>
+            <translation>显示每个词元的来源(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Answer once more</source>
+            <translation>再回答一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Answer once more; this reply stays beside the new one</source>
+            <translation>再回答一次；此回复会保留在新回复旁边</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
+            <translation>再次回答此提示，普通与 DFlash 并排显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Compare both modes on this prompt</source>
+            <translation>用此提示比较两种方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Continue</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Continue this reply</source>
+            <translation>继续此回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Copy reply</source>
+            <translation>拷贝回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Edit</source>
+            <translation>编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Edit Message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Edit message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Error</source>
+            <translation>错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Note</source>
+            <translation>提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Regenerate</source>
+            <translation>重新生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Show all</source>
+            <translation>全部显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Show all of your message</source>
+            <translation>显示您的整条消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Try Again</source>
+            <translation>再试一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Try again</source>
+            <translation>再试一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Waiting for the first token</source>
+            <translation>正在等待首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Write this message anew; the old one stays beside it</source>
+            <translation>重写此消息；旧的会保留在旁边</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/message.py" />
+            <source>Your message</source>
+            <translation>您的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/palette.py" />
+            <source>Chat</source>
+            <translation>对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/palette.py" />
+            <source>Command Palette</source>
+            <translation>命令面板</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/palette.py" />
+            <source>Command palette</source>
+            <translation>命令面板</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/palette.py" />
+            <source>Commands</source>
+            <translation>命令</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/palette.py" />
+            <source>Search commands, chats and presets</source>
+            <translation>搜索命令、对话和预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/roofline_chart.py" />
+            <source>Roofline of this machine</source>
+            <translation>本机的 Roofline</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/roofline_chart.py" />
+            <source>operations on every byte that is read</source>
+            <translation>每读取一字节的运算次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/search_results.py" />
+            <source>Search results</source>
+            <translation>搜索结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own</source>
+            <translation>在被接受的草稿、前文副本和目标模型自己的文字下方用线条和颜色标示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Appearance</source>
+            <translation>外观</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>As the system</source>
+            <translation>跟随系统</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Close the settings</source>
+            <translation>关闭设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Contrast</source>
+            <translation>对比度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Dark</source>
+            <translation>深色</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>High</source>
+            <translation>高</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Language</source>
+            <translation>语言</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Light</source>
+            <translation>浅色</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Nothing moves by itself. Where the system asks for it, that holds anyway.</source>
+            <translation>没有任何东西会自行移动。系统有此要求时，始终如此。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Reduce motion</source>
+            <translation>减少动态效果</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Settings</source>
+            <translation>设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Show in replies who supplied each token</source>
+            <translation>在回复中显示每个词元的来源</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Slipstream speaks it from the next start on.</source>
+            <translation>下次启动 Slipstream 时生效。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Standard</source>
+            <translation>标准</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/settings_dialog.py" />
+            <source>Text size</source>
+            <translation>文字大小</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>Done last</source>
+            <translation>上一步操作</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>In the title</source>
+            <translation>在标题中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>New Chat</source>
+            <translation>新建对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>No message holds “{strip}”.</source>
+            <translation>没有消息包含“{strip}”。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>Search</source>
+            <translation>搜索</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>Search all chats</source>
+            <translation>搜索所有对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>Undo</source>
+            <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/sidebar.py" />
+            <source>Your chats will be listed here.</source>
+            <translation>您的对话会列在这里。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_line.py" />
+            <source>Details</source>
+            <translation>详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_line.py" />
+            <source>How this reply was decoded</source>
+            <translation>此回复如何解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_line.py" />
+            <source>Mode</source>
+            <translation>方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_line.py" />
+            <source>Speed</source>
+            <translation>速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>Acceptance and width of each round</source>
+            <translation>每轮的接受情况和宽度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>Details of this reply</source>
+            <translation>此回复的详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>Each round: drafts proposed (its width less one) and accepted</source>
+            <translation>每轮：提出的草稿（宽度减一）和接受的草稿</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>The prompt: reused from earlier turns and read anew</source>
+            <translation>提示：从之前轮次重用的和新读取的</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>proposed, at most {highest}</source>
+            <translation>提出，最多 {highest}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}</source>
+            <translation>{rounds} 轮；接受 {accepted_per_round} 至 {accepted_per_round_2}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/table_view.py" />
+            <source>Rows of a table</source>
+            <translation>表格的行</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/table_view.py" />
+            <source>Table</source>
+            <translation>表格</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/text_run.py" />
+            <source>Text</source>
+            <translation>文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/thinking_view.py" />
+            <source>Hide thinking</source>
+            <translation>隐藏思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/thinking_view.py" />
+            <source>Show thinking</source>
+            <translation>显示思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>A plain step</source>
+            <translation>普通的一步</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>A reply is being written. Measure when it is done.</source>
+            <translation>正在撰写回复。请在完成后测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Arithmetic</source>
+            <translation>算力</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Checking a block</source>
+            <translation>检验一块</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Drafting a block</source>
+            <translation>起草一块</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Measure Again</source>
+            <translation>重新测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Measure again</source>
+            <translation>重新测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Measured {measured}</source>
+            <translation>测量于 {measured}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Memory</source>
+            <translation>内存</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
+            <translation>超过 100 %：这些权重能放进处理器自己的缓存，它比内存快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>No models are loaded yet; then there is something to measure.</source>
+            <translation>尚未载入模型；载入后才有可测量的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Not measured yet.</source>
+            <translation>尚未测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Progress of the measurement</source>
+            <translation>测量进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Reading a prompt</source>
+            <translation>读取提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>Stopped before the end.</source>
+            <translation>未到结束就已停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>This Computer</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>This Mac</source>
+            <translation>这台 Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>in large products</source>
+            <translation>在大型乘积中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>in large products, {dtype}</source>
+            <translation>在大型乘积中，{dtype}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>of what arithmetic allows</source>
+            <translation>（占算力所允许）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>of what memory allows</source>
+            <translation>（占内存所允许）</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>read by a product of one row over half a gigabyte of weights</source>
+            <translation>由一行与半个吉字节权重的乘积读取</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>the reference BLAS, which is slow</source>
+            <translation>参考 BLAS，速度较慢</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>{memory} GiB of memory, {models} GiB of it for models</source>
+            <translation>{memory} GiB 内存，其中 {models} GiB 可供模型使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
+            <translation>{pair}：普通解码每个词元读取 {bytes} MB，因此内存允许每秒 {plain_ceiling} 个词元。DFlash 读取同样多即可得到一整块词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>{share} {bound} · {tokens} in {seconds}</source>
+            <translation>{share} {bound} · {tokens}，{seconds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tint.py" />
+            <source>Legend of the token tint</source>
+            <translation>词元着色图例</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tint.py" />
+            <source>drafted and accepted</source>
+            <translation>起草并接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/tint.py" />
+            <source>the target’s own</source>
+            <translation>目标模型自己的</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Answer the last prompt again, plainly and with DFlash, side by side</source>
+            <translation>再次回答上一个提示，普通与 DFlash 并排显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Chat settings</source>
+            <translation>对话设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Choose models</source>
+            <translation>选择模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Compare both modes on the last prompt</source>
+            <translation>用上一个提示比较两种方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Context: {context_limit} tokens</source>
+            <translation>上下文：{context_limit} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Draft with the small model, check with the large one. Holds from the next reply on.</source>
+            <translation>用小模型起草，用大模型检验。从下一条回复起生效。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Drafter: {drafter} ({drafter_bytes})
+</source>
+            <translation>草稿模型：{drafter}（{drafter_bytes}）
+</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>From the next reply on</source>
+            <translation>从下一条回复起</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Let the model think before it answers. Holds from the next reply on.</source>
+            <translation>让模型在回答前思考。从下一条回复起生效。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Loading…</source>
+            <translation>正在载入…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Models: {pair_name}</source>
+            <translation>模型：{pair_name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>No drafter
+</source>
+            <translation>没有草稿模型
+</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>No models loaded</source>
+            <translation>没有载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Not available: {why_plain}</source>
+            <translation>不可用：{why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Show or hide the list of chats</source>
+            <translation>显示或隐藏对话列表</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>Target: {target} ({target_bytes})
+</source>
+            <translation>目标模型：{target}（{target_bytes}）
+</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>This model does not think before it answers.</source>
+            <translation>此模型在回答前不思考。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/top_bar.py" />
+            <source>{next_mode} from the next reply on</source>
+            <translation>从下一条回复起为 {next_mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript.py" />
+            <source>Go to the end</source>
+            <translation>前往末尾</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript.py" />
+            <source>Load again</source>
+            <translation>重新载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/transcript.py" />
+            <source>New text  ↓</source>
+            <translation>新内容  ↓</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/versions.py" />
+            <source>Next version</source>
+            <translation>下一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/versions.py" />
+            <source>Previous version</source>
+            <translation>上一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/versions.py" />
+            <source>Version {place} of {count}</source>
+            <translation>版本 {place} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>Ask anything, faster</source>
+            <translation>尽管问，更快答</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>Ask: {value}</source>
+            <translation>提问：{value}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>Load Again</source>
+            <translation>重新载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>Load the models again</source>
+            <translation>重新载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>Loading the models</source>
+            <translation>正在载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>No models are loaded, so nothing can answer.</source>
+            <translation>没有载入模型，因此无法回答。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>Ready, without DFlash.</source>
+            <translation>就绪，不使用 DFlash。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
+            <translation>小模型起草，大模型检验。每个字都出自大模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/welcome.py" />
+            <source>Welcome to Slipstream</source>
+            <translation>欢迎使用 Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/writing.py" />
+            <source>The reply ended unexpectedly.</source>
+            <translation>回复意外结束。</translation>
+        </message>
+    </context>
+</TS>

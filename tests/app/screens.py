@@ -1,0 +1,161 @@
+"""Opens every screen at 900x600 and looks at every text on it: whether all of it fits, and whether it is in the language.
+
+python -m tests.app.screens LANGUAGE [FOLDER]    with SLIPSTREAM_LANGUAGE set; pictures of the screens go into FOLDER
+"""
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from app import language
+
+language.start(Path(os.devnull))
+
+from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer  # noqa: E402
+from PySide6.QtGui import QAction, QFontMetrics  # noqa: E402
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QLabel, QPushButton, QWidget  # noqa: E402
+
+from app.application import Slipstream  # noqa: E402
+from app.places import Places  # noqa: E402
+from app.views.switch import Switch  # noqa: E402
+from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
+
+ENGLISH = re.compile(
+    r"\b(the|and|of|with|this|that|your|not|settings|copy|edit|show|compare|close|about|message|reply|read|from|next)\b", re.I
+)
+# Not the app's own: names, what the user or the model wrote, and the sample questions: the demo pair knows them in English only.
+FOREIGN = re.compile(r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Convert|What is).*")
+
+
+def settle(milliseconds: int = 120) -> None:
+    loop = QEventLoop()
+    QTimer.singleShot(milliseconds, loop.quit)
+    loop.exec()
+
+
+def texts(screen: QWidget) -> Iterator[tuple[QWidget, str]]:
+    """Every visible text on a screen that has one place to stand in."""
+    for widget in screen.findChildren(QWidget):
+        if widget.isVisible() and widget.window() is screen.window():
+            if isinstance(widget, QLabel | QPushButton | QCheckBox | Switch):
+                yield widget, widget.text()
+            elif isinstance(widget, QComboBox):
+                yield widget, widget.currentText()
+
+
+def clipped(screen: QWidget) -> list[str]:
+    """Texts that need more room than they have, or stand outside their screen."""
+    found = []
+    for widget, text in texts(screen):
+        if (
+            not text
+            or widget.property("elided")
+            or text.endswith("…")
+            or (isinstance(widget, QLabel) and widget.textFormat() == Qt.TextFormat.RichText)
+        ):
+            continue
+        metrics = QFontMetrics(widget.font())
+        lines = text.replace("&&", "\0").replace("&", "").replace("\0", "&").split("\n")
+        widest = max(metrics.horizontalAdvance(line) for line in lines)
+        if isinstance(widget, QLabel) and widget.wordWrap():
+            if widget.heightForWidth(widget.width()) > widget.height() + 1:
+                found.append(f"too low: {text!r}")
+        elif widest > widget.width() + 1:
+            found.append(f"too narrow by {widest - widget.width()}: {text!r} ({type(widget).__name__})")
+    return found
+
+
+def untranslated(screen: QWidget) -> list[str]:
+    """Texts with words that only English has."""
+    said = [text for _, text in texts(screen)]
+    said += [action.text() for action in screen.findChildren(QAction)]
+    for widget in screen.findChildren(QWidget):
+        said += [widget.accessibleName(), widget.toolTip(), widget.windowTitle()]
+    return sorted({text for text in said if text and ENGLISH.search(text.replace("&", "")) and not FOREIGN.match(text)})
+
+
+def main(code: str, folder: Path | None) -> int:
+    application = QApplication([])
+    application.setQuitOnLastWindowClosed(False)
+    language.translate_qt()
+    home = Path(tempfile.mkdtemp())
+    QSettings(str(home / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
+    script = [commit("Gedanken 思考", 2, "thinking"), a_round(), commit("Text 文本\n\n```python\nprint(1)\n```", 9), done()]
+    slipstream = Slipstream(application, Places(home, home, "", home), lambda: ScriptedEngine([script, [refuse("Fehler 错误")]]))
+    window, conductor = slipstream.window, slipstream.conductor
+    slipstream.start()
+    window.resize(900, 600)
+    settle(400)
+    bad: list[str] = []
+    number = 0
+
+    def look(name: str, screen: QWidget) -> None:
+        nonlocal number
+        number += 1
+        settle()
+        bad.extend(f"{name}: {one}" for one in clipped(screen))
+        if code != "en":
+            bad.extend(f"{name}: not translated: {one!r}" for one in untranslated(screen))
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            screen.grab().save(str(folder / f"{code}-{number:02}-{name}.png"))
+
+    def ask(text: str) -> None:
+        window.composer.field.setPlainText(text)
+        window.composer.button.click()
+        while conductor.busy:
+            settle(30)
+        settle(150)
+
+    look("empty", window)
+    fresh = Path(tempfile.mkdtemp())
+    first = Slipstream(application, Places(fresh, fresh), ScriptedEngine)
+    first.start()
+    first.window.resize(900, 600)
+    settle(300)
+    look("first-run", first.window)
+    first.window.close()
+    ask("Show me")
+    note = home / "note.md"
+    note.write_text("1")
+    conductor.attaching.attach([note])
+    settle(300)
+    window.transcript.finding.open()
+    look("chat", window)
+    ask("Show me an error")
+    look("error", window)
+    conductor.edit(conductor.chat.turns[0])
+    look("editing", window)
+    conductor.cancel_edit()
+    window.show_settings()
+    window.show_chat_settings()
+    window.show_palette()
+    for show in ("show_about", "show_this_mac"):
+        if hasattr(window, show):
+            getattr(window, show)()
+            settle(200)
+    for dialog in window.findChildren(QDialog):
+        look(type(dialog).__name__, dialog)
+        dialog.close()
+    conductor.open_compare() if hasattr(conductor, "open_compare") else conductor.compare()
+    settle(400)
+    for dialog in window.findChildren(QDialog):
+        if dialog.isVisible():
+            look(type(dialog).__name__, dialog)
+            dialog.close()
+    window.close()
+    slipstream.engine.wait(60)
+    first.engine.wait(60)
+    slipstream.store.wait(60)
+    first.store.wait(60)
+    print("\n".join(bad) or f"{number} screens")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    status = main(sys.argv[1], Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    sys.stdout.flush()
+    os._exit(status)

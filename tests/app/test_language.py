@@ -1,0 +1,125 @@
+"""Translations: whole, faithful in what is filled in, and fitting on every screen."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTranslator
+
+from app import language
+from app.language import LANGUAGES, tr
+
+ROOT = Path(__file__).parents[2]
+PATIENCE_S = 240  # a busy machine is no failure
+OTHERS = [code for code in LANGUAGES if code != "en"]
+
+
+def tool():  # type: ignore[no-untyped-def]
+    """packaging/translations.py, which is no part of a package."""
+    spec = importlib.util.spec_from_file_location("translations", ROOT / "packaging" / "translations.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+TEXTS = tool().texts()
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    yield
+    language.use("en")
+
+
+def test_every_text_is_translated_into_every_language() -> None:
+    assert len(TEXTS) > 400
+    assert set(tool().LANGUAGES) == set(OTHERS)
+    for code in OTHERS:
+        translated = tool().read(tool().ts_file(code))
+        assert [text for text in TEXTS if text not in translated] == [], "run packaging/translations.py and translate what is new"
+        assert [text for text in translated if text not in TEXTS] == [], "run packaging/translations.py"
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_translations_fill_in_only_what_they_are_given_and_end_alike(code: str) -> None:
+    for text, found in tool().read(tool().ts_file(code)).items():
+        assert set(re.findall(r"{(\w+)}", found)) <= set(re.findall(r"{(\w+)}", text)), text
+        assert ("…" in text) == ("…" in found), text
+        assert text.endswith("\n") == found.endswith("\n"), text
+        assert ("&" in text.replace("&&", "")) == ("&" in found.replace("&&", "")), text
+        if code == "de":
+            assert text.startswith(" ") == found.startswith(" "), text
+
+
+@pytest.mark.parametrize("code", OTHERS)
+def test_the_compiled_file_is_that_of_the_text_file(code: str) -> None:
+    compiled = QTranslator()
+    assert compiled.load(str(language.FOLDER / f"slipstream_{code}.qm"))
+    for text, found in tool().read(tool().ts_file(code)).items():
+        assert compiled.translate("Slipstream", text) == found, "run packaging/translations.py"
+
+
+@pytest.mark.parametrize(
+    ("name", "spoken"),
+    [
+        ("de", "de"),
+        ("de-AT", "de"),
+        ("zh_CN", "zh_CN"),
+        ("zh-Hans-SG", "zh_CN"),
+        ("zh-Hant-TW", ""),
+        ("zh-HK", ""),
+        ("fr", ""),
+        ("", ""),
+    ],
+)
+def test_a_language_is_known_by_its_many_names(name: str, spoken: str) -> None:
+    assert language._known(name) == spoken
+
+
+def test_texts_are_translated_and_filled_in(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    assert language.use("de") == "de" and tr("Close") == "Schließen"
+    assert tr("{count} tokens", count="{7}") == "{7} Tokens"
+    assert tr("Nobody translated this {sign}", sign="x") == "Nobody translated this x"
+    assert language.use("en") == "en" and tr("Close") == "Close"
+    assert language.use("tlh") in LANGUAGES
+
+
+@pytest.mark.parametrize("code", ["de", "zh_CN"])
+def test_every_screen_speaks_the_language_and_clips_nothing(code: str, tmp_path: Path) -> None:
+    """In a process of its own, as names are made when modules are imported."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.app.screens", code],
+        env={**os.environ, "SLIPSTREAM_LANGUAGE": code, "QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(tmp_path)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_look_at_the_screens_finds_what_is_clipped_and_what_is_english(qtbot) -> None:  # type: ignore[no-untyped-def]
+    from PySide6.QtWidgets import QLabel, QWidget
+
+    from tests.app.screens import clipped, untranslated
+
+    screen = QWidget()
+    qtbot.addWidget(screen)
+    screen.resize(400, 200)
+    label = QLabel("Eine lange Zeile, die nicht passt", screen)
+    label.setFixedWidth(60)
+    wrapped = QLabel("Eine Zeile, die umbrochen werden muss und dann zu hoch ist", screen)
+    wrapped.setWordWrap(True)
+    wrapped.setFixedSize(80, 20)
+    QLabel("Close the chat", screen).move(0, 100)
+    screen.show()
+    assert [one.split(" ")[1] for one in clipped(screen)] == ["narrow", "low:"]
+    assert untranslated(screen) == ["Close the chat"]
