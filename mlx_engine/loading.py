@@ -1,6 +1,7 @@
 """Two folders -> a pair that is ready to run, or a sentence that says why not."""
 
 import json
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.targets.target import Target
 from mlx_engine.warming import warm
+
+# It warns of prompts beyond the context, and of "indexing errors" there; such a prompt is refused here in a sentence of our own.
+logging.getLogger("transformers").setLevel(logging.ERROR)
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")

@@ -154,7 +154,7 @@ def test_cheap_commands_run(arguments: list[str]) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "arguments", [["compare", "How many divisors does 84 have?"], ["doctor"], ["models", "fit"]], ids=lambda one: one[0]
+    "arguments", [["compare", "How many divisors does 84 have?"], ["doctor"], ["models", "fit", "demo"]], ids=lambda one: one[0]
 )
 def test_dearer_commands_run(arguments: list[str]) -> None:
     result = subprocess.run([sys.executable, "-m", "mlx_engine.cli", *arguments], cwd=ROOT, capture_output=True, text=True)

@@ -111,25 +111,39 @@ class Penalties:
         self.sampling = sampling
         self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
         self._prompt, self._reply = list(prompt), list[int]()
+        self._prompt_counts: mx.array | None = None
+        self._reply_counts: mx.array | None = None  # of the tokens that were final when last looked at, which left the list
 
     def add(self, tokens: Sequence[int]) -> None:
         """These tokens of the reply are final."""
-        self._reply += tokens
+        if self.active:
+            self._reply += tokens
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
         """Penalised logits [rows, V]. Row i comes after the first i of the tokens `ahead` [rows - 1], not yet final."""
         if not self.active:
             return logits
         s, (rows, vocabulary) = self.sampling, logits.shape
-        reply = mx.broadcast_to(_counts(self._reply, vocabulary), (rows, vocabulary))
+        reply = mx.broadcast_to(self._counted(vocabulary), (rows, vocabulary))
         if ahead is not None and rows > 1:
             each = (ahead[:, None] == mx.arange(vocabulary)[None]).astype(mx.float32)
             reply = reply + mx.concatenate([mx.zeros((1, vocabulary)), mx.cumsum(each, axis=0)])
         logits = logits.astype(mx.float32)
         if s.repetition_penalty != 1.0:
             worse = mx.where(logits > 0, logits / s.repetition_penalty, logits * s.repetition_penalty)
-            logits = mx.where(reply + _counts(self._prompt, vocabulary) > 0, worse, logits)
+            if self._prompt_counts is None:
+                self._prompt_counts = _counts(self._prompt, vocabulary)
+            logits = mx.where(reply + self._prompt_counts > 0, worse, logits)
         return logits - s.presence_penalty * (reply > 0) - s.frequency_penalty * reply
+
+    def _counted(self, vocabulary: int) -> mx.array:
+        """How often each token id occurs in the reply, [vocabulary] float32; only what is new is counted."""
+        if self._reply_counts is None:
+            self._reply_counts = mx.zeros((vocabulary,), mx.float32)
+        if self._reply:
+            self._reply_counts = self._reply_counts + _counts(self._reply, vocabulary)
+            self._reply = []
+        return self._reply_counts
 
 
 def _counts(tokens: Sequence[int], vocabulary: int) -> mx.array:

@@ -1,4 +1,4 @@
-"""How wide the next pass is: the controller that keeps DFlash from ever being slower than plain decoding.
+"""How wide the next pass is: the controller that is to keep DFlash from being slower than plain decoding.
 
 Before each pass the loop asks for a `Choice`, and afterwards says what came of it. `Fixed` always answers the same. `Automatic`
 picks the kind of pass that yields the most tokens a second, from what passes cost here (`Costs`) and how many drafts were kept

@@ -35,7 +35,7 @@ _SETTLE = """
 
 @dataclass(frozen=True)
 class Draw:
-    """How a sampled choice is drawn: Gumbel-max with noise that is keyed by seed, position and token (design 4.3).
+    """How a sampled choice is drawn: Gumbel-max with noise that is keyed by seed, position and token.
 
     The kernel makes the noise from the key, the reference takes it ready-made; built lazily, it costs nothing where it is not read.
     """

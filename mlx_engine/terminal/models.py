@@ -196,7 +196,9 @@ def _disk(one: OnDisk) -> dict[str, Any]:
 def _fit(given: argparse.Namespace) -> int:
     known = catalogue()
     if given.id is not None and BUILT_IN in known.find(given.id).tags:
-        raise UserError("The demo pair comes with Slipstream and fits every machine that runs it.")
+        told = "The demo pair comes with Slipstream and fits every machine that runs it."
+        print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": told}}) if given.json else print(told)
+        return 0
     hub, cache = Hub(), Cache()
     found = _examined(hub, cache, known, _pair(given, hub, known))
     sizes = (*found.weight_sizes, 0)

@@ -137,5 +137,6 @@ def as_json(reply: Reply) -> dict[str, Any]:
             "lookup_rounds": stats.lookup_rounds,
             "trials": stats.trials,
             "peak_memory_bytes": stats.peak_memory_bytes,
+            "seed": stats.seed,
         },
     }
