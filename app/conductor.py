@@ -348,8 +348,10 @@ class Conductor(QObject):
 
     @Slot(object)
     def compare_turn(self, turn: Turn, repeats: int = 1) -> None:
-        """Answer a turn's prompt again both ways, after the same messages and with the same seed and settings."""
-        self._compare(same_again(turn), turn.prompt, repeats, turn)
+        """Answer a turn's prompt again both ways, after the same messages and with the same seed and settings; or say why that
+        cannot be."""
+        if self._ready_to_compare():
+            self._compare(same_again(turn), turn.prompt, repeats, turn)
 
     def compare_prompt(self, prompt: str, repeats: int = 1) -> None:
         """Answer a prompt that stands for itself both ways, with this chat's settings."""
@@ -390,6 +392,22 @@ class Conductor(QObject):
         self._writing.start(turn, self.chat, request)
         self.busy_changed.emit()
         self.switches_changed.emit()
+
+    def _ready_to_compare(self) -> bool:
+        if self.pair is None and self._loading.running:
+            self.noticed.emit(Notice(tr("The models are still loading. Compare again in a moment.")))
+        elif self.pair is None:
+            self.noticed.emit(Notice(tr("No models are loaded, so nothing can be compared."), offer="load"))
+        elif self._comparing.running:
+            self.noticed.emit(Notice(tr("A comparison is running already. Wait for its end, or stop it.")))
+        elif self.busy:
+            text = tr("A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.")
+            self.noticed.emit(Notice(text))
+        elif not self.can_dflash:
+            self.noticed.emit(Notice(tr("DFlash is not available: {why_plain}", why_plain=self.pair.why_plain)))
+        else:
+            return True
+        return False
 
     @Slot()
     def _ended(self) -> None:

@@ -136,7 +136,8 @@ class ContextMeter(QObject):
         shown = self._conductor.written_chat == self._conductor.chat.id
         if reply is not None and reply.running and reply.prefill is not None and pair is not None and shown:
             self._asked = None
-            self._show(Room(reply.prefill.total + reply.tokens, pair.context_limit, exact=False))
+            written = reply.tokens - reply.tokens_before  # what stood there before Continue is in the prefill
+            self._show(Room(reply.prefill.total + written, pair.context_limit, exact=False))
 
     def _show(self, room: Room | None) -> None:
         if room != self.room:

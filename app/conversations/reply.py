@@ -64,6 +64,7 @@ class Reply:
     origin: str = ""
     prefill: PrefillProgress | None = None
     tokens: int = 0
+    tokens_before: int = 0  # of those, what stood there when it was last continued
     rounds: int = 0
     tested: int = 0
     accepted: int = 0
@@ -102,7 +103,9 @@ class Reply:
                 self.prefill = event
             case Finished():
                 self.reason = event.reason
-                self.stats = joined(self.stats, event.stats) if self.stats else event.stats
+                stats = joined(self.stats, event.stats) if self.stats else event.stats
+                # a part that was interrupted or failed has left no figures but its tokens
+                self.stats = replace(stats, tokens=max(stats.tokens, self.tokens_before + event.stats.tokens))
             case Failed():
                 self.reason, self.error = "error", event.error
 
@@ -111,6 +114,7 @@ class Reply:
         self.mode = mode
         self.reason, self.error, self.prefill = None, "", None
         self.rate = LiveRate()
+        self.tokens_before = self.tokens
         self._thinking_since = None
 
     @property

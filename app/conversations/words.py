@@ -72,7 +72,8 @@ def facts(reply: Reply, short: bool = False) -> str:
             parts.append(rate(stats.decode_tok_s))
         if stats.ttft_s is not None and not short:
             parts.append(tr("first token {ttft_s}", ttft_s=duration(stats.ttft_s)))
-        parts.append(tokens(stats.tokens))
+        cut_off = reply.reason in ("interrupted", "error")  # the last part has no figures but its tokens
+        parts.append(tokens(max(stats.tokens, reply.tokens) if cut_off else stats.tokens))
         if stats.mostly_plain and not short:
             parts.append(
                 tr(

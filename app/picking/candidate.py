@@ -34,6 +34,7 @@ class Choice:
     context: int | None = None
     asked: bool = False  # the hub has answered
     removable: bool = False  # it lies in the hub's cache, so that it may be deleted
+    slow: bool = False  # it writes slower than one reads, as far as is known
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,19 @@ def passes(candidate: Candidate, which: Filter, words: str) -> bool:
 
 
 def order(candidates: list[Candidate]) -> list[Candidate]:
-    """What suits this machine first: what can be run and fits, of that what is here, of that the largest."""
+    """What suits this machine first: what can be run and fits, of that what is here, of that what is fast enough to be read as it
+    is written, of that the largest; of what is too slow, the smallest."""
 
     def key(one: Candidate) -> tuple[int, ...]:
-        return (bool(one.why_not), _ORDER[one.verdict] > 2, not one.here, _ORDER[one.verdict], -one.shown.size)
+        slow = one.shown.slow
+        return (
+            bool(one.why_not),
+            _ORDER[one.verdict] > 2,
+            not one.here,
+            slow,
+            _ORDER[one.verdict],
+            one.shown.size if slow else -one.shown.size,
+        )
 
     return sorted(candidates, key=key)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.picking.candidate import Candidate, Choice, of_entry, order
-from app.suiting import needed_bytes
+from app.suiting import USABLE, fastest, needed_bytes, without_gpu
 from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts, Mode
 from mlx_engine.pairs import machine, room
@@ -42,7 +42,22 @@ def survey(context: int = CONTEXT) -> Survey:
     judge = Judge(facts, context, MeasuredSpeeds())
     found = [of_entry(entry, _choices(entry, here, judge)) for entry in known.entries]
     found += _others(known, here, judge)
+    found = [_with_pace(one, facts) for one in found]
     return Survey(tuple(order(found)), known.complaints, facts)
+
+
+def _with_pace(one: Candidate, facts: MachineFacts | None) -> Candidate:
+    """With a note of which choices are too slow here: by the speed that is foretold or, where a pair's files were not seen yet, by
+    its size and name."""
+    return replace(one, choices=tuple(replace(choice, slow=_too_slow(one.name, choice, facts)) for choice in one.choices))
+
+
+def _too_slow(name: str, choice: Choice, facts: MachineFacts | None) -> bool:
+    if choice.speeds:
+        return max(speed.high for speed in choice.speeds.values()) < USABLE
+    if not choice.size or choice.folders:
+        return False
+    return without_gpu(facts) if facts is None else fastest(name, choice.size, facts) < USABLE
 
 
 class Judge:
@@ -58,16 +73,17 @@ class Judge:
         text = text_config(target)
         name = key(choice.pair.target, choice.pair.drafter) if choice.pair else folders_key(choice.folders)
         speeds: dict[Mode, Speed] = {}
+        limit = whole(text, "max_position_embeddings")
+        context = min(self._context, limit or self._context)
         try:
-            fitting = fit(target, drafter, *sizes, self._context, self._facts, free=self._free)
+            fitting = fit(target, drafter, *sizes, context, self._facts, free=self._free)
             if self._facts is not None:
                 parsed = parse(drafter) if drafter else None
                 generation = 2 if parsed and parsed.selector else 1
-                speeds = expected(self._facts, target, parsed, sizes, self._context, generation)
+                speeds = expected(self._facts, target, parsed, sizes, context, generation)
         except UserError as error:
             return replace(choice, trouble=str(error), size=sum(sizes), estimated=False)
         speeds |= seen(self._measured.of(name))
-        limit = whole(text, "max_position_embeddings")
         return replace(choice, fit=fitting, speeds=speeds, size=sum(sizes), estimated=False, context=limit or choice.context)
 
     def guessed(self, choice: Choice, size: int) -> Choice:

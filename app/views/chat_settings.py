@@ -130,6 +130,7 @@ class ChatSettingsDialog(QDialog):
         self.max_tokens.valueChanged.connect(self._change)
         self._place(tr("Token limit"), tr("A reply that reaches this many tokens stops; Continue lets it go on."), self.max_tokens)
         self.seed = QLineEdit()
+        look(self.seed, "entry")
         self.seed.setPlaceholderText(tr("Random"))
         self.seed.textChanged.connect(self._change)
         self._place(tr("Seed"), tr("The same seed gives the same reply. Empty: a new one each time."), self.seed)

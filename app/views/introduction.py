@@ -22,7 +22,7 @@ class Introduction(QWidget):
     begun = Signal()  # with the demo pair
     choose = Signal()  # among the pairs of the catalogue
 
-    def __init__(self, theme: Theme, found: Suiting | None, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, found: Suiting | None, no_gpu: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(tr("Welcome"))
         self.what = QLabel(WHAT)
@@ -68,13 +68,17 @@ class Introduction(QWidget):
         layout.addWidget(panel)
         layout.addLayout(buttons)
         layout.addWidget(private)
-        self.show_suiting(found)
+        self.show_suiting(found, no_gpu)
 
-    def show_suiting(self, found: Suiting | None) -> None:
-        """Name the pair, with the arithmetic."""
-        if found is None:
+    def show_suiting(self, found: Suiting | None, no_gpu: bool = False) -> None:
+        """Name the pair, with the arithmetic; without a GPU the demo pair, since any other would be too slow."""
+        if found is None or no_gpu:
             self.name.setText(tr("The demo pair"))
-            self.why.setText(tr("No larger pair of the catalogue fits this computer’s memory comfortably, as far as is known."))
+            self.why.setText(
+                tr("Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.")
+                if no_gpu
+                else tr("No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.")
+            )
             return
         bits = tr(", {bits} bits", bits=found.bits) if found.bits else ""
         self.name.setText(f"{found.entry.name}{bits}")

@@ -11,7 +11,7 @@ from app.conductor import Conductor
 from app.language import tr
 from app.picking.picker import Picker
 from app.release import this_release
-from app.suiting import suiting
+from app.suiting import suiting, without_gpu
 from app.updates import Updates
 from app.views.about import AboutDialog
 from app.views.announcing import Announcing
@@ -32,6 +32,7 @@ from app.views.theme import COLUMN, Theme
 from app.views.this_mac import ThisMacDialog
 from app.views.top_bar import TopBar
 from app.views.transcript import Transcript
+from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalogue import catalogue
 
 NARROWEST_CHAT = 440
@@ -133,7 +134,8 @@ class MainWindow(QMainWindow):
         """At the first start, say what this is."""
         if self._settings.value("welcomed", False, bool) is True:
             return
-        page = Introduction(self.theme, suiting(catalogue()))
+        facts = machine.known()
+        page = Introduction(self.theme, suiting(catalogue(), facts=facts), without_gpu(facts))
         page.begun.connect(self.begin)
         page.choose.connect(self.show_models)
         self.transcript.welcome.introduce(page)
@@ -238,9 +240,11 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def show_logs(self) -> None:
-        """Open the folder with the logs."""
-        if self._log_folder:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder))
+        """Open the folder with the logs, or say where it is."""
+        if self._log_folder and not QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder)):
+            self.conductor.tell(
+                tr("The folder with the logs could not be opened here. It is {folder}", folder=str(Path(self._log_folder)))
+            )
 
     @Slot()
     def come_onto_screen(self) -> None:

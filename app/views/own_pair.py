@@ -32,6 +32,8 @@ class OwnPairDialog(QDialog):
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
         self.target, self.drafter = QLineEdit(), QLineEdit()
+        for field in (self.target, self.drafter):
+            look(field, "entry")
         for row, (name, field) in enumerate((("Target", self.target), ("Drafter", self.drafter))):
             label = QLabel(name)
             theme.set_font(label, SMALL, bold=True)

@@ -7,6 +7,7 @@ from app.conversations.words import size
 from app.picking.candidate import Candidate, why_this_one
 from app.views.button import button
 from app.views.theme import SMALL, Theme, look
+from app.views.this_mac import TITLE
 from mlx_engine.pairs.fit import Fit
 
 UNKNOWN = "Unknown"
@@ -67,9 +68,9 @@ def facts_of(one: Candidate, measured_machine: bool) -> dict[str, str]:
             facts["Without DFlash"] = f"{plain}. {plain.reason}"
     elif not one.why_not:
         if not measured_machine:
-            facts["Speed"] = "Not foretold yet: Help ▸ This Mac measures what this machine can do."
+            facts["Speed"] = f"Not estimated yet. Help ▸ {TITLE} measures how fast this computer is."
         else:
-            facts["Speed"] = "Shown after a few replies." if one.here else "Told once the hub has answered."
+            facts["Speed"] = "Shown after a few replies." if one.here else "Estimated once the hub has said which files there are."
     if one.reported:
         facts["Others measured"] = "; ".join(
             f"{low:g}× plain on {each.machine}" if low == high else f"{low:g} to {high:g}× plain on {each.machine}"

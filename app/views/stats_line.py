@@ -1,7 +1,7 @@
 """The line beside each reply: how it was decoded, how fast, and why it ended."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Slot
-from PySide6.QtWidgets import QLabel, QLayout, QLayoutItem, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QLayout, QLayoutItem, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations import words
 from app.conversations.reply import Reply
@@ -12,8 +12,9 @@ from app.views.theme import SMALL, Theme, look
 
 
 class StatsLine(QWidget):
-    """A chip for the mode, the figures after it (or below it, `stacked`), and whatever buttons are added; wraps where the window
-    is narrow."""
+    """A chip for the mode, the figures after it (or below it, `stacked`), and under both whatever buttons are added, on a line of
+    their own: figures differ in length, and buttons that followed them would break anywhere. Both lines wrap where the window is
+    narrow."""
 
     def __init__(self, theme: Theme, stacked: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -25,24 +26,29 @@ class StatsLine(QWidget):
         look(self.facts, "secondary")
         self.chip.setAccessibleName(tr("Mode"))
         self.facts.setAccessibleName(tr("Speed"))
-        self._flow = Flow(self, stacked=stacked)
+        figures, self._actions = Flow(stacked=stacked), Flow(gap=2)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(figures)
+        layout.addLayout(self._actions)
         self._theme = theme
         self._stacked = stacked
         self._reply: Reply | None = None
         self.more = button(tr("Details"), tr("How this reply was decoded"))
         self.more.clicked.connect(self.show_details)
         self.more.hide()
-        self._flow.addWidget(self.chip)
-        self._flow.addWidget(self.facts)
+        figures.addWidget(self.chip)
+        figures.addWidget(self.facts)
         if not stacked:
-            self._flow.addWidget(self.more)
+            self._actions.addWidget(self.more)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
     def add(self, widget: QWidget) -> None:
-        """Put a button after the figures."""
-        self._flow.addWidget(widget)
+        """Put a button under the figures."""
+        self._actions.addWidget(widget)
 
     def show_reply(self, reply: Reply) -> None:
         """Show the figures of a reply as they are now."""

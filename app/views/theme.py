@@ -17,6 +17,7 @@ Contrast = Literal["system", "standard", "high"]
 APPEARANCES: tuple[Appearance, ...] = ("system", "light", "dark")
 CONTRASTS: tuple[Contrast, ...] = ("system", "standard", "high")
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
+SIGNS = Path(__file__).parents[2] / "resources" / "controls"
 TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 24)  # pixels
 USUAL_SIZE = 15
 SMALL = 0.86  # of the text's size: figures and labels
@@ -177,7 +178,8 @@ def _palette(c: Colours) -> QPalette:
 
 
 def _style_sheet(c: Colours, small: int) -> str:
-    """Only for what the palette cannot say; matched by the `look` property, so that native controls stay native."""
+    """Only for what the palette cannot say; matched by the `look` property, so that native controls stay native. Where the system
+    has none of its own, as on Linux, fields and check boxes are drawn like our buttons."""
     chip = round(small * 0.62)  # half of a chip's height
     return f"""
     QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 5px; }}
@@ -212,7 +214,7 @@ def _style_sheet(c: Colours, small: int) -> str:
     QPushButton[look="primary"] {{ border: 1px solid {c.accent}; border-radius: 7px; padding: 6px 14px; color: {c.on_accent};
         background: {c.accent}; font-size: {small}px; }}
     QPushButton[look="primary"]:focus {{ border-color: {c.text}; }}
-    QPushButton[look="primary"]:disabled {{ color: {c.window}; background: {c.track}; border-color: {c.track}; }}
+    QPushButton[look="primary"]:disabled {{ color: {c.secondary}; background: {c.bubble}; border-color: {c.line}; }}
     QPushButton[look="card"]:disabled {{ color: {c.faint}; }}
     QPushButton[look="float"] {{ border: 1px solid {c.line}; border-radius: 15px; padding: 6px 14px; color: {c.text};
         background: {c.raised}; font-size: {small}px; }}
@@ -268,6 +270,38 @@ def _style_sheet(c: Colours, small: int) -> str:
     QScrollBar::handle:hover:enabled {{ background: {c.faint}; }}
     QScrollBar::add-line, QScrollBar::sub-line {{ width: 0; height: 0; }}
     QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+    {"" if sys.platform == "darwin" else _controls(c)}
+    """
+
+
+def _controls(c: Colours) -> str:
+    """Combo boxes, number fields and check boxes."""
+    signs = SIGNS.as_posix()
+    check = "white" if QColor(c.on_accent).lightnessF() > 0.5 else "black"
+    return f"""
+    QComboBox, QAbstractSpinBox, QLineEdit[look="entry"] {{ border: 1px solid {c.line}; border-radius: 7px; padding: 4px 8px;
+        color: {c.text}; background: {c.raised}; selection-background-color: {c.selection}; selection-color: {c.text}; }}
+    QComboBox {{ padding-right: 24px; combobox-popup: 0; }}
+    QComboBox:hover {{ background: {c.hover}; }}
+    QComboBox:focus, QAbstractSpinBox:focus, QLineEdit[look="entry"]:focus {{ border-color: {c.accent}; }}
+    QComboBox:disabled, QAbstractSpinBox:disabled {{ color: {c.faint}; background: transparent; }}
+    QComboBox::drop-down {{ border: none; width: 24px; }}
+    QComboBox::down-arrow, QAbstractSpinBox::down-arrow {{ image: url("{signs}/down.svg"); width: 12px; height: 12px; }}
+    QAbstractSpinBox::up-arrow {{ image: url("{signs}/up.svg"); width: 12px; height: 12px; }}
+    QAbstractSpinBox {{ padding-right: 20px; }}
+    QAbstractSpinBox QLineEdit {{ background: transparent; border: none; padding-left: 5px; }}
+    QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ border: none; background: transparent; width: 20px; }}
+    QAbstractSpinBox::up-button {{ subcontrol-position: top right; }}
+    QAbstractSpinBox::down-button {{ subcontrol-position: bottom right; }}
+    QComboBox QAbstractItemView {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 4px; outline: 0;
+        selection-background-color: {c.chosen}; selection-color: {c.text}; }}
+    QComboBox QAbstractItemView::item {{ min-height: 26px; padding: 0px 6px; }}
+    QCheckBox {{ spacing: 8px; color: {c.text}; }}
+    QCheckBox:disabled {{ color: {c.faint}; }}
+    QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {c.faint}; border-radius: 4px; background: {c.raised}; }}
+    QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
+    QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{signs}/check-{check}.svg"); }}
+    QCheckBox::indicator:disabled {{ border-color: {c.track}; background: transparent; }}
     """
 
 

@@ -40,8 +40,18 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>A comparison is running already. Wait for its end, or stop it.</source>
+            <translation>Es läuft schon ein Vergleich. Warten Sie sein Ende ab oder stoppen Sie ihn.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>A comparison is running. Your message stays here; wait for its end, or stop it.</source>
             <translation>Ein Vergleich läuft. Ihre Nachricht bleibt stehen; warten Sie sein Ende ab oder stoppen Sie ihn.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
+            <translation>Eine Antwort wird geschrieben; ein Vergleich braucht den Computer für sich. Warten Sie das Ende ab oder stoppen Sie sie.</translation>
         </message>
         <message>
             <location filename="../../app/conductor.py" />
@@ -55,8 +65,23 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>DFlash is not available: {why_plain}</source>
+            <translation>DFlash ist nicht verfügbar: {why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>No models are loaded, so nothing can answer. Your message stays here.</source>
             <translation>Es sind keine Modelle geladen, also kann nichts antworten. Ihre Nachricht bleibt stehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>No models are loaded, so nothing can be compared.</source>
+            <translation>Es sind keine Modelle geladen, also kann nichts verglichen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>The models are still loading. Compare again in a moment.</source>
+            <translation>Die Modelle werden noch geladen. Vergleichen Sie gleich noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/conductor.py" />
@@ -1137,11 +1162,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
-            <translation>Eine Antwort wird geschrieben; ein Vergleich braucht den Computer für sich. Warten Sie das Ende ab oder stoppen Sie sie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
             <source>Compare</source>
             <translation>Vergleichen</translation>
         </message>
@@ -1172,11 +1192,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>DFlash is not available: {why_plain}</source>
-            <translation>DFlash ist nicht verfügbar: {why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
             <source>History</source>
             <translation>Verlauf</translation>
         </message>
@@ -1184,11 +1199,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/compare.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
-            <source>No models are loaded, so nothing can be compared.</source>
-            <translation>Es sind keine Modelle geladen, also kann nichts verglichen werden.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
@@ -1512,13 +1522,18 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
-            <source>No larger pair of the catalogue fits this computer’s memory comfortably, as far as is known.</source>
-            <translation>Kein größeres Paar des Katalogs passt bequem in den Arbeitsspeicher dieses Computers, soweit bekannt.</translation>
+            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
+            <translation>Soweit bekannt, passt kein größeres Paar des Katalogs in den Speicher dieses Computers und ist schnell genug.</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
             <source>Nothing you write leaves this computer.</source>
             <translation>Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
+            <translation>Slipstream findet hier keine GPU, die es nutzen kann. Allein auf einem Prozessor antworten größere Paare zu langsam.</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
@@ -1574,6 +1589,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/main_window.py" />
             <source>Text, code and PDF (*)</source>
             <translation>Text, Code und PDF (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The folder with the logs could not be opened here. It is {folder}</source>
+            <translation>Der Ordner mit den Protokollen ließ sich hier nicht öffnen. Es ist {folder}</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />

@@ -40,8 +40,18 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>A comparison is running already. Wait for its end, or stop it.</source>
+            <translation>比较已在进行中。请等待其结束，或将其停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>A comparison is running. Your message stays here; wait for its end, or stop it.</source>
             <translation>正在进行比较。您的消息会保留；请等它结束，或停止它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
+            <translation>正在撰写回复；比较需要独占电脑。请等它结束，或停止它。</translation>
         </message>
         <message>
             <location filename="../../app/conductor.py" />
@@ -55,8 +65,23 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>DFlash is not available: {why_plain}</source>
+            <translation>DFlash 不可用：{why_plain}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>No models are loaded, so nothing can answer. Your message stays here.</source>
             <translation>没有载入模型，因此无法回答。您的消息会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>No models are loaded, so nothing can be compared.</source>
+            <translation>没有载入模型，因此无法比较。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
+            <source>The models are still loading. Compare again in a moment.</source>
+            <translation>模型仍在加载。请稍后再进行比较。</translation>
         </message>
         <message>
             <location filename="../../app/conductor.py" />
@@ -1137,11 +1162,6 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
-            <translation>正在撰写回复；比较需要独占电脑。请等它结束，或停止它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
             <source>Compare</source>
             <translation>比较</translation>
         </message>
@@ -1172,11 +1192,6 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>DFlash is not available: {why_plain}</source>
-            <translation>DFlash 不可用：{why_plain}</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
             <source>History</source>
             <translation>历史</translation>
         </message>
@@ -1184,11 +1199,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/compare.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
-            <source>No models are loaded, so nothing can be compared.</source>
-            <translation>没有载入模型，因此无法比较。</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
@@ -1512,13 +1522,18 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
-            <source>No larger pair of the catalogue fits this computer’s memory comfortably, as far as is known.</source>
-            <translation>就目前所知，目录中没有更大的模型对能宽裕地放进此电脑的内存。</translation>
+            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
+            <translation>据目前所知，目录中没有更大的模型对既能装入这台电脑的内存又足够快。</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
             <source>Nothing you write leaves this computer.</source>
             <translation>您写的任何内容都不会离开此电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/introduction.py" />
+            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
+            <translation>Slipstream 在此找不到可用的 GPU。仅靠处理器时，较大的模型对回答得太慢。</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
@@ -1574,6 +1589,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/main_window.py" />
             <source>Text, code and PDF (*)</source>
             <translation>文本、代码和 PDF (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/main_window.py" />
+            <source>The folder with the logs could not be opened here. It is {folder}</source>
+            <translation>无法在此打开日志文件夹。它位于 {folder}</translation>
         </message>
         <message>
             <location filename="../../app/views/main_window.py" />

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,7 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
 def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
     engine = ScriptedEngine([[commit("One, two,", 3), done(reason="length", tokens=3)], [commit(" three.", 2), done(tokens=2)]])
     app = start(engine)
+    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=3))
     app.ask("Count")
     assert "reached the limit" in app.reply.stats.facts.text()
     click(app.reply, "Continue this reply")

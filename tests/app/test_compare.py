@@ -101,6 +101,17 @@ def test_any_turn_can_be_compared_after_what_stood_before_it(start: Start) -> No
     assert app.window.compare_dialog.record.before == 2
 
 
+def test_a_turn_that_cannot_be_compared_now_says_why(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Fine."), [commit("Half"), threading.Event()]]))
+    app.ask("One")
+    first = app.window.transcript.reply_views()[0]
+    app.send("Two")
+    first.both_ways.click()
+    assert app.window.compare_dialog is None and "A reply is being written" in app.notices[-1]
+    app.conductor.stop()
+    app.until(lambda: not app.conductor.busy)
+
+
 def test_a_prompt_by_itself_is_compared_with_the_chats_settings_and_without_its_messages(start: Start) -> None:
     app = start()
     app.ask("Before")

@@ -7,6 +7,8 @@ from dataclasses import replace
 from PySide6.QtGui import QImage
 
 from app.context_meter import Room
+from app.conversations import words
+from app.conversations.reply import Reply
 from app.views.context_view import sentence
 from app.views.message import PromptView
 from mlx_engine.events import PrefillProgress
@@ -61,6 +63,34 @@ def test_while_a_reply_is_written_its_own_tokens_are_added_and_the_engine_is_lef
     app.until(lambda: not app.conductor.busy)
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
     assert len(app.engine.counted) == asked + 1
+
+
+def test_what_stood_there_before_continue_is_counted_once(start: Start) -> None:
+    gate = threading.Event()
+    first = [PrefillProgress(10, 10, 0), commit("Half", 20), done(reason="length", tokens=20)]
+    app = start(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
+    app.ask("One two")
+    app.conductor.resume(app.conductor.chat.turns[0])
+    app.until(lambda: shown(app) == "~35 of 100 tokens used · 65 left")
+    assert "25 tokens" in app.reply.stats.facts.text()
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert "26 tokens" in app.reply.stats.facts.text()
+
+
+def test_a_part_that_was_interrupted_counts_among_the_replys_tokens() -> None:
+    reply = Reply("dflash", 100)
+    reply.accept(commit("One", 20), 0.0)
+    reply.reason = "interrupted"
+    reply.resume("dflash")
+    reply.accept(commit(" two", 6), 1.0)
+    assert reply.tokens == 26
+    reply.accept(done(tokens=6), 2.0)
+    assert "26 tokens" in words.facts(reply)
+    reply.resume("dflash")
+    reply.accept(commit(" three", 4), 3.0)
+    reply.reason = "interrupted"
+    assert "30 tokens" in words.facts(reply)
 
 
 def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> None:

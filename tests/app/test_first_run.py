@@ -4,13 +4,15 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.suiting import suiting
+from app.suiting import USABLE, fastest, suiting, without_gpu
+from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalogue import Catalogue, Fact, catalogue
 from tests.app.conftest import Running
-from tests.app.scripted_engine import ScriptedEngine, refuse
+from tests.app.scripted_engine import FACTS, ScriptedEngine, refuse
 
 Start = Callable[..., Running]
 GB = 1_000_000_000
@@ -26,6 +28,31 @@ def test_the_pair_that_is_named_fits_comfortably_and_none_that_fits_is_larger(bu
     assert found.needed <= 0.7 * budget and found.entry.confirmed and not found.entry.why_not
     smaller = suiting(SHIPPED, max(0, budget - 5 * GB))
     assert smaller is None or smaller.needed <= found.needed
+
+
+@given(st.integers(8, 600), st.floats(1e9, 900e9))
+def test_a_pair_that_is_named_writes_as_fast_as_one_reads(gigabytes: int, bandwidth: float) -> None:
+    facts = replace(FACTS, bandwidth=bandwidth)
+    found = suiting(SHIPPED, gigabytes * GB, facts)
+    if found is not None:
+        assert fastest(found.entry.name, found.needed, facts) >= USABLE
+    at_any_speed = suiting(SHIPPED, gigabytes * GB)
+    assert found is None or (at_any_speed is not None and found.needed <= at_any_speed.needed)
+
+
+def test_of_experts_only_those_that_are_used_are_read() -> None:
+    facts = replace(FACTS, bandwidth=100e9)
+    assert fastest("Something 20B", 10 * GB, facts) == pytest.approx(10)
+    assert fastest("Something 30B-A3B", 10 * GB, facts) == pytest.approx(100)
+
+
+def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert without_gpu(replace(FACTS, device="CPU")) and not without_gpu(FACTS)
+    monkeypatch.setattr(machine, "known", lambda: replace(FACTS, device="CPU"))
+    page = start(welcomed=False).window.transcript.welcome.introduction
+    assert page.name.text() == "The demo pair" and "no GPU" in page.why.text()
+    page.show_suiting(suiting(SHIPPED, 100 * GB, FACTS))
+    assert page.name.text() != "The demo pair"
 
 
 def test_a_published_size_counts_before_an_estimate() -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -316,6 +317,9 @@ def test_what_suits_this_machine_comes_first() -> None:
         candidate("broken", 20 * GB, 22 * GB, why_not="No model."),
     ]
     assert [one.id for one in order(listed)] == ["best", "small", "tight", "huge", "broken"]
+    slow = {"best": True, "tight": True}
+    paced = [one.with_choice(0, replace(one.shown, slow=slow.get(one.id, False))) for one in listed]
+    assert [one.id for one in order(paced)] == ["small", "best", "tight", "huge", "broken"], "what is too slow comes later"
     assert [one.id for one in listed if passes(one, "fits", "")] == ["small", "best", "tight"]
     assert [one.id for one in listed if passes(one, "small", "O/SMALL")] == ["small"]
 
