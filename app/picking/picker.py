@@ -87,7 +87,7 @@ class Picker(QObject):
         self.loading = False
         self.measured_machine = found.facts is not None
         self.complaints = found.complaints
-        known = {(one.id, choice.pair): choice for one in self._all for choice in one.choices if choice.asked}
+        known = {(one.id, choice.pair): choice for one in self._all for choice in one.choices if choice.asked or choice.trouble}
         chosen = {one.id: one.shown.pair for one in self._all}
         fresh = []
         for one in (*self._added, *found.candidates):
@@ -118,8 +118,10 @@ class Picker(QObject):
 
     @staticmethod
     def _keep_answer(choice: Choice, before: Choice | None) -> Choice:
-        """What the hub said of a pair that is still not here stands."""
-        return before if before is not None and before.folders == choice.folders else choice
+        """What the hub said of a pair that is still not here stands, be it an answer or a refusal."""
+        if before is None or before.folders != choice.folders:
+            return choice
+        return before if before.asked else replace(choice, trouble=before.trouble)
 
     @property
     def rows(self) -> list[Candidate]:

@@ -111,7 +111,7 @@ def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
     app = start(engine)
     app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=3))
     app.ask("Count")
-    assert "reached the limit" in app.reply.stats.facts.text()
+    assert "reached the limit of 3 tokens" in app.reply.stats.facts.text()
     click(app.reply, "Continue this reply")
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "One, two, three."
