@@ -1,9 +1,9 @@
-"""Measuring what a new pair's passes cost here, once, while nobody is waiting for a reply."""
+"""Measuring what a new pair's passes cost here, and where there is Metal which kernels it shall run; once, while nobody waits."""
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from app.engine_thread import Calibrate, EngineThread, News
-from mlx_engine.events import Calibrated, Failed, PairInfo
+from app.engine_thread import Calibrate, EngineThread, News, Prove
+from mlx_engine.events import Calibrated, Failed, PairInfo, Proved
 
 IDLE_MS = 1500  # without a request, before it begins
 
@@ -15,7 +15,7 @@ class Calibrating(QObject):
         super().__init__(parent)
         self._engine = engine
         self._engine.happened.connect(self._hear)
-        self._wanted = False
+        self._wanted: list[Calibrate | Prove] = []  # in this order
         self._job = 0
         self._idle = QTimer(self)
         self._idle.setSingleShot(True)
@@ -24,19 +24,21 @@ class Calibrating(QObject):
 
     def of(self, pair: PairInfo) -> None:
         """Another pair has been loaded."""
-        self._wanted = not pair.calibrated
+        self._job = 0
+        self._wanted = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.proved else [Prove()])]
         self._wait()
 
     @Slot()
     def _begin(self) -> None:
         if self._wanted and not self._engine.busy:
-            self._job = self._engine.submit(Calibrate())
+            self._job = self._engine.submit(self._wanted[0])
 
     @Slot(list)
     def _hear(self, news: list[News]) -> None:
         for item in news:
-            if item.job == self._job and isinstance(item.event, Calibrated | Failed):
-                self._wanted = False
+            if item.job == self._job and isinstance(item.event, Calibrated | Proved | Failed):
+                del self._wanted[:1]
+                self._job = 0
         self._wait()
 
     def _wait(self) -> None:

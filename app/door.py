@@ -14,6 +14,7 @@ from mlx_engine.events import (
     GenerationRequest,
     LoadProgress,
     PairInfo,
+    Proved,
     Roofline,
     TokenCount,
 )
@@ -33,6 +34,8 @@ class Engine(Protocol):
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]: ...
 
     def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]: ...
+
+    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Proved]: ...
 
     def unload(self) -> None: ...
 

@@ -53,7 +53,12 @@ class Calibrate:
     """Measure what the loaded pair's passes cost. Gives way: any other request cancels it."""
 
 
-Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate
+@dataclass(frozen=True)
+class Prove:
+    """Find out which Metal kernels the loaded pair shall run. Gives way like `Calibrate`."""
+
+
+Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate | Prove
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,8 @@ class _Worker(QObject):
                 yield from self._engine.roofline(job.cancel, again)
             case Calibrate():
                 yield from self._engine.calibrate(job.cancel)
+            case Prove():
+                yield from self._engine.prove(job.cancel)
 
     def _post(self, job: Job, event: Event | None) -> None:
         if self._mailbox.put(News(job.number, event, time.monotonic())):
@@ -199,7 +206,7 @@ class EngineThread(QObject):
             return number
         if self._gives_way is not None:
             self.cancel(self._gives_way)
-        self._gives_way = number if isinstance(request, Calibrate) else None
+        self._gives_way = number if isinstance(request, Calibrate | Prove) else None
         cancel = threading.Event()
         self._cancels[number] = cancel
         self._submitted.emit(Job(number, request, cancel))

@@ -21,6 +21,7 @@ from mlx_engine.events import (
     Mode,
     PairInfo,
     PrefillProgress,
+    Proved,
     Reply,
     Roofline,
     Round,
@@ -163,6 +164,9 @@ class RecordedEngine:
         raise UserError("A recorded pair cannot be measured.")
 
     def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
+        raise UserError("A recorded pair cannot be measured.")
+
+    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Proved]:
         raise UserError("A recorded pair cannot be measured.")
 
     def unload(self) -> None:

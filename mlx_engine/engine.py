@@ -41,14 +41,17 @@ from mlx_engine.events import (
     Mode,
     PairInfo,
     PrefillProgress,
+    Proved,
     Roofline,
     Round,
     StopReason,
     TokenCount,
 )
+from mlx_engine.kernels.operations import with_kernels
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
 from mlx_engine.prefix import Branch, Snapshots
+from mlx_engine.trying import Bench
 
 
 class Engine:
@@ -110,7 +113,12 @@ class Engine:
         for event in load(target, drafter, drafter_bits):
             if isinstance(event, LoadedPair):
                 self._take(event)
-                yield replace(event.info, calibrated=event.drafter is None or self._experience.costs.table.measured)
+                plain = event.drafter is None
+                yield replace(
+                    event.info,
+                    calibrated=plain or self._experience.costs.table.measured,
+                    proved=plain or not proving.possible() or bool(proving.known(event)),
+                )
             else:
                 yield event
 
@@ -215,6 +223,39 @@ class Engine:
             self._experience = Experience(pair.info.block_size, event, self._lookup)
             kept = keep and calibrating.keep(pair, event)
             yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
+
+    def prove(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Proved]:
+        """Find out which Metal kernels make the loaded pair quicker and leave its text alone, in about a minute, and run those.
+
+        Yields:
+            Progress, and last what became of every kernel; nothing more once `cancel` is set, and the pair runs what it ran before.
+
+        Raises:
+            UserError: no pair is loaded, it has no drafter, there is no Metal, or a reply is being written.
+        """
+        pair, cancel = self.pair, cancel or threading.Event()
+        if self._running is not None:
+            raise UserError("A reply is still being written. Stop it or wait for its end, then try the kernels.")
+        if pair.drafter is None:
+            raise UserError("There is nothing to try: this pair has no drafter, so it decodes plainly.")
+        if not proving.possible():
+            raise UserError("There is no Metal here, so there are no kernels to try.")
+        settled = pair.operations
+        try:
+            yield CalibrationProgress(0.0, "Checking the kernels")
+            tried = 0
+            for found in proving.prove(Bench(pair, self.generate, cancel)):
+                if isinstance(found, tuple):
+                    settled = with_kernels(tuple(trial.kernel for trial in found if trial.used))
+                    yield Proved(found, proving.keep(pair, found))
+                else:
+                    tried += 1
+                    yield CalibrationProgress(tried / (len(proving.KERNELS) + 1), f"{found.kernel}: {found.why}")
+        except proving.Stopped:
+            return
+        finally:
+            if self._pair is pair:
+                pair.use(settled)
 
     def roofline(self, cancel: threading.Event | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
         """Hold the loaded pair's passes against what this machine can do at most, in a few seconds.

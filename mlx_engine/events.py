@@ -125,6 +125,7 @@ class PairInfo:
     takes_effort: bool = False
     sampling: Sampling = Sampling()
     calibrated: bool = True
+    proved: bool = True  # which Metal kernels it shall run is known, or there is no Metal
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,25 @@ class Calibrated:
     plain_s: tuple[float, ...]
     verify_s: tuple[tuple[float, ...], ...]
     draft_s: tuple[tuple[float, ...], ...]
+    kept: bool
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one Metal kernel: whether it is used, why, and DFlash's seconds a token on plain MLX and with it."""
+
+    kernel: str
+    used: bool
+    why: str
+    plain_s: float | None = None
+    kernel_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Proved:
+    """What became of every Metal kernel for the loaded pair, which runs those that are used. `kept` says if it will last."""
+
+    trials: tuple[Trial, ...]
     kept: bool
 
 
@@ -348,6 +368,7 @@ Event = (
     | PairInfo
     | CalibrationProgress
     | Calibrated
+    | Proved
     | Roofline
     | PrefillProgress
     | Commit

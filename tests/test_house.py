@@ -20,7 +20,7 @@ FLOORS = (
     ("bench",),
     ("terminal",),
     ("engine",),
-    ("roofline",),
+    ("roofline", "trying"),
     ("calibrating", "comparing", "measuring", "boundaries", "self_check", "proving"),
     ("loading",),
     ("warming",),

@@ -43,7 +43,7 @@ class Fusion:
         self.parts = []
 
     def use(self, attend: Attend | None) -> None:
-        """What the attention of a block of rows runs on a growing cache; None: mlx-lm's own."""
+        """What the attention of up to 16 rows, a plain step's one included, runs on a growing cache; None: mlx-lm's own."""
         for layer, name, _ in self.parts:
             if isinstance(part := getattr(layer, name), _Attention):
                 part.attend = attend
@@ -74,7 +74,7 @@ class _Attention(nn.Module):
         values = heads[:, :, turning:].transpose(0, 2, 1, 3)
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
-        if self.attend is not None and batch == 1 and 1 < rows <= ROWS and type(cache) is KVCache:
+        if self.attend is not None and batch == 1 and rows <= ROWS and type(cache) is KVCache:
             length = mx.array([cache.offset], mx.int32)
             out = self.attend(queries, cache.keys, cache.values, length, self.scale)
         else:

@@ -1,4 +1,7 @@
-"""Matrix products of a target's layers that a verify's rows go through a kernel for; any other number of rows goes as ever."""
+"""Matrix products of a target's layers, for which up to 16 rows go through a kernel; more go as ever.
+
+One row goes through it too: a row then has the same bits in a plain step as in a block, so that both choose alike.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -39,9 +42,9 @@ class _Product(nn.Module):
         self.group_size, self.bits = getattr(own, "group_size", 64), getattr(own, "bits", 16)
 
     def __call__(self, x: mx.array) -> mx.array:
-        """Through the kernel if there are 2 to 16 rows."""
+        """Through the kernel if there are 1 to 16 rows."""
         rows = x.size // x.shape[-1]
-        if not 1 < rows <= ROWS:
+        if not 1 <= rows <= ROWS:
             return self._own(x)
         flat = x.reshape(rows, -1)
         product = self._multiply(flat, self.weight, self.get("scales"), self.get("biases"), self.group_size, self.bits)

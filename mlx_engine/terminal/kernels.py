@@ -9,16 +9,11 @@ from importlib.metadata import version
 
 import mlx.core as mx
 
-from mlx_engine import proving, self_check
-from mlx_engine.comparing import collect
-from mlx_engine.errors import UserError
-from mlx_engine.events import Failed, Finished, GenerationRequest, Message
-from mlx_engine.kernels.operations import KERNELS, Operations
-from mlx_engine.proving import NO_METAL, Trial
+from mlx_engine.events import Proved, Trial
+from mlx_engine.kernels.operations import KERNELS
+from mlx_engine.proving import NO_METAL
+from mlx_engine.terminal import interrupt
 from mlx_engine.terminal.pair import MakeEngine, open_pair
-
-_QUESTION = "Write the numbers from one to forty in words, separated by commas."
-_TOKENS = 64
 
 
 def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
@@ -28,29 +23,19 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
         _print(given, trials, "", kept=False)
         return 0
     engine, info = open_pair(make_engine, given)
-    pair = engine.pair  # type: ignore[attr-defined]  # trying kernels takes an engine in this process
-    request = GenerationRequest(
-        messages=(Message("user", _QUESTION),), max_tokens=_TOKENS, ignore_eos=True, width=info.block_size, seed=1, reuse=False
-    )
-
-    def replies(operations: Operations) -> tuple[float, tuple[int, ...]]:
-        pair.use(operations)
-        seen = list(engine.generate(request))
-        if isinstance(seen[-1], Failed):
-            raise UserError(seen[-1].error)
-        assert isinstance(seen[-1], Finished)
-        return 1 / (seen[-1].stats.decode_tok_s or float("inf")), tuple(collect(seen, seen[-1]).tokens)
-
-    wrong = {step.name: step.detail for step in self_check.check_kernels() if step.state == "fail"}
-    found = []
-    for trial in proving.prove(lambda name: wrong.get(name, ""), replies):
-        found.append(trial)
-        if sys.stderr.isatty():
-            print(f"\r\033[K{trial.kernel}: {trial.why}", end="", file=sys.stderr, flush=True)
-    trials = tuple(found)
-    kept = proving.keep(pair, trials)
-    pair.use(proving.operations(pair))
-    _print(given, trials, f"{info.name}, {str(pair.dtype).removeprefix('mlx.core.')}", kept)
+    found = None
+    with interrupt.stops_reply() as cancel:
+        for event in engine.prove(cancel):
+            if isinstance(event, Proved):
+                found = event
+            elif sys.stderr.isatty():
+                print(f"\r\033[K{event.step}", end="", file=sys.stderr, flush=True)
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    if found is None:
+        print("Stopped; nothing is reported.", file=sys.stderr)
+        return 130
+    _print(given, found.trials, info.name, found.kept)
     return 0
 
 

@@ -22,6 +22,7 @@ from mlx_engine.events import (
     Mode,
     PairInfo,
     Phase,
+    Proved,
     Reply,
     Roofline,
     Round,
@@ -98,6 +99,8 @@ class ScriptedEngine:
         self.measured: list[bool] = []
         self.calibration_gate: threading.Event | None = None
         self.calibrations = 0
+        self.proofs: list[int] = []  # how many calibrations there had been
+        self.proof_gate: threading.Event | None = None
         self.requests: list[GenerationRequest] = []
         self.threads: set[int] = set()
         self.unloaded = False
@@ -166,6 +169,14 @@ class ScriptedEngine:
             if cancel.is_set():
                 return
         yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), kept=True)
+
+    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Proved]:
+        self.proofs.append(self.calibrations)
+        yield CalibrationProgress(0.1, "Trying")
+        while self.proof_gate and not self.proof_gate.wait(0.005):
+            if cancel.is_set():
+                return
+        yield Proved((), kept=True)
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         self.counted.append(request)

@@ -53,6 +53,22 @@ def test_a_request_ends_a_measurement_which_begins_again_afterwards(
     assert engine.calibrations == 2
 
 
+def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) -> None:
+    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, proved=False))
+    engine.proof_gate = threading.Event()
+    thread = EngineThread(lambda: engine)
+    loading = PairLoading(thread)
+    loading.load(LoadPair())
+    qtbot.waitUntil(lambda: engine.proofs == [1], timeout=PATIENCE_MS)  # after one calibration
+    thread.submit(ASK)
+    qtbot.waitUntil(lambda: engine.requests == [ASK] and engine.proofs == [1, 1], timeout=PATIENCE_MS)
+    engine.proof_gate.set()
+    qtbot.waitUntil(lambda: not thread.busy, timeout=PATIENCE_MS)
+    qtbot.wait(100)
+    assert (engine.calibrations, engine.proofs) == (1, [1, 1])
+    assert thread.wait(120)
+
+
 def test_a_pair_that_was_measured_before_is_left_alone(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     thread = EngineThread(lambda: engine)
@@ -60,5 +76,5 @@ def test_a_pair_that_was_measured_before_is_left_alone(qtbot: QtBot) -> None:
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
-    assert engine.calibrations == 0
+    assert engine.calibrations == 0 and engine.proofs == []
     assert thread.wait(120)

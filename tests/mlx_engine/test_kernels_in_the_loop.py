@@ -3,10 +3,14 @@
 from collections import Counter
 
 import mlx.core as mx
+import mlx.nn as nn
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mlx_engine.events import Sampling
 from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
+from mlx_engine.targets.products import Products
 from tests import metal_emulator
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import reply, tokens
@@ -78,6 +82,38 @@ def test_plain_decoding_chooses_with_the_same_kernel(engine):
     engine.pair.use(with_kernels(("block_verify",), build=build))
     assert reply(engine, asked).tokens == want.tokens
     assert build.calls["block_verify_settle"] == 12
+
+
+def test_with_kernels_dflash_says_what_plain_decoding_says_and_plain_steps_run_the_same_kernels(engine):
+    build = {"plain": Counted(), "dflash": Counted()}
+    said = {}
+    for mode, counted in build.items():
+        engine.pair.use(with_kernels(build=counted))
+        said[mode] = reply(engine, tokens(PROMPT, seed=11, max_tokens=12, ignore_eos=True, mode=mode, width=8))
+    assert said["dflash"].stats.rounds > 0
+    assert said["plain"].tokens == said["dflash"].tokens
+    assert set(build["plain"].calls) == set(build["dflash"].calls)
+    steps, products = (
+        {mode: counted.calls[name] for mode, counted in build.items()} for name in ("block_verify_settle", "verify_matmul_dense")
+    )
+    assert steps["plain"] == 12 >= steps["dflash"]  # a drafter of random weights may confirm nothing
+    each = len(engine.pair.target._products.parts)
+    assert products["plain"] - products["dflash"] == each * (steps["plain"] - steps["dflash"])
+
+
+@given(rows=st.integers(2, 16), seed=st.integers(0, 99), bits=st.sampled_from([4, 8, 16]))
+@settings(max_examples=4)
+def test_a_row_of_a_product_has_the_same_bits_alone_and_in_a_block(rows, seed, bits):
+    mx.random.seed(seed)
+    own = nn.Linear(64, 24)
+    holder = nn.Module()
+    holder.part = own if bits == 16 else own.to_quantized(group_size=32, bits=bits)
+    counted = Counted()
+    Products([holder], with_kernels(("verify_matmul",), build=counted).verify_matmul)
+    x = mx.random.normal((1, rows, 64))
+    block = holder.part(x)
+    assert all(mx.array_equal(holder.part(x[:, i : i + 1]), block[:, i : i + 1]).item() for i in (0, rows - 1))
+    assert sum(counted.calls.values()) == 3
 
 
 def test_filters_run_before_the_kernel(tiny):

@@ -1,36 +1,61 @@
 """A kernel is used only where it is right and quicker in whole replies; else there is a reason, and the pair runs without it."""
 
 import json
+import threading
 
 import pytest
 
-from mlx_engine import cli, proving
+from mlx_engine import cli, proving, trying
+from mlx_engine.errors import UserError
+from mlx_engine.events import Proved, Trial
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations
-from mlx_engine.proving import Trial
 
 
 class Machine:
-    """Replies whose time is given, by name of the kernel in use; a clock that they move on."""
+    """Replies whose time is given, by names of the kernels in use ("a+b"); a clock that they move on.
 
-    def __init__(self, plain: float, **kernels: float | Exception) -> None:
+    `texts` are by the same names, or by names and mode ("a plain"); `slow` is how much longer plain decoding takes.
+    """
+
+    def __init__(self, plain: float, exact: bool = False, near: bool = True, **kernels: float | Exception) -> None:
         self.now, self.plain, self.kernels = 0.0, plain, kernels
-        self.order: list[str] = []
+        self.exact, self.near = exact, near
+        self.faults: dict[str, str] = {}
+        self.texts: dict[str, tuple[int, ...]] = {}
+        self.slow: dict[str, float] = {}
+        self.order: list[tuple[str, str]] = []
 
     def clock(self) -> float:
         return self.now
 
-    def replies(self, operations: Operations) -> tuple[float, tuple[int, ...]]:
-        name = next((name for name in KERNELS if getattr(operations, name) != getattr(PLAIN, name)), "")
-        self.order.append(name)
-        seconds = self.kernels[name] if name else self.plain
+    def wrong(self, name: str) -> str:
+        return self.faults.get(name, "")
+
+    def tie(self, mode: str, wanted: tuple[int, ...], found: tuple[int, ...]) -> bool:
+        return self.near
+
+    def reply(self, operations: Operations, mode: str) -> tuple[float, tuple[int, ...]]:
+        names = [name for name in KERNELS if getattr(operations, name) != getattr(PLAIN, name)]
+        name = "+".join(names)
+        self.order.append((name, mode))
+        if name in self.kernels or not names:
+            seconds = self.kernels[name] if names else self.plain
+        else:  # gains add up
+            seconds = self.plain - sum(self.plain - each for n in names if isinstance(each := self.kernels[n], float))
         if isinstance(seconds, Exception):
             raise seconds
+        seconds = self.plain * self.slow.get(name, 1.0) if mode == "plain" else seconds
         self.now += 64 * seconds
-        return seconds, (1, 2, 3 + (name == "kv_injection"))
+        return seconds, self.texts.get(f"{name} {mode}", self.texts.get(name, (1, 2, 3)))
 
-    def trials(self, wrong: dict[str, str] | None = None) -> dict[str, Trial]:
-        found = proving.prove(lambda name: (wrong or {}).get(name, ""), self.replies, clock=self.clock)
+    def trials(self) -> dict[str, Trial]:
+        *alone, found = proving.prove(self, clock=self.clock)
+        assert isinstance(found, tuple)
+        assert [trial.kernel for trial in alone] == [trial.kernel for trial in found] == list(KERNELS)
         return {trial.kernel: trial for trial in found}
+
+    def used(self) -> set[str]:
+        return {name for name, trial in self.trials().items() if trial.used}
 
 
 def rest(value: float, **others: float | Exception) -> dict[str, float | Exception]:
@@ -40,7 +65,6 @@ def rest(value: float, **others: float | Exception) -> dict[str, float | Excepti
 def test_the_quicker_kernel_is_used_and_the_slower_is_not():
     found = Machine(0.010, **rest(0.010, kv_injection=0.008, block_verify=0.012)).trials()
     assert found["kv_injection"].used and "20.0 % less time a token" in found["kv_injection"].why
-    assert "parts from plain MLX's at token 3" in found["kv_injection"].why
     assert not found["block_verify"].used and "not quicker: 20.0 % more" in found["block_verify"].why
     assert (found["block_verify"].plain_s, found["block_verify"].kernel_s) == (0.010, 0.012)
 
@@ -49,20 +73,111 @@ def test_a_gain_within_noise_is_none():
     assert not Machine(0.010, **rest(0.00995)).trials()["block_verify"].used
 
 
+def test_a_kernel_that_slows_plain_decoding_is_off():
+    """Else DFlash would look better beside plain decoding that we made slow ourselves."""
+    machine = Machine(0.010, **rest(0.010, verify_matmul=0.005))
+    machine.slow["verify_matmul"] = 1.05
+    found = machine.trials()["verify_matmul"]
+    assert not found.used and found.why == "slows plain decoding: 5.0 % more time a token"
+
+
+@pytest.mark.parametrize("mode", ["dflash", "plain"])
+def test_another_text_is_a_near_tie_or_the_kernel_is_off(mode):
+    for near in (True, False):
+        machine = Machine(0.010, near=near, **rest(0.010, verify_matmul=0.005))
+        machine.texts[f"verify_matmul {mode}"] = (1, 2, 4)
+        found = machine.trials()["verify_matmul"]
+        assert found.used == near and "parts from plain MLX's at token 3" in found.why
+        assert ("a near tie" in found.why) == near and ("by more than rounding" in found.why) != near
+
+
+@pytest.mark.parametrize("texts", [{"verify_matmul": (1, 2, 4)}, {"verify_matmul plain": (1, 2)}])
+def test_in_float32_no_other_text_will_do(texts):
+    machine = Machine(0.010, exact=True, **rest(0.010, verify_matmul=0.005))
+    assert machine.used() == {"verify_matmul"}
+    machine.texts = texts
+    found = machine.trials()["verify_matmul"]
+    assert not found.used and found.why.startswith("not exact: ") and "at token 3, in float32" in found.why
+
+
+def test_in_float32_what_sums_otherwise_in_a_block_than_in_a_plain_step_is_off():
+    assert Machine(0.010, exact=True, **rest(0.009)).used() == {"kv_injection", "block_verify", "verify_matmul"}
+    assert Machine(0.010, **rest(0.009)).used() == set(KERNELS)
+
+
+def test_what_won_alone_is_tried_together():
+    two = {"kv_injection": 0.008, "block_verify": 0.007}
+    both = "kv_injection+block_verify"
+    machine = Machine(0.010, **rest(0.010, **two))
+    assert machine.used() == set(two) and (both, "plain") in machine.order
+    for how in ({both: 0.0075}, {both: 0.011}, {both: RuntimeError("too many buffers")}):
+        machine = Machine(0.010, **rest(0.010, **two, **how))
+        found = machine.trials()
+        assert found["block_verify"].used and not found["kv_injection"].used
+        assert found["kv_injection"].why.startswith("not with the others: ")
+    machine = Machine(0.010, near=False, **rest(0.010, **two))
+    machine.texts[both] = (1, 2, 4)
+    found = machine.trials()
+    assert found["block_verify"].used and "by more than rounding" in found["kv_injection"].why
+
+
 def test_both_ways_take_turns_for_five_seconds():
     machine = Machine(0.010, **rest(0.010))
     machine.trials()
-    turns = machine.order[: machine.order.index("block_verify")] if "block_verify" in machine.order else machine.order
-    plain, kernel = turns.count(""), turns.count("kv_injection")
-    assert 0 <= plain - kernel <= 1 and (plain + kernel) * 0.64 > 5.0
+    end = next(i for i, (name, _) in enumerate(machine.order) if name == "block_verify")
+    for mode in ("dflash", "plain"):
+        turns = [name for name, each in machine.order[: end - 1] if each == mode]
+        plain, kernel = turns.count(""), turns.count("kv_injection")
+        assert plain == kernel and (plain + kernel) * 0.64 > 5.0
+        assert turns == ["", "kv_injection"] * kernel
 
 
 def test_what_is_wrong_or_fails_is_off_with_its_reason_and_the_others_are_tried():
     machine = Machine(0.010, **rest(0.005, kv_injection=RuntimeError("no such pipeline\nat line 3")))
-    found = machine.trials({"block_verify": "differs by 0.3"})
+    machine.faults = {"block_verify": "differs by 0.3"}
+    found = machine.trials()
     assert found["kv_injection"] == Trial("kv_injection", False, "fails in use: no such pipeline")
     assert found["block_verify"] == Trial("block_verify", False, "not right here: differs by 0.3")
-    assert "block_verify" not in machine.order
+    assert all("block_verify" not in name for name, _ in machine.order)
+    assert found["verify_matmul"].kernel_s == 0.005
+
+
+def test_whoever_wants_the_engine_ends_the_trials():
+    with pytest.raises(proving.Stopped):
+        Machine(0.010, **rest(0.010, block_verify=proving.Stopped())).trials()
+
+
+def test_the_engine_tries_every_kernel_with_its_own_replies(demo, tmp_path, monkeypatch):
+    """Where none can be called: all are off with their reasons, which are kept, and the pair runs as before."""
+    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")
+    with pytest.raises(UserError, match="no Metal"):
+        list(demo.prove())
+    monkeypatch.setattr(proving, "possible", lambda: True)
+    monkeypatch.setattr(proving, "_ENOUGH_S", 0.0)
+    monkeypatch.setattr(proving, "_TIMES", 1)
+    monkeypatch.setattr(trying, "_TOKENS", 6)
+    monkeypatch.setattr(trying.self_check, "check_kernels", lambda: ())
+    cancel = threading.Event()
+    found = list(demo.prove(cancel))[-1]
+    assert isinstance(found, Proved) and found.kept
+    assert [trial.kernel for trial in found.trials] == list(KERNELS)
+    reasons = {trial.kernel: trial.why for trial in found.trials}
+    assert "float32" in reasons["verify_attention"] and "fails in use" in reasons["verify_matmul"]  # no Metal to call it with
+    assert proving.known(demo.pair) == found.trials
+    assert demo.pair.operations == PLAIN
+    events = demo.prove(cancel)
+    next(events)
+    cancel.set()
+    assert list(events) == [] and demo.pair.operations == PLAIN
+
+
+def test_a_pair_says_a_reply_that_parts_is_a_tie_only_within_rounding(demo):
+    bench = trying.Bench(demo.pair, demo.generate, threading.Event())
+    assert bench.exact
+    _, said = bench.reply(PLAIN, "plain")
+    assert bench.tie("plain", said, said)
+    assert not bench.tie("plain", said, (said[0] ^ 1, *said[1:]))
+    assert not bench.tie("plain", said, said[:5])
 
 
 def test_trials_are_kept_for_the_pair_and_what_cannot_be_read_counts_for_nothing(tiny, demo, tmp_path, monkeypatch):
