@@ -46,6 +46,7 @@ from mlx_engine.events import (
     Round,
     StopReason,
     TokenCount,
+    Trial,
 )
 from mlx_engine.kernels.operations import with_kernels
 from mlx_engine.loading import LoadedPair, check, load
@@ -69,6 +70,7 @@ class Engine:
         self._experience = Experience(1)
         self._snapshots: Snapshots | None = None
         self._running: Generator[Event, None, None] | None = None
+        self._trials: list[Trial] = []  # of a stopped `prove` of this pair
 
     @property
     def pair(self) -> LoadedPair:
@@ -127,6 +129,7 @@ class Engine:
         budget = memory.snapshot_budget(weights) if self._snapshot_bytes is None else self._snapshot_bytes
         table = calibrating.known(pair) if pair.drafter else None
         pair.use(proving.operations(pair))
+        self._trials = []
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
 
@@ -229,6 +232,7 @@ class Engine:
 
         Yields:
             Progress, and last what became of every kernel; nothing more once `cancel` is set, and the pair runs what it ran before.
+            A later call goes on with the kernel that was being tried.
 
         Raises:
             UserError: no pair is loaded, it has no drafter, there is no Metal, or a reply is being written.
@@ -243,14 +247,15 @@ class Engine:
         settled = pair.operations
         try:
             yield CalibrationProgress(0.0, "Checking the kernels")
-            tried = 0
-            for found in proving.prove(Bench(pair, self.generate, cancel)):
+            done, self._trials = self._trials, []
+            for found in proving.prove(Bench(pair, self.generate, cancel), done=done):
                 if isinstance(found, tuple):
+                    self._trials = []
                     settled = with_kernels(tuple(trial.kernel for trial in found if trial.used))
                     yield Proved(found, proving.keep(pair, found))
                 else:
-                    tried += 1
-                    yield CalibrationProgress(tried / (len(proving.KERNELS) + 1), f"{found.kernel}: {found.why}")
+                    self._trials.append(found)
+                    yield CalibrationProgress(len(self._trials) / (len(proving.KERNELS) + 1), f"{found.kernel}: {found.why}")
         except proving.Stopped:
             return
         finally:

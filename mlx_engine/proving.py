@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -65,7 +65,10 @@ class Stopped(Exception):
 
 
 def prove(
-    bench: Bench, build: Any = mx.fast.metal_kernel, clock: Callable[[], float] = time.perf_counter
+    bench: Bench,
+    build: Any = mx.fast.metal_kernel,
+    clock: Callable[[], float] = time.perf_counter,
+    done: Sequence[Trial] = (),
 ) -> Iterator[Trial | tuple[Trial, ...]]:
     """Try every kernel of the table, one after the other, and then those that won together.
 
@@ -73,6 +76,7 @@ def prove(
         bench: what they are tried with.
         build: makes a kernel.
         clock: seconds.
+        done: trials of kernels alone, from a run that was stopped.
 
     Raises:
         Stopped, UserError: as `bench` does.
@@ -80,9 +84,9 @@ def prove(
     Yields:
         A `Trial` of each kernel alone; last all of them, where only those that also hold together are used.
     """
-    found = []
+    found, before = list[Trial](), {trial.kernel: trial for trial in done}
     for name in KERNELS:
-        found.append(_alone(bench, name, build, clock))
+        found.append(before.get(name) or _alone(bench, name, build, clock))
         yield found[-1]
     won = [trial for trial in found if trial.used]
     if len(won) > 1:

@@ -142,6 +142,15 @@ def test_what_is_wrong_or_fails_is_off_with_its_reason_and_the_others_are_tried(
     assert found["verify_matmul"].kernel_s == 0.005
 
 
+def test_trials_of_a_stopped_run_are_not_made_again():
+    machine = Machine(0.010, **rest(0.008))
+    first = next(proving.prove(machine, clock=machine.clock))
+    machine.order = []
+    *_, found = proving.prove(machine, clock=machine.clock, done=[first])
+    assert found[0].kernel == first.kernel and found[0].used
+    assert all(name != first.kernel for name, _ in machine.order) and machine.order
+
+
 def test_whoever_wants_the_engine_ends_the_trials():
     with pytest.raises(proving.Stopped):
         Machine(0.010, **rest(0.010, block_verify=proving.Stopped())).trials()
