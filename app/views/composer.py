@@ -92,6 +92,11 @@ class Composer(QFrame):
     def text(self) -> str:
         return self.field.toPlainText()
 
+    @property
+    def draft(self) -> str:
+        """The new message that is being written, also while an earlier one is edited."""
+        return self._set_aside if self._editing else self.text
+
     @Slot()
     def clear(self) -> None:
         self.field.clear()

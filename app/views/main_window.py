@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from app.comparing import Comparison
@@ -342,6 +342,7 @@ class MainWindow(QMainWindow):
             self.compare_dialog.close()
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("sidebar", self._wants_sidebar)
+        self._settings.setValue("draft", self.composer.draft)  # what was not sent is there at the next start
         if self.sidebar.isVisible():
             self._settings.setValue("sidebar_width", self.sidebar.width())
         if (loaded := self.conductor.loaded_from) is not None:
@@ -357,6 +358,8 @@ class MainWindow(QMainWindow):
         if isinstance(shape, QByteArray):
             self.restoreGeometry(shape)
         self.come_onto_screen()
+        self.composer.field.setPlainText(str(self._settings.value("draft", "", str)))
+        self.composer.field.moveCursor(QTextCursor.MoveOperation.End)
         self._wants_sidebar = self._settings.value("sidebar", True, bool) is not False
         width = self._settings.value("sidebar_width", USUAL, int)
         if isinstance(width, int):

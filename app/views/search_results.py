@@ -1,5 +1,7 @@
 """What a search found: for each message the chat's title and the words around the hit."""
 
+import re
+
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
@@ -8,6 +10,7 @@ from app.conversations.store import Hit
 from app.language import tr
 from app.views.theme import Theme
 
+_SIGNS = re.compile(r"\*\*|`+|(?:(?<=\s)|^)#{2,6} ")
 HIT = Qt.ItemDataRole.UserRole
 TITLE = Qt.ItemDataRole.UserRole + 1
 
@@ -35,11 +38,12 @@ class SearchResults(QListView):
         """Titles with their hits."""
         self._model.clear()
         for title, hit in found:
-            item = QStandardItem(f"{title}: {hit.excerpt}")  # what a screen reader says
+            excerpt = plainly(hit.excerpt[: hit.start]) + hit.excerpt[hit.start : hit.end] + plainly(hit.excerpt[hit.end :])
+            item = QStandardItem(f"{title}: {excerpt}")  # what a screen reader says
             item.setData(hit, HIT)
             item.setData(title, TITLE)
             item.setEditable(False)
-            item.setToolTip(hit.excerpt)
+            item.setToolTip(excerpt)
             self._model.appendRow(item)
         self.scrollToTop()
 
@@ -101,7 +105,7 @@ class _Delegate(QStyledItemDelegate):
     def _paint_excerpt(self, painter: QPainter, area: QRectF, hit: Hit) -> None:
         """The words around the hit, with the hit in sight."""
         plain, bold = self._theme.small(), self._theme.small(bold=True)
-        head, body, tail = hit.excerpt[: hit.start], hit.excerpt[hit.start : hit.end], hit.excerpt[hit.end :]
+        head, body, tail = plainly(hit.excerpt[: hit.start]), hit.excerpt[hit.start : hit.end], plainly(hit.excerpt[hit.end :])
         room = area.width() - min(_width(bold, body), area.width())
         metrics = QFontMetricsF(plain)
         head = metrics.elidedText(head.lstrip(), Qt.TextElideMode.ElideLeft, room * (0.5 if tail else 1.0))
@@ -121,6 +125,11 @@ class _Delegate(QStyledItemDelegate):
                 QRectF(x, area.top(), left, area.height()), Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft, shown
             )
             x += _width(font, shown)
+
+
+def plainly(text: str) -> str:
+    """Without the signs of Markdown that surround words; an excerpt is too short to be read as Markdown."""
+    return _SIGNS.sub("", text)
 
 
 def _width(font: QFont, text: str) -> float:

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.conversations.opening import FILE
 from app.views.chat_list import ID, KIND
 from app.views.message import PromptView
+from app.views.search_results import plainly
 from mlx_engine.events import Commit, Message
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
@@ -91,6 +92,23 @@ def test_cancelling_an_edit_gives_the_draft_back(start: Start) -> None:
     assert app.window.composer.text == "a draft" and app.conductor.editing is None
     app.ask("Two")
     assert [prompt for prompt, _ in texts(app)] == ["One", "Two"]
+
+
+def test_a_message_that_was_not_sent_is_there_after_a_restart(start: Start) -> None:
+    app = start()
+    app.ask("One")
+    app.type('Not sent,\nyet: "ü" 中')
+    app.conductor.edit(app.conductor.chat.turns[0])
+    app.window.close()
+    assert start().window.composer.text == 'Not sent,\nyet: "ü" 中'
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [("has **9** positive", "has 9 positive"), ("## Title `x`", "Title x"), ("a * b # c __init__", "a * b # c __init__")],
+)
+def test_an_excerpt_shows_words_without_signs_of_markdown(written: str, read: str) -> None:
+    assert plainly(written) == read
 
 
 def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
