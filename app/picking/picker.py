@@ -85,7 +85,8 @@ class Picker(QObject):
 
     def _surveyed(self, found: Survey) -> None:
         self.loading = False
-        self.measured_machine = found.facts is not None
+        # what was measured in this run counts also where it could not be stored; else it would be measured again and again
+        self.measured_machine = found.facts is not None or self._conductor.measuring.found is not None
         self.complaints = found.complaints
         known = {(one.id, choice.pair): choice for one in self._all for choice in one.choices if choice.asked or choice.trouble}
         chosen = {one.id: one.shown.pair for one in self._all}
