@@ -8,6 +8,16 @@
 // it fetches them straight from memory, and neither operand passes through threadgroup memory.
 //
 // What a row of y is does not depend on the other rows, nor on how many there are: a pass over one row gives the same bits.
+//
+// What follows a product in a layer can be part of it. GATED: the first half of W's rows are gates, and y = silu(gate) * other, of half
+// the columns; a threadgroup then takes its gates and, half of W further on, what they go with. RESIDUAL: y is added to what is there.
+
+// W's row for fragment j of a threadgroup whose columns of y, `outputs` in all, begin at `first`.
+template <int COLUMNS, bool GATED>
+inline uint weight_row(uint first, int j, uint outputs, uint lane) {
+  constexpr int OWN = GATED ? COLUMNS / 2 : COLUMNS;
+  return (j < OWN ? 0 : outputs) + metal::min(first + 8 * (j % OWN) + fragment_row(lane), outputs - 1);
+}
 
 // x of one block as right-hand operands: rows that do not exist are zero.
 template <int TILES, int STEPS, typename X>
@@ -19,23 +29,34 @@ inline void load_rows(X x, uint rows, uint stride, uint left, uint lane, thread 
     }
 }
 
-// Adds the simdgroups' sums, always in the same order, and rounds once to T.
-template <typename T, int TILES, int COLUMNS, int SPLIT>
+template <int SPLIT, uint SIZE>
+inline float total(threadgroup float* sums, uint at) {
+  float all = 0.0f;
+  for (uint part = 0; part < SPLIT; ++part) all += sums[part * SIZE + at];
+  return all;
+}
+
+// Adds the simdgroups' sums, always in the same order, does what follows the product, and rounds once to T.
+template <typename T, bool GATED, bool RESIDUAL, int SPLIT, int TILES, int COLUMNS, typename R>
 inline void add_and_store(
     thread float2 (&sum)[TILES][COLUMNS],
     threadgroup float* sums,  // [SPLIT, 8 * TILES, 8 * COLUMNS]
-    device T* y, uint rows, uint columns, uint first, uint simdgroup, uint lane) {
-  constexpr uint WIDTH = 8 * COLUMNS, SIZE = 8 * TILES * WIDTH;
+    R residual,               // [rows, outputs] T, if RESIDUAL
+    device T* y,              // [rows, outputs]
+    uint rows, uint outputs, uint first, uint simdgroup, uint lane) {
+  constexpr uint WIDTH = 8 * COLUMNS, SIZE = 8 * TILES * WIDTH, OWN = GATED ? WIDTH / 2 : WIDTH;
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j)
       UNROLL for (uint e = 0; e < 2; ++e)
         sums[simdgroup * SIZE + (8 * tile + fragment_column(lane) + e) * WIDTH + 8 * j + fragment_row(lane)] = sum[tile][j][e];
   metal::threadgroup_barrier(metal::mem_flags::mem_threadgroup);
-  for (uint at = 32 * simdgroup + lane; at < SIZE; at += 32 * SPLIT) {
-    const uint m = at / WIDTH, n = first + at % WIDTH;
-    float total = 0.0f;
-    for (uint part = 0; part < SPLIT; ++part) total += sums[part * SIZE + at];
-    if (m < rows && n < columns) y[size_t(m) * columns + n] = T(total);
+  for (uint own = 32 * simdgroup + lane; own < 8 * TILES * OWN; own += 32 * SPLIT) {
+    const uint m = own / OWN, n = first + own % OWN, at = m * WIDTH + own % OWN;
+    if (m >= rows || n >= outputs) continue;
+    float result = total<SPLIT, SIZE>(sums, at);
+    if (GATED) result = result / (1.0f + metal::precise::exp(-result)) * total<SPLIT, SIZE>(sums, at + OWN);
+    if (RESIDUAL) result += float(residual[size_t(m) * outputs + n]);
+    y[size_t(m) * outputs + n] = T(result);
   }
 }
 
@@ -43,16 +64,19 @@ inline void add_and_store(
 //
 // The products are of x and q itself, which float holds exactly; scale and bias come in once a block. That is what MLX does with
 // one row, and it rounds less, and works less, than multiplying every weight out.
-template <typename T, int BITS, int GROUP, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename S>
+template <
+    typename T, int BITS, int GROUP, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename S,
+    typename R>
 inline void verify_matmul_affine(
     X x,                        // [rows, depth] T
     W weight,                   // [columns, depth * BITS / 32] uint32, the first q in the lowest bits
     S scales, S biases,         // [columns, depth / GROUP] T
-    device T* y,                // [rows, columns]
+    R residual,                 // [rows, outputs] T, if RESIDUAL
+    device T* y,                // [rows, outputs]: as many as columns, or, GATED, half as many
     threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = (GROUP < 64 ? GROUP : 64) / 8, BLOCK = 8 * STEPS, WORDS = 2 * STEPS * BITS / 32;
-  const uint first = 8 * COLUMNS * threadgroup_index;
+  const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * threadgroup_index;
   float2 sum[TILES][COLUMNS];
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j) sum[tile][j] = float2(0.0f);
@@ -71,7 +95,7 @@ inline void verify_matmul_affine(
     }
 
     UNROLL for (int j = 0; j < COLUMNS; ++j) {
-      const uint n = metal::min(first + 8 * j + fragment_row(lane), columns - 1);
+      const uint n = weight_row<COLUMNS, GATED>(first, j, outputs, lane);
       const size_t at = (size_t(n) * depth + k + STEPS * fragment_column(lane)) * BITS / 32;
       uint words[WORDS];
       UNROLL for (int i = 0; i < WORDS; ++i) words[i] = weight[at + i];
@@ -90,19 +114,20 @@ inline void verify_matmul_affine(
         sum[tile][j] += scale * elements(product[tile]) + bias * elements(row_sums[tile]);
     }
   }
-  add_and_store<T, TILES, COLUMNS, SPLIT>(sum, sums, y, rows, columns, first, simdgroup, lane);
+  add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);
 }
 
 // Weights of the type of x. WHOLE: the depth is a multiple of a block.
-template <typename T, bool WHOLE, int TILES, int COLUMNS, int SPLIT, typename X, typename W>
+template <typename T, bool WHOLE, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename R>
 inline void verify_matmul_dense(
     X x,                        // [rows, depth] T
     W weight,                   // [columns, depth] T
-    device T* y,                // [rows, columns]
+    R residual,                 // [rows, outputs] T, if RESIDUAL
+    device T* y,                // [rows, outputs]: as many as columns, or, GATED, half as many
     threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = 4, BLOCK = 8 * STEPS;
-  const uint first = 8 * COLUMNS * threadgroup_index;
+  const uint outputs = GATED ? columns / 2 : columns, first = (GATED ? 4 : 8) * COLUMNS * threadgroup_index;
   Fragment product[TILES][COLUMNS];
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j) product[tile][j] = metal::make_filled_simdgroup_matrix<float, 8, 8>(0.0f);
@@ -112,7 +137,7 @@ inline void verify_matmul_dense(
     float2 run[TILES][STEPS];
     load_rows<TILES, STEPS>(x + k, rows, depth, left, lane, run);
     UNROLL for (int j = 0; j < COLUMNS; ++j) {
-      const uint n = metal::min(first + 8 * j + fragment_row(lane), columns - 1);
+      const uint n = weight_row<COLUMNS, GATED>(first, j, outputs, lane);
       const size_t at = size_t(n) * depth + k;
       const uint own = STEPS * fragment_column(lane);
       float w[2 * STEPS];
@@ -124,5 +149,5 @@ inline void verify_matmul_dense(
   float2 sum[TILES][COLUMNS];
   UNROLL for (int tile = 0; tile < TILES; ++tile)
     UNROLL for (int j = 0; j < COLUMNS; ++j) sum[tile][j] = elements(product[tile][j]);
-  add_and_store<T, TILES, COLUMNS, SPLIT>(sum, sums, y, rows, columns, first, simdgroup, lane);
+  add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);
 }

@@ -5,11 +5,9 @@ which must be quicker, and plain decoding's, which runs the same kernels and mus
 together. What came of it is kept in the user's cache folder.
 """
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
+import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -21,11 +19,13 @@ from typing import Any, Protocol
 import mlx.core as mx
 import platformdirs
 
-from metal import kernel_source
+import metal
+from mlx_engine import kernels
 from mlx_engine.errors import UserError
 from mlx_engine.events import Mode, Trial
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
+from mlx_engine.pairs.places import write_json
 
 NO_METAL = "no Metal here"
 _ENOUGH_S = 5.0  # of replies for each kernel
@@ -36,6 +36,7 @@ _FORMAT = 2  # of the file
 # In float32 DFlash's text is plain decoding's, and these sum a row otherwise in a block than a plain step does
 _BLOCKWISE = {
     "verify_attention": "in float32 it is off: its sums depend on the other rows of the block",
+    "delta_inputs": "in float32 it is off: a plain step runs mlx-lm's own operations",
     "gated_delta_replay": "in float32 it is off: a plain step runs mlx-lm's own kernel",
 }
 
@@ -202,14 +203,16 @@ def known(pair: LoadedPair) -> tuple[Trial, ...]:
 
 def keep(pair: LoadedPair, trials: tuple[Trial, ...]) -> bool:
     """Keep trials for later starts; False where the folder cannot be written to, which is no error."""
-    with contextlib.suppress(OSError):
-        folder().mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder())
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump([asdict(trial) for trial in trials], file)
-        os.replace(name, _file(pair))
-        return True
-    return False
+    try:
+        write_json(_file(pair), [asdict(trial) for trial in trials])
+    except UserError:
+        return False
+    return True
+
+
+def kernel_files() -> list[Path]:
+    """Whatever a kernel's result or speed comes from: every Metal source, those that others include too, and what launches them."""
+    return sorted([*Path(metal.__file__).parent.glob("*.metal"), *Path(kernels.__file__).parent.glob("*.py")])
 
 
 def _file(pair: LoadedPair) -> Path:
@@ -223,6 +226,8 @@ def _file(pair: LoadedPair) -> Path:
         info.drafter_weights,
         str(pair.dtype),
         version("mlx"),
+        platform.release(),  # Metal's compiler comes with the system
+        str(mx.device_info().get("device_name", "")),
+        *((path.name, path.read_text(encoding="utf-8")) for path in kernel_files()),
     ]
-    of += [str(mx.device_info().get("device_name", "")), *(kernel_source(name) for name in KERNELS)]
     return folder() / (hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32] + ".json")

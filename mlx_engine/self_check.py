@@ -11,7 +11,15 @@ import numpy as np
 
 from mlx_engine import kernels
 from mlx_engine.decoding import noise
-from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
+from mlx_engine.kernels import (
+    attention_inputs,
+    block_verify,
+    delta_inputs,
+    gated_delta_replay,
+    kv_injection,
+    verify_attention,
+    verify_matmul,
+)
 
 State = Literal["ok", "fail", "skipped"]
 
@@ -84,6 +92,39 @@ def _kv_injection(build: Any) -> str:
     return ""
 
 
+def _attention_inputs(build: Any) -> str:
+    frequencies = 10000.0 ** (mx.arange(0, 32, 2, dtype=mx.float32) / 32)
+    for dtype, most in _MOST:
+        for gated in (False, True):
+            mx.random.seed(6)
+            projected = mx.random.normal((16, (12 if gated else 8) * 64)).astype(dtype)
+            q_norm, k_norm = ((1 + 0.1 * mx.random.normal((64,))).astype(dtype) for _ in range(2))
+            found = attention_inputs.metal(projected, q_norm, k_norm, frequencies, 37, 4, 1e-6, 1.0, gated, build=build)
+            projected, q_norm, k_norm = (array.astype(mx.float32) for array in (projected, q_norm, k_norm))
+            wanted = attention_inputs.reference(projected, q_norm, k_norm, frequencies, 37, 4, 1e-6, 1.0, gated)
+            for what, one, other in zip(("queries", "keys", "values"), found, wanted, strict=True):
+                if wrong := _off(f"{dtype}, {what}", one, other, most):
+                    return wrong
+    return ""
+
+
+def _delta_inputs(build: Any) -> str:
+    heads = delta_inputs.Heads(2, 64, 4, 64)
+    for dtype, most in _MOST:
+        mx.random.seed(7)
+        projected = mx.random.normal((16, heads.columns)).astype(dtype)
+        held = mx.random.normal((1, 3, heads.channels)).astype(dtype)
+        taps = mx.random.normal((heads.channels, 4, 1)).astype(dtype)
+        log_rate, bias = mx.random.normal((4,)), mx.random.normal((4,)).astype(dtype)
+        found = delta_inputs.metal(projected, held, taps, log_rate, bias, heads, build=build)
+        projected, held, taps, bias = (array.astype(mx.float32) for array in (projected, held, taps, bias))
+        wanted = delta_inputs.reference(projected, held, taps, log_rate, bias, heads)
+        for what in vars(wanted):
+            if wrong := _off(f"{dtype}, {what}", getattr(found, what), getattr(wanted, what), most):
+                return wrong
+    return ""
+
+
 def _verify_matmul(build: Any) -> str:
     for dtype, most in _MOST:
         mx.random.seed(3)
@@ -97,6 +138,12 @@ def _verify_matmul(build: Any) -> str:
             found = verify_matmul.metal(x, packed, scales, biases, 64, bits, build=build)
             if wrong := _off(f"{bits} bits, {dtype}", found, x.astype(mx.float32) @ plain.T, most):
                 return wrong
+        residual = mx.random.normal((16, 48)).astype(dtype)
+        found = verify_matmul.metal(x, weight, residual=residual, gated=True, build=build)
+        plain, added = (array.astype(mx.float32) for array in (weight, residual))
+        wanted = verify_matmul.reference(x.astype(mx.float32), plain, residual=added, gated=True)
+        if wrong := _off(f"gate and residual, {dtype}", found, wanted, most):
+            return wrong
     return ""
 
 
@@ -160,7 +207,9 @@ def _block_verify(build: Any) -> str:
 
 
 _CASES: dict[str, Callable[[Any], str]] = {
+    "attention_inputs": _attention_inputs,
     "block_verify": _block_verify,
+    "delta_inputs": _delta_inputs,
     "gated_delta_replay": _gated_delta_replay,
     "kv_injection": _kv_injection,
     "verify_attention": _verify_attention,

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from mlx_engine import self_check
-from mlx_engine.comparing import collect, first_difference, margin, rounding
+from mlx_engine.comparing import collect, first_difference, parting
 from mlx_engine.errors import UserError
 from mlx_engine.events import Event, Failed, Finished, GenerationRequest, Message, Mode
 from mlx_engine.kernels.operations import PLAIN, Operations
@@ -54,8 +54,7 @@ class Bench:
         if at is None:
             return True
         self._pair.use(PLAIN)
-        gap = margin(self._pair, self._asked(mode), wanted, found, at)
-        return gap is not None and gap <= rounding(self._pair)
+        return parting(self._pair, self._asked(mode), wanted, found, at).tie
 
     def _asked(self, mode: Mode) -> GenerationRequest:
         width = self._pair.info.block_size if mode == "dflash" else None

@@ -8,6 +8,8 @@ import copy
 
 import mlx.core as mx
 
+from mlx_engine.place import Place
+
 _STEP = 256  # rows by which an array grows
 
 
@@ -32,7 +34,8 @@ class LayerContext:
             self.rows = 0
             rows, count = rows[..., dropped:, :], self.window
         if self._buffer is None or self.rows + count > self._buffer.shape[3]:
-            self._make_room(rows, count)
+            end = self.first + self.rows
+            self._make_room(self.first if self.window is None else max(self.first, end - self.window), end, count, rows)
         buffer = self._buffer
         assert buffer is not None
         buffer[..., self.rows : self.rows + count, :] = rows
@@ -71,22 +74,39 @@ class LayerContext:
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
 
-    def _make_room(self, rows: mx.array, count: int) -> None:
-        kept = self.rows if self.window is None else min(self.rows, self.window)
+    def reserve(self, place: Place, count: int) -> None:
+        """Make room for `count` rows at `place`, of which the host has only bounds. What a query there can see stays."""
+        buffer = self._buffer
+        assert buffer is not None  # a prompt comes first
+        if place.most + count - self.first > buffer.shape[3]:
+            oldest = self.first if self.window is None else max(self.first, place.least - self.window)
+            self._make_room(oldest, place.most, count, buffer)
+
+    def write(self, rows: mx.array, at: mx.array) -> None:
+        """Put keys and values, [2, L, H, S, D], at row `at` [1] int32 of the array; `settle` says how many of them count."""
+        assert self._buffer is not None
+        self._buffer = mx.slice_update(self._buffer, rows, at, (3,))
+
+    def settle(self, position: int) -> None:
+        """Everything before `position` is held, and nothing else; the next rows overwrite what lies behind."""
+        self.rows = position - self.first
+
+    def _make_room(self, oldest: int, end: int, count: int, like: mx.array) -> None:
+        """A new array with what is held of the positions from `oldest` to `end`, and room for `count` more."""
+        kept = end - oldest
         capacity = -(-(kept + count + (self.window or 0)) // _STEP) * _STEP
-        shape = (*rows.shape[:3], capacity, rows.shape[4])
-        fresh = mx.zeros(shape, dtype=rows.dtype)
+        fresh = mx.zeros((*like.shape[:3], capacity, like.shape[4]), dtype=like.dtype)
         if self._buffer is not None and kept:
-            fresh[..., :kept, :] = self._buffer[..., self.rows - kept : self.rows, :]
-        self.first += self.rows - kept
-        self.rows = kept
+            fresh[..., :kept, :] = self._buffer[..., oldest - self.first : end - self.first, :]
+        self.rows -= oldest - self.first
+        self.first = oldest
         self._buffer = fresh
 
-    def layer(self, index: int) -> tuple[mx.array, mx.array] | None:
-        """Keys and values of one layer, [1, H, rows, D] each, or None while there is no context."""
+    def layer(self, index: int, rows: int | None = None) -> tuple[mx.array, mx.array] | None:
+        """Keys and values of one layer, [1, H, rows, D] each, or None while there is no context; `rows` None: all that are held."""
         if self._buffer is None:
             return None
-        held = self._buffer[:, index : index + 1, :, : self.rows]
+        held = self._buffer[:, index : index + 1, :, : self.rows if rows is None else rows]
         return held[0], held[1]
 
     @property
@@ -158,6 +178,12 @@ class DraftContext:
         """Put back what `freeze` gave at this position, once the rest has been cut there."""
         for kind in frozen:
             self.kinds[kind.window] = kind.share()
+
+    def settle(self, position: int) -> None:
+        """Every position before `position` is held, and nothing else: what the host says after passes that were placed."""
+        self.position = position
+        for kind in self.kinds.values():
+            kind.settle(position)
 
     @property
     def nbytes(self) -> int:

@@ -8,8 +8,18 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
+from mlx_engine.kernels import (
+    attention_inputs,
+    block_verify,
+    delta_inputs,
+    gated_delta_replay,
+    kv_injection,
+    verify_attention,
+    verify_matmul,
+)
+from mlx_engine.kernels.attention_inputs import Inputs
 from mlx_engine.kernels.block_verify import Verdict
+from mlx_engine.kernels.delta_inputs import Rows
 from mlx_engine.kernels.gated_delta_replay import Tape
 
 
@@ -19,6 +29,8 @@ class Operations:
 
     kv_injection: Callable[..., mx.array] = kv_injection.reference
     block_verify: Callable[..., Verdict] = block_verify.reference
+    attention_inputs: Callable[..., Inputs] = attention_inputs.reference
+    delta_inputs: Callable[..., Rows] = delta_inputs.reference
     gated_delta_replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
     verify_attention: Callable[..., mx.array] = verify_attention.reference
     verify_matmul: Callable[..., mx.array] = verify_matmul.reference
@@ -28,6 +40,8 @@ PLAIN = Operations()
 KERNELS: dict[str, ModuleType] = {
     "kv_injection": kv_injection,
     "block_verify": block_verify,
+    "attention_inputs": attention_inputs,
+    "delta_inputs": delta_inputs,
     "gated_delta_replay": gated_delta_replay,
     "verify_attention": verify_attention,
     "verify_matmul": verify_matmul,

@@ -4,6 +4,9 @@ A verify multiplies a block of 2 to 16 rows with every weight of the target, and
 kernels for few rows read the weights again for every few rows, those for many pad 16 rows to 32 or 64. Here every weight is read
 once and nothing is padded beyond the next multiple of 8 rows.
 
+What follows a product in a layer can be part of it: the gate of a feed-forward whose two matrices lie one below the other, and the
+addition to what the layer began with.
+
 A row of the result does not depend on the other rows or on their number, so that one row gives the same bits as in a block.
 """
 
@@ -11,6 +14,7 @@ from functools import cache
 from typing import Any
 
 import mlx.core as mx
+from mlx_lm.models.activations import swiglu
 
 from metal import kernel_source
 
@@ -26,13 +30,13 @@ _MANY_COLUMNS = 2048  # from here on there are threadgroups enough with wide one
 _SIZES = "threadgroup_position_in_grid.x, simdgroup_index_in_threadgroup, thread_index_in_simdgroup"
 _AFFINE = f"""
     threadgroup float sums[SPLIT * 8 * TILES * 8 * COLUMNS];
-    verify_matmul_affine<T, BITS, GROUP, TILES, COLUMNS, SPLIT>(
-        x, weight, scales, biases, y, sums, x_shape[0], weight_shape[0], x_shape[1], {_SIZES});
+    verify_matmul_affine<T, BITS, GROUP, GATED, RESIDUAL, TILES, COLUMNS, SPLIT>(
+        x, weight, scales, biases, {{residual}}, y, sums, x_shape[0], weight_shape[0], x_shape[1], {_SIZES});
 """
 _DENSE = f"""
     threadgroup float sums[SPLIT * 8 * TILES * 8 * COLUMNS];
-    verify_matmul_dense<T, WHOLE, TILES, COLUMNS, SPLIT>(
-        x, weight, y, sums, x_shape[0], weight_shape[0], x_shape[1], {_SIZES});
+    verify_matmul_dense<T, WHOLE, GATED, RESIDUAL, TILES, COLUMNS, SPLIT>(
+        x, weight, {{residual}}, y, sums, x_shape[0], weight_shape[0], x_shape[1], {_SIZES});
 """
 
 
@@ -43,6 +47,8 @@ def reference(
     biases: mx.array | None = None,
     group_size: int = 64,
     bits: int = 4,
+    residual: mx.array | None = None,
+    gated: bool = False,
 ) -> mx.array:
     """Plain MLX version; also what runs where there is no Metal.
 
@@ -53,13 +59,20 @@ def reference(
         biases: like `scales`.
         group_size: successive k that share a scale: 32, 64 or 128.
         bits: of a quantised weight, 4 or 8.
+        residual: what the result is added to, of its shape and dtype; None: nothing.
+        gated: whether the weight is two of N / 2 rows, one below the other: the result is silu of the first's times the second's.
 
     Returns:
-        x times the transposed weight, [M, N], dtype of `x`. The kernel sums in float32 and rounds once.
+        x times the transposed weight, [M, N], or [M, N / 2] if `gated`, dtype of `x`. The kernel computes in float32, gate and
+        residual too, and rounds once.
     """
     if scales is None:
-        return x @ weight.T
-    return mx.quantized_matmul(x, weight, scales, biases, transpose=True, group_size=group_size, bits=bits)
+        y = x @ weight.T
+    else:
+        y = mx.quantized_matmul(x, weight, scales, biases, transpose=True, group_size=group_size, bits=bits)
+    if gated:
+        y = swiglu(*mx.split(y, 2, axis=-1))
+    return y if residual is None else residual + y
 
 
 def unsupported(
@@ -69,6 +82,8 @@ def unsupported(
     biases: mx.array | None = None,
     group_size: int = 64,
     bits: int = 4,
+    residual: mx.array | None = None,
+    gated: bool = False,
 ) -> str | None:
     """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
     if x.dtype not in DTYPES:
@@ -80,6 +95,11 @@ def unsupported(
         return f"verify_matmul takes 1 to {ROWS} rows, not {rows}"
     if min(depth, weight.shape[0]) < 1:
         return "verify_matmul takes no empty weight"
+    if gated and weight.shape[0] % 2:
+        return f"verify_matmul takes gates and as many rows beside them, not {weight.shape[0]} rows together"
+    outputs = (rows, weight.shape[0] // 2 if gated else weight.shape[0])
+    if residual is not None and (residual.shape != outputs or residual.dtype != x.dtype):
+        return f"verify_matmul takes a residual of {outputs} and {_name(x.dtype)}, not {residual.shape} and {_name(residual.dtype)}"
     if scales is None:
         if biases is not None:
             return "verify_matmul takes biases only with scales"
@@ -102,13 +122,14 @@ def unsupported(
 
 
 @cache
-def _kernel(build: Any, quantised: bool) -> Any:
+def _kernel(build: Any, quantised: bool, residual: bool) -> Any:
+    body = _AFFINE if quantised else _DENSE
     return build(
-        name="verify_matmul_affine" if quantised else "verify_matmul_dense",
-        input_names=["x", "weight", *(["scales", "biases"] if quantised else [])],
+        name=("verify_matmul_affine" if quantised else "verify_matmul_dense") + "_residual" * residual,
+        input_names=["x", "weight", *["scales", "biases"] * quantised, *["residual"] * residual],
         output_names=["y"],
         header=kernel_source("fragment") + kernel_source("verify_matmul"),
-        source=_AFFINE if quantised else _DENSE,
+        source=body.format(residual="residual" if residual else "x"),
     )
 
 
@@ -119,6 +140,8 @@ def metal(
     biases: mx.array | None = None,
     group_size: int = 64,
     bits: int = 4,
+    residual: mx.array | None = None,
+    gated: bool = False,
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> mx.array:
@@ -127,22 +150,30 @@ def metal(
     Raises:
         ValueError: what `unsupported` names.
     """
-    if limit := unsupported(x, weight, scales, biases, group_size, bits):
+    if limit := unsupported(x, weight, scales, biases, group_size, bits, residual, gated):
         raise ValueError(limit)
     (rows, depth), columns = x.shape, weight.shape[0]
     # The width of a threadgroup depends on the weight alone: with it the order of the sums would change
     wide = _WIDE if columns >= _MANY_COLUMNS else _NARROW
-    template = [("T", x.dtype), ("TILES", -(-rows // 8)), ("COLUMNS", wide), ("SPLIT", _SIMDGROUPS)]
+    template = [
+        ("T", x.dtype),
+        ("GATED", gated),
+        ("RESIDUAL", residual is not None),
+        ("TILES", -(-rows // 8)),
+        ("COLUMNS", wide),
+        ("SPLIT", _SIMDGROUPS),
+    ]
     if scales is None:
         template.append(("WHOLE", depth % 32 == 0))
     else:
         template += [("BITS", bits), ("GROUP", group_size)]
-    return _kernel(build, scales is not None)(
-        inputs=[x, weight] if scales is None else [x, weight, scales, biases],
+    inputs = [array for array in (x, weight, scales, biases, residual) if array is not None]
+    return _kernel(build, scales is not None, residual is not None)(
+        inputs=inputs,
         template=template,
         grid=(32 * _SIMDGROUPS * -(-columns // (8 * wide)), 1, 1),
         threadgroup=(32 * _SIMDGROUPS, 1, 1),
-        output_shapes=[(rows, columns)],
+        output_shapes=[(rows, columns // 2 if gated else columns)],
         output_dtypes=[x.dtype],
     )[0]
 

@@ -1,15 +1,12 @@
 """A target's caches, all layers together."""
 
-from copy import deepcopy
-from typing import Any, cast
-
-import mlx.core as mx
-from mlx_lm.models.cache import KVCache, _BaseCache
+from mlx_lm.models.cache import KVCache
 
 from mlx_engine.errors import UserError
-from mlx_engine.targets import growing, recurrent, rewind
-
-MOST_ROWS = 64  # a pass of more rows is a prompt's; nothing is kept to take it back
+from mlx_engine.limits import MOST_ROWS
+from mlx_engine.place import Place
+from mlx_engine.targets import recurrent, rewind
+from mlx_engine.targets.placed import PlacedCache
 
 
 class Caches:
@@ -47,6 +44,21 @@ class Caches:
                 undo.rewind(rows, self._rows)
         self.length -= rows
 
+    @property
+    def placeable(self) -> bool:
+        """Whether a pass can be queued before the host knows where it begins: rows behind it must not matter to any layer."""
+        return all(type(cache) is KVCache for cache in self.layers)
+
+    def placed(self, place: Place, rows: int) -> "Caches":
+        """What a pass of `rows` rows runs on that begins at `place`; these are told of it by `settle`."""
+        return Caches([PlacedCache(cache, place, rows) for cache in self.layers], place.most)
+
+    def settle(self, length: int) -> None:
+        """They hold so many tokens now, of passes that were placed; what lies behind is overwritten by the next."""
+        for cache in self.layers:
+            cache.offset = length
+        self.length = length
+
     def check(self) -> None:
         """Refuse a kind of cache that cannot rewind.
 
@@ -55,13 +67,6 @@ class Caches:
         """
         for cache in self.layers:
             rewind.undo(cache)
-
-    def copy(self) -> "Caches":
-        """An independent copy, made between two passes.
-
-        Buffers are shared until either side writes; MLX copies then, so a copy of caches that are not used again costs nothing.
-        """
-        return Caches([_copy(cache) for cache in self.layers], self.length)
 
     @property
     def state(self) -> list:
@@ -79,19 +84,3 @@ def _undo(cache: object) -> rewind.Undo | None:
         return rewind.undo(cache)
     except UserError:  # plain decoding takes nothing back
         return None
-
-
-def _copy(value: Any) -> Any:
-    """A cache, or what one holds. Arrays get handles of their own: assigning to a slice changes the handle that it goes through."""
-    if isinstance(value, mx.array):
-        return mx.array(value)
-    if isinstance(value, list | tuple):
-        return type(value)(_copy(part) for part in value)
-    if not isinstance(value, _BaseCache):
-        return deepcopy(value)
-    twin = object.__new__(type(value))
-    own = vars(value)
-    twin.__dict__.update({name: _copy(part) for name, part in own.items() if name != "make_mask"})
-    if "make_mask" in own:  # an instance's own, bound to the original
-        growing.share_mask(cast(KVCache, twin))
-    return twin

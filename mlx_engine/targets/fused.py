@@ -1,140 +1,201 @@
-"""Layers of mlx-lm's Qwen3 with fewer, larger products: query, key and value in one, gate and up in one.
+"""Decoder layers of Qwen3 and Qwen3.5 with fewer, larger operations: joined products, and kernels that do several steps at once.
 
-A pass of few rows reads every weight once and does little with it, so what remains is the cost of each operation. Here a layer has
-4 products for 7, and one norm and one rotation for queries and keys together. Every number is computed as mlx-lm computes it, in
-the same order: on a BLAS whose rows do not depend on how many there are the results are the same bit for bit (tested), elsewhere
-within rounding. The layers' own weights become rows of the joined ones, so no byte is held twice.
+A pass of few rows reads every weight once and does little with it, so what remains is the cost of each operation. Here query, key
+and value are one product, gate and up are one, and where kernels are used, what stands between two products is one of them or
+part of the product before. Without kernels every number is computed as mlx-lm computes it, in the same order: on a BLAS whose rows
+do not depend on how many there are the results are the same bit for bit (tested), elsewhere within rounding. The layers' own
+weights become rows of the joined ones, so no byte is held twice.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx_lm.models import qwen3, qwen3_moe
-from mlx_lm.models.activations import swiglu
+from mlx_lm.models import qwen3, qwen3_5, qwen3_moe, qwen3_next
 from mlx_lm.models.base import scaled_dot_product_attention
 from mlx_lm.models.cache import KVCache
+from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.verify_attention import ROWS
+from mlx_engine.targets.joined import join
+from mlx_engine.targets.placed import PlacedCache
+from mlx_engine.targets.products import added, gated
+from mlx_engine.targets.recurrent import DeltaNet
 
-Attend = Callable[..., mx.array]
+Operation = Callable[..., Any]
 
+_LAYERS = (
+    qwen3.TransformerBlock,
+    qwen3_moe.Qwen3MoeDecoderLayer,
+    qwen3_next.Qwen3NextDecoderLayer,
+    qwen3_5.DecoderLayer,
+)
 _ATTENTIONS = (qwen3.Attention, qwen3_moe.Attention)
-_FEED_FORWARDS = (qwen3.MLP, qwen3_moe.MLP)
+_GATED_ATTENTIONS = (qwen3_next.Qwen3NextAttention,)  # Qwen3.5's too
+_FEED_FORWARDS = (qwen3.MLP, qwen3_moe.MLP, qwen3_next.Qwen3NextMLP)
 
 
 class Fusion:
-    """What stands in place of parts of a model's layers, until `release`."""
+    """What stands in a model's list of layers for its layers, until `release`."""
 
-    def __init__(self, layers: Sequence[Any]) -> None:
-        self.parts: list[tuple[Any, str, nn.Module]] = []  # layer, name, the layer's own
-        for layer in layers:
-            for name, kinds, make in (("self_attn", _ATTENTIONS, _attention), ("mlp", _FEED_FORWARDS, _feed_forward)):
-                part: Any = getattr(layer, name, None)
-                if type(part) in kinds and (fused := make(part)) is not None:
-                    self.parts.append((layer, name, part))
-                    setattr(layer, name, fused)
+    def __init__(self, model: nn.Module) -> None:
+        self._list = _layers(model)
+        self._own = list(self._list)
+        self.parts: list[nn.Module] = []  # ours, of all layers
+        for index, own in enumerate(self._own):
+            if type(own) in _LAYERS:
+                self._list[index] = layer = _Layer(own)
+                self.parts += [part for part in (layer.get("self_attn"), layer.mlp) if isinstance(part, _Attention | _FeedForward)]
 
     def release(self) -> None:
-        """Give the layers their own parts back."""
-        for layer, name, part in self.parts:
-            setattr(layer, name, part)
+        """Give the model its own layers back."""
+        self._list[:] = self._own
         self.parts = []
 
-    def use(self, attend: Attend | None) -> None:
-        """What the attention of up to 16 rows, a plain step's one included, runs on a growing cache; None: mlx-lm's own."""
-        for layer, name, _ in self.parts:
-            if isinstance(part := getattr(layer, name), _Attention):
-                part.attend = attend
+    def use(self, inputs: Operation | None, attend: Operation | None) -> None:
+        """What up to 16 rows, a plain step's one included, run on a growing cache for a layer's attention: `attention_inputs` and
+        `verify_attention`. None: mlx-lm's own operations."""
+        for part in self.parts:
+            if isinstance(part, _Attention):
+                part.inputs, part.attend = inputs, attend
+
+
+class _Layer(nn.Module):
+    """Stands for a decoder layer: x [B, S, H] -> [B, S, H]. Parts of ours add what they find to what they are given."""
+
+    def __init__(self, own: nn.Module) -> None:
+        super().__init__()
+        dict.update(self, own)  # whoever walks the model finds the same parts under the same names,
+        vars(self).update(vars(own))  # and the flags that models ask their layers for
+        attention: Any = own.get("self_attn")
+        if type(attention) in (*_ATTENTIONS, *_GATED_ATTENTIONS):
+            self.self_attn = _attention(attention) or attention
+        if type(own.mlp) in _FEED_FORWARDS:
+            self.mlp = _feed_forward(own.mlp) or own.mlp
+
+    def __call__(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
+        """Of every row."""
+        mixer = self.self_attn if "self_attn" in self else self.linear_attn
+        x = _plus(x, mixer, self.input_layernorm(x), mask, cache)
+        return _plus(x, self.mlp, self.post_attention_layernorm(x))
+
+
+def _plus(x: mx.array, part: Any, *given: Any) -> mx.array:
+    adds = isinstance(part, _Attention | _FeedForward | DeltaNet)
+    return part(*given, residual=x) if adds else x + part(*given)
 
 
 class _Attention(nn.Module):
-    """Stands for an attention of Qwen3: x [B, S, H] -> [B, S, H]."""
+    """Stands for an attention: x [B, S, H] -> `residual` [B, S, H] and what it finds."""
 
     def __init__(self, own: nn.Module, joined: nn.Module) -> None:
         super().__init__()
-        dict.update(self, own)  # whoever walks the model finds the same parts under the same names
+        dict.update(self, own)
         a: Any = own
         self._joined = joined
-        self.attend: Attend | None = None
-        self.heads, self.kv_heads, self.scale, self.eps = a.n_heads, a.n_kv_heads, a.scale, a.q_norm.eps
-        norms = [mx.broadcast_to(norm.weight, (count, norm.weight.size)) for norm, count in _counted(a)]
-        self._norms = mx.concatenate(norms)
-        mx.eval(self._norms)
+        self.attend: Operation | None = None
+        self.inputs: Operation | None = None
+        self.gated = type(own) in _GATED_ATTENTIONS
+        names = ("num_attention_heads", "num_key_value_heads") if self.gated else ("n_heads", "n_kv_heads")
+        self.heads, self.kv_heads = (getattr(a, name) for name in names)
+        self.scale, self.eps, self.dim = a.scale, a.q_norm.eps, a.q_norm.weight.size
+        self._turn = _rotation(a.rope)
+        if not self.gated:
+            norms = [mx.broadcast_to(norm.weight, (count, self.dim)) for norm, count in self._counted()]
+            self._norms = mx.concatenate(norms)
+            mx.eval(self._norms)
 
-    def __call__(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
+    def _counted(self) -> list[tuple[nn.RMSNorm, int]]:
+        return [(self.q_norm, self.heads), (self.k_norm, self.kv_heads)]
+
+    def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
         """Attention of the rows over what the cache holds and themselves."""
         batch, rows, _ = x.shape
-        turning = self.heads + self.kv_heads
-        heads = self._joined(x).reshape(batch, rows, turning + self.kv_heads, -1)
-        turned = (mx.fast.rms_norm(heads[:, :, :turning], None, self.eps) * self._norms).transpose(0, 2, 1, 3)
-        turned = self.rope(turned) if cache is None else self.rope(turned, offset=cache.offset)
-        queries, keys = turned[:, : self.heads], turned[:, self.heads :]
-        values = heads[:, :, turning:].transpose(0, 2, 1, 3)
+        projected = self._joined(x)
+        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, PlacedCache)
+        if few and self.inputs is not None and self._turn is not None:
+            frequencies, scale = self._turn
+            how = (frequencies, cache.offset, self.heads, self.eps, scale, self.gated)
+            # an index instead of the reshape would copy
+            queries, keys, values = self.inputs(projected.reshape(rows, -1), self.q_norm.weight, self.k_norm.weight, *how)
+        else:
+            rope = self.rope if cache is None else partial(self.rope, offset=cache.offset)
+            queries, keys, values = (self._gated_heads if self.gated else self._heads)(projected, rope)
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
-        if self.attend is not None and batch == 1 and rows <= ROWS and type(cache) is KVCache:
-            length = mx.array([cache.offset], mx.int32)
+        if few and self.attend is not None:
+            length = cache.length if type(cache) is PlacedCache else mx.array([cache.offset], mx.int32)
             out = self.attend(queries, cache.keys, cache.values, length, self.scale)
         else:
             out = scaled_dot_product_attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)
-        return self.o_proj(out.transpose(0, 2, 1, 3).reshape(batch, rows, -1))
+        out = out.transpose(0, 2, 1, 3)
+        if self.gated:
+            gate = projected[..., : 2 * self.heads * self.dim].reshape(batch, rows, self.heads, -1)[..., self.dim :]
+            out = _sigmoid_gate(out, gate)
+        return added(residual, self.o_proj, out.reshape(batch, rows, -1))
+
+    def _heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
+        """Queries, keys and values, [B, heads, S, D]: one norm and one rotation for queries and keys together."""
+        turning = self.heads + self.kv_heads
+        heads = projected.reshape(*projected.shape[:2], turning + self.kv_heads, -1)
+        turned = rope((mx.fast.rms_norm(heads[:, :, :turning], None, self.eps) * self._norms).transpose(0, 2, 1, 3))
+        return turned[:, : self.heads], turned[:, self.heads :], heads[:, :, turning:].transpose(0, 2, 1, 3)
+
+    def _gated_heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
+        """Queries, keys and values, [B, heads, S, D]; each query head is followed by its gate."""
+        batch, rows, _ = projected.shape
+        wide, narrow = 2 * self.heads * self.dim, self.kv_heads * self.dim
+        both, *others = mx.split(projected, [wide, wide + narrow], axis=-1)
+        queries = both.reshape(batch, rows, self.heads, -1)[..., : self.dim]
+        keys, values = (part.reshape(batch, rows, self.kv_heads, -1) for part in others)
+        queries, keys = (rope(norm(part).transpose(0, 2, 1, 3)) for norm, part in ((self.q_norm, queries), (self.k_norm, keys)))
+        return queries, keys, values.transpose(0, 2, 1, 3)
+
+
+@partial(mx.compile, shapeless=True)
+def _sigmoid_gate(out: mx.array, gate: mx.array) -> mx.array:
+    return out * mx.sigmoid(gate)
 
 
 class _FeedForward(nn.Module):
-    """Stands for a gated feed-forward of Qwen3: x [B, S, H] -> [B, S, H]."""
+    """Stands for a gated feed-forward: x [B, S, H] -> `residual` [B, S, H] and what it finds."""
 
     def __init__(self, own: nn.Module, joined: nn.Module) -> None:
         super().__init__()
         dict.update(self, own)
         self._joined = joined
 
-    def __call__(self, x: mx.array) -> mx.array:
+    def __call__(self, x: mx.array, *, residual: mx.array) -> mx.array:
         """Of every row."""
-        gate, up = mx.split(self._joined(x), 2, axis=-1)
-        return self.down_proj(swiglu(gate, up))
+        return added(residual, self.down_proj, gated(self._joined, x))
 
 
-def _counted(attention: Any) -> list[tuple[nn.RMSNorm, int]]:
-    return [(attention.q_norm, attention.n_heads), (attention.k_norm, attention.n_kv_heads)]
+def _layers(model: nn.Module) -> list:
+    """The very list that a model's forward walks; an empty one where the model has none."""
+    named = list(getattr(model, "layers", ()))
+    lists = [part["layers"] for part in model.modules() if isinstance(part.get("layers"), list)]
+    return next((each for each in lists if named and each and each[0] is named[0]), [])
+
+
+def _rotation(rope: Any) -> tuple[mx.array, float] | None:
+    """Positions per radian of each pair, [R / 2] float32, and the factor on what is rotated; None for another kind of rotation."""
+    if type(rope) is nn.RoPE and not rope.traditional and isinstance(rope.base, int | float):
+        frequencies = rope.base ** (mx.arange(0, rope.dims, 2, dtype=mx.float32) / rope.dims) / rope.scale
+        mx.eval(frequencies)
+        return frequencies, 1.0
+    if type(rope) is YarnRoPE and not rope.traditional:
+        return rope._freqs, float(rope.mscale)
+    return None
 
 
 def _attention(own: Any) -> nn.Module | None:
     same = own.q_norm.eps == own.k_norm.eps and own.q_norm.weight.dtype == own.k_norm.weight.dtype
-    joined = _join(own.q_proj, own.k_proj, own.v_proj) if same else None
+    joined = join(own.q_proj, own.k_proj, own.v_proj) if same else None
     return None if joined is None else _Attention(own, joined)
 
 
 def _feed_forward(own: Any) -> nn.Module | None:
-    joined = _join(own.gate_proj, own.up_proj)
+    joined = join(own.gate_proj, own.up_proj)
     return None if joined is None else _FeedForward(own, joined)
-
-
-def _join(*parts: nn.Module) -> nn.Module | None:
-    """One product with the rows of all of them, which become rows of it; None for parts that are not alike."""
-    kind, first = type(parts[0]), parts[0]
-    if kind not in (nn.Linear, nn.QuantizedLinear) or any(type(part) is not kind or "bias" in part for part in parts):
-        return None
-    joined: Any
-    if kind is nn.Linear:
-        joined = nn.Linear(1, 1, bias=False)
-    else:
-        settings = {(part.group_size, part.bits, part.mode) for part in parts}
-        if len(settings) > 1:
-            return None
-        group, bits, mode = settings.pop()
-        joined = nn.QuantizedLinear(group, 1, False, group, bits, mode)
-    for name in [name for name in ("weight", "scales", "biases") if isinstance(first.get(name), mx.array)]:
-        arrays = [part[name] for part in parts]
-        if len({(array.dtype, array.shape[1:]) for array in arrays}) > 1:
-            return None
-        joined[name] = mx.concatenate(arrays)
-        mx.eval(joined[name])
-        at = 0
-        for part, array in zip(parts, arrays, strict=True):
-            part[name] = joined[name][at : at + array.shape[0]]
-            at += array.shape[0]
-        del arrays, array
-        mx.eval([part[name] for part in parts])  # views: the arrays they were can go
-    return joined

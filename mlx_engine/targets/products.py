@@ -8,6 +8,7 @@ from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
+from mlx_lm.models.activations import swiglu
 
 from mlx_engine.kernels.verify_matmul import ROWS
 
@@ -32,8 +33,18 @@ class Products:
         self.parts = []
 
 
+def added(residual: mx.array, product: nn.Module, x: mx.array) -> mx.array:
+    """residual [.., N] plus the product of x [.., K], in one kernel where the product is one."""
+    return product(x, residual) if isinstance(product, _Product) else residual + product(x)
+
+
+def gated(product: nn.Module, x: mx.array) -> mx.array:
+    """Of the product's columns, silu of the first half times the second, [.., N / 2]; in one kernel where the product is one."""
+    return product(x, gated=True) if isinstance(product, _Product) else _followed(product(x), None, True)
+
+
 class _Product(nn.Module):
-    """Stands for a linear module: x [.., K] -> [.., N]."""
+    """Stands for a linear module: x [.., K] -> [.., N], and for what may follow it."""
 
     def __init__(self, own: nn.Module, multiply: Multiply) -> None:
         super().__init__()
@@ -41,12 +52,21 @@ class _Product(nn.Module):
         self._own, self._multiply = own, multiply
         self.group_size, self.bits = getattr(own, "group_size", 64), getattr(own, "bits", 16)
 
-    def __call__(self, x: mx.array) -> mx.array:
+    def __call__(self, x: mx.array, residual: mx.array | None = None, gated: bool = False) -> mx.array:
         """Through the kernel if there are 1 to 16 rows."""
         rows = x.size // x.shape[-1]
         if not 1 <= rows <= ROWS:
-            return self._own(x)
+            return _followed(self._own(x), residual, gated)
+        weights = (self.weight, self.get("scales"), self.get("biases"), self.group_size, self.bits)
         flat = x.reshape(rows, -1)
-        product = self._multiply(flat, self.weight, self.get("scales"), self.get("biases"), self.group_size, self.bits)
-        product = product.reshape(*x.shape[:-1], -1)
-        return product + self.bias if "bias" in self else product
+        if "bias" in self:
+            product = self._multiply(flat, *weights).reshape(*x.shape[:-1], -1)
+            return _followed(product + self.bias, residual, gated)
+        within = None if residual is None else residual.reshape(rows, -1)
+        return self._multiply(flat, *weights, within, gated).reshape(*x.shape[:-1], -1)
+
+
+def _followed(product: mx.array, residual: mx.array | None, gated: bool) -> mx.array:
+    if gated:
+        product = swiglu(*mx.split(product, 2, axis=-1))
+    return product if residual is None else residual + product

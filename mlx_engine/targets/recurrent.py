@@ -4,6 +4,7 @@ Neither can be trimmed. A net's passes of a block run here, with mlx-lm's own we
 rows added to the state. A rewind then takes the state from before the block, and replays the rows that were kept.
 """
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,14 +15,20 @@ from mlx_lm.models.cache import ArraysCache
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
 from mlx_engine.kernels import gated_delta_replay
-from mlx_engine.kernels.gated_delta_replay import Tape
+from mlx_engine.kernels.delta_inputs import Heads, Rows
+from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
+from mlx_engine.targets.joined import join
+from mlx_engine.targets.products import added
 
 
 @dataclass(frozen=True)
 class _Prefix:
-    """A state [1, Hv, Dv, Dk] float32 as what it was made of: the state before a block, and the block's rows that were kept."""
+    """A state [1, Hv, Dv, Dk] float32 as what it was made of: the state before a block, and the block's rows that were kept.
 
-    state: mx.array
+    It goes with the state, which a cache holds, so that nothing of a chat stays here when its caches go.
+    """
+
+    state: weakref.ref[mx.array]
     before: mx.array
     tape: Tape
     kept: int
@@ -44,20 +51,33 @@ class Block:
         """
         held = self.conv_input.shape[1] - self.tape.rows
         _, state, _ = self.net.replay(*self.first, self.before, self.tape, rows)
-        self.net.prefix = _Prefix(state, self.before, self.tape, rows)
+        self.net.prefix = _Prefix(weakref.ref(state, self.net.forget), self.before, self.tape, rows)
         return [mx.contiguous(self.conv_input[:, rows : rows + held]), state]
 
 
 class DeltaNet(nn.Module):
-    """Stands in a layer for its gated delta net. The next pass after `listen` runs here, all others as ever."""
+    """Stands in a layer for its gated delta net. The next pass after `listen` runs here, all others as ever.
+
+    `inputs` is `delta_inputs` as a kernel, or None for mlx-lm's own operations; `replay` is `gated_delta_replay`.
+    """
 
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
         self.net = net
+        own: Any = net
+        self.heads = Heads(own.num_k_heads, own.head_k_dim, own.num_v_heads, own.head_v_dim)
+        apart = hasattr(own, "in_proj_qkv")  # Qwen3-Next joins them itself, a key head's share after the other's
+        self._joined = join(own.in_proj_qkv, own.in_proj_z, own.in_proj_b, own.in_proj_a) if apart else None
+        self.inputs: Callable[..., Rows] | None = None
         self.replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
         self.prefix: _Prefix | None = None
         self._listening = False
         self._block: Block | None = None
+
+    def forget(self, gone: weakref.ref[mx.array]) -> None:
+        """Let go what a state was made of that nobody holds any more."""
+        if self.prefix is not None and self.prefix.state is gone:
+            self.prefix = None
 
     def listen(self) -> None:
         """Keep what the pass that follows adds."""
@@ -69,35 +89,52 @@ class DeltaNet(nn.Module):
         block, self._block = self._block, None
         return block
 
-    def __call__(self, inputs: mx.array, mask: mx.array | None = None, cache: ArraysCache | None = None) -> mx.array:
+    def __call__(
+        self, x: mx.array, mask: mx.array | None = None, cache: ArraysCache | None = None, residual: mx.array | None = None
+    ) -> mx.array:
+        """x [1, S, H] -> [1, S, H], added to `residual` if there is one."""
         if not self._listening:
-            return self.net(inputs, mask, cache)
+            out: mx.array = self.net(x, mask, cache)
+            return out if residual is None else residual + out
         assert cache is not None and mask is None  # masks are for batches
         self._listening = False
         net: Any = self.net
-        _, rows, _ = inputs.shape
-        mixed, z, b, a = _project(net, inputs)
+        rows = x.shape[1]
         convolution, state = cache.cache
         if convolution is None:
-            convolution = mx.zeros((1, net.conv_kernel_size - 1, net.conv_dim), inputs.dtype)
+            convolution = mx.zeros((1, net.conv_kernel_size - 1, net.conv_dim), x.dtype)
         if state is None:
             state = mx.zeros((1, net.num_v_heads, net.head_v_dim, net.head_k_dim))
+        own, z = self._rows(x, convolution)
+        # a state that the block before led to, and that nobody has read since, is not computed: its rows are replayed on the way
+        past = self.prefix
+        if past is None or past.state() is not state:
+            nothing = Tape.empty(net.num_k_heads, net.head_k_dim, net.num_v_heads, net.head_v_dim, own.queries.dtype)
+            past = _Prefix(weakref.ref(state), state, nothing, 0)
+        recurrence = [own.queries, own.keys, own.values, own.decay, own.beta]
+        result, before, tape = self.replay(*recurrence, past.before, past.tape, past.kept)
+        self._block = Block(self, own.convolved, [each[:, :1] for each in recurrence], before, tape)
+        cache.cache = self._block.after(rows)  # type: ignore[assignment]  # mlx-lm begins with None in both places
+        out = net.norm(result, z).reshape(1, rows, -1)
+        return net.out_proj(out) if residual is None else added(residual, net.out_proj, out)
+
+    def _rows(self, x: mx.array, convolution: mx.array) -> tuple[Rows, mx.array]:
+        """What the rows x [1, S, H] bring to the recurrence, and the output's gate, [1, S, Hv, Dv]."""
+        net: Any = self.net
+        rows, channels = x.shape[1], self.heads.channels
+        if self.inputs is not None and self._joined is not None and rows <= ROWS:
+            projected = self._joined(x)
+            own = self.inputs(projected.reshape(rows, -1), convolution, net.conv1d.weight, net.A_log, net.dt_bias, self.heads)
+            gate = projected[..., channels : channels + self.heads.values * self.heads.value_dim]
+            return own, gate.reshape(1, rows, self.heads.values, -1)
+        mixed, z, b, a = _project(net, x)
         conv_input = mx.concatenate([convolution, mixed], axis=1)
         convolved = nn.silu(net.conv1d(conv_input))
         queries, keys, values = mx.split(convolved, [net.key_dim, 2 * net.key_dim], axis=-1)
-        queries, keys = (x.reshape(1, rows, net.num_k_heads, net.head_k_dim) for x in (queries, keys))
+        queries, keys = (part.reshape(1, rows, net.num_k_heads, net.head_k_dim) for part in (queries, keys))
         queries, keys = normalize_qk(queries, keys, inv_scale=net.head_k_dim**-0.5, eps=1e-6)
         values = values.reshape(1, rows, net.num_v_heads, net.head_v_dim)
-        own = [queries, keys, values, compute_g(net.A_log, a, net.dt_bias), mx.sigmoid(b)]
-        # a state that the block before led to, and that nobody has read since, is not computed: its rows are replayed on the way
-        past = self.prefix
-        if past is None or past.state is not state:
-            nothing = Tape.empty(net.num_k_heads, net.head_k_dim, net.num_v_heads, net.head_v_dim, queries.dtype)
-            past = _Prefix(state, state, nothing, 0)
-        result, before, tape = self.replay(*own, past.before, past.tape, past.kept)
-        self._block = Block(self, conv_input, [x[:, :1] for x in own], before, tape)
-        cache.cache = self._block.after(rows)  # type: ignore[assignment]  # mlx-lm begins with None in both places
-        return net.out_proj(net.norm(result, z).reshape(1, rows, -1))
+        return Rows(queries, keys, values, compute_g(net.A_log, a, net.dt_bias), mx.sigmoid(b), conv_input), z
 
 
 def _project(net: Any, inputs: mx.array) -> tuple[mx.array, mx.array, mx.array, mx.array]:

@@ -4,7 +4,7 @@ Wrapping is per instance (the model's own list of layers gets tapped ones, a gat
 be computed with fewer operations are), never by patching a class, and `release` undoes it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import mlx.core as mx
@@ -13,7 +13,7 @@ from mlx_lm.models.cache import KVCache, make_prompt_cache
 
 from mlx_engine.families import Family
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.targets import growing
+from mlx_engine.targets import branching, growing
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.products import Products
@@ -54,7 +54,7 @@ class Target:
         self._taps: dict[int, _Tap] = {}
         self._nets: dict[int, DeltaNet] = {}
         self._products = Products((), PLAIN.verify_matmul)
-        self._fusion = Fusion(getattr(model, "layers", ()))
+        self._fusion = Fusion(model)
         if family is not None:
             self._tap(family, taps)
 
@@ -80,10 +80,15 @@ class Target:
 
     def use(self, operations: Operations) -> None:
         """Run these from the next pass on."""
+
+        def kernel(name: str) -> Callable[..., Any] | None:
+            """None for the plain version: mlx-lm's own modules do better than it, they need no mask made, and no stand-in."""
+            operation = getattr(operations, name)
+            return None if operation is getattr(PLAIN, name) else operation
+
         for net in self._nets.values():
-            net.replay = operations.gated_delta_replay
-        # mlx-lm's own modules do better than the plain versions: they need no mask made, and no stand-in
-        self._fusion.use(operations.verify_attention if operations.verify_attention is not PLAIN.verify_attention else None)
+            net.inputs, net.replay = kernel("delta_inputs"), operations.gated_delta_replay
+        self._fusion.use(kernel("attention_inputs"), kernel("verify_attention"))
         self._products.release()
         if operations.verify_matmul is not PLAIN.verify_matmul:
             tapped = [tap.layer for tap in self._taps.values()]
@@ -115,12 +120,23 @@ class Target:
             growing.share_mask(layers[0])
         return Caches(layers)
 
+    def fork(self, caches: Caches) -> Caches:
+        """Caches that go on from where these stand, between two passes, each line by itself.
+
+        Buffers are shared until either side writes; MLX copies then.
+        """
+        forked = self.caches()
+        for layer, fresh in zip(caches.layers, forked.layers, strict=True):
+            branching.thaw(fresh, branching.freeze(layer))
+        forked.length = caches.length
+        return forked
+
     def forward(self, tokens: mx.array, caches: Caches) -> mx.array:
         """Logits [S, V] of token ids [S] that follow what the caches hold. `Caches.rewind` can take rows of the pass back."""
         taken_back = {index: undo for index, undo in caches.begin(tokens.shape[0]).items() if index in self._nets}
         for index in taken_back:
             self._nets[index].listen()
-        logits = self.model(tokens[None], cache=caches.layers)[0]
+        logits = self.model(tokens[None], cache=caches.layers).squeeze(0)  # an index would copy
         for index, undo in taken_back.items():
             undo.block = self._nets[index].take()
         caches.length += tokens.shape[0]
@@ -136,7 +152,7 @@ class Target:
         finally:
             for tap in self._taps.values():
                 tap.keep, tap.output = False, None
-        return logits, mx.concatenate(outputs, axis=-1)[0]
+        return logits, mx.concatenate(outputs, axis=-1).squeeze(0)
 
 
 def _at(model: nn.Module, path: str) -> Any:

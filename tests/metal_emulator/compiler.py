@@ -5,6 +5,7 @@ import hashlib
 import re
 import shutil
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -35,6 +36,17 @@ _ONLY = {
 def compilers() -> tuple[str, ...]:
     """The C++ compilers of this machine, g++ first."""
     return tuple(name for name in ("g++", "clang++") if shutil.which(name))
+
+
+def require() -> None:
+    """Without a compiler the kernels go untested, so that is a failure, with the command that mends it.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if not compilers():
+        get = "xcode-select --install" if sys.platform == "darwin" else "sudo apt-get update && sudo apt-get install -y g++"
+        raise RuntimeError(f"The Metal kernels are tried with g++ or clang++, and neither is here. To get one: {get}")
 
 
 @cache

@@ -8,9 +8,8 @@ from typing import Any
 
 import mlx.core as mx
 import numpy as np
-import pytest
 
-from tests.metal_emulator.compiler import compilers, library, with_lines
+from tests.metal_emulator.compiler import compilers, library, require, with_lines
 from tests.metal_emulator.text import KernelFault, MetalText, as_cpp, parameters, reveal
 
 # order of threads and threadgroups, seed
@@ -67,8 +66,7 @@ class Kernel:
         stream: Any = None,
     ) -> list[mx.array]:
         """The outputs. Raises KernelFault for whatever the kernel does wrong, under any schedule and with any compiler."""
-        if not compilers():
-            pytest.skip("no C++ compiler here (g++ or clang++), and the emulator needs one")
+        require()
         arrays = [array if isinstance(array, mx.array) else mx.array(array) for array in inputs]
         mx.eval(arrays)
         call: dict[str, Any] = {

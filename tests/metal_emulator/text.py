@@ -124,7 +124,7 @@ def _constants(text: str) -> str:
 
 
 _DECLARATION = re.compile(
-    r"\bthreadgroup\s+(?:alignas\(\w+\)\s+)?((?:const\s+)?[\w:]+(?:\s*<[^;{}()]*?>)?(?:::\w+)*)\s+((?:\w+\s*(?:\[[^\];]*\]\s*)*,?\s*)+);"
+    r"\bthreadgroup\s+(?:alignas\(\w+\)\s+)?((?:const\s+)?[\w:]+(?:\s*<[^;{}()]*?>)?(?:::\w+)*)\s+(\w+\s*(?:\[[^\];]*\]\s*)*(?:,\s*\w+\s*(?:\[[^\];]*\]\s*)*)*);"
 )
 
 

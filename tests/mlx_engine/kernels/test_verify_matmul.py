@@ -30,6 +30,10 @@ def made(dtype, kind, rows, columns, depth, before=0):
     return (x, packed, scales, biases, group, bits), values.reshape(columns, depth) * spread[0] + spread[1]
 
 
+def silu(x):
+    return x / (1 + np.exp(-x))
+
+
 def check(dtype, kind, rows, columns, depth, before=0):
     arguments, weight = made(dtype, kind, rows, columns, depth, before)
     x = float64(arguments[0])
@@ -79,6 +83,39 @@ def test_every_kind_of_weight(dtype, kind, rows, columns, groups, tail, before):
     check(dtype, kind, rows, columns, depth + (tail if kind == DENSE else 0), before)
 
 
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [(mx.float32, DENSE), (mx.bfloat16, DENSE), (mx.float16, (4, 64)), (mx.float32, (8, 32))]
+)
+@few
+@given(
+    rows=st.integers(1, 16),
+    columns=st.integers(1, 20) | st.integers(1010, 1040),
+    groups=st.integers(1, 4),
+    gated=st.booleans(),
+    added=st.booleans(),
+    before=st.integers(0, 2),
+)
+def test_what_follows_a_product_is_its_definition(dtype, kind, rows, columns, groups, gated, added, before):
+    arguments, weight = made(dtype, kind, rows, 2 * columns if gated else columns, groups * (kind[1] or 24), before)
+    x = float64(arguments[0])
+    size = np.abs(weight)
+    if len(arguments) > 2:
+        size = size + 2 * np.abs(float64(arguments[3])).repeat(arguments[4], 1)
+    want, error = x @ weight.T, (x.shape[1] + 8) * 2.0**-24 * (np.abs(x) @ size.T)
+    if gated:  # silu is nowhere steeper than 1.1; its own computation and the product with the other half round five times more
+        (gate, other), (off, more) = np.split(want, 2, 1), np.split(error, 2, 1)
+        want = silu(gate) * other
+        error = 1.1 * off * (np.abs(other) + more) + np.abs(silu(gate)) * more + 2.0**-21 * np.abs(want)
+    residual = mx.random.normal((rows, columns)).astype(dtype) if added else None
+    if residual is not None:
+        want = want + float64(residual)
+        error = error + 2.0**-23 * np.abs(want)
+    given = (*arguments, *(None, None, 64, 4)[len(arguments) - 2 :], residual, gated)
+    assert_close(verify_matmul.metal(*given, build=metal_kernel), want, error)
+    if dtype == mx.float32:
+        assert_close(verify_matmul.reference(*given), want, 1.01 * error)
+
+
 @pytest.mark.parametrize("kind", [(4, 64), DENSE])
 def test_a_row_has_the_same_bits_alone_and_in_a_block(kind):
     arguments, block = check(mx.bfloat16, kind, 13, 24, 640)
@@ -105,6 +142,9 @@ PACKED, SCALES = mx.zeros((8, 8), mx.uint32), mx.zeros((8, 1))
         ((X, PACKED, SCALES, SCALES, 128, 4), "not of 64 columns in groups of 128"),
         ((X, PACKED, SCALES, SCALES, 64, 8), "at 8 bits"),
         ((X, PACKED, SCALES.astype(mx.float16), SCALES, 64, 4), "scales and biases of float32"),
+        ((X, W[:7], None, None, 64, 4, None, True), "not 7 rows together"),
+        ((X, W, None, None, 64, 4, X), r"a residual of \(16, 8\) and float32, not \(16, 64\)"),
+        ((X, W, None, None, 64, 4, mx.zeros((16, 8)), True), r"a residual of \(16, 4\)"),
     ],
 )
 def test_what_it_does_not_take_is_named(arguments, words):

@@ -1,0 +1,36 @@
+// What a layer's attention begins with: from one row of the joined product of queries, keys and values to normalised, rotated heads in
+// the layout of the cache. One simdgroup serves one head of one row: a query's, a key's, or a value's, which is only copied.
+//
+// Where the attention is gated, each query head is followed by its gate, which is passed over here.
+
+template <typename T, int DIM, int TURNED, int HEADS, int KV_HEADS, bool GATED, typename F>
+inline void attention_inputs(
+    const device T* projected,   // [rows, HEADS (x 2, gated) + 2 KV_HEADS, DIM]
+    const device T* q_norm,      // [DIM]
+    const device T* k_norm,      // [DIM]
+    F frequencies,               // [TURNED / 2]  float, positions per radian
+    int first_position,          //               absolute, of row 0
+    float eps,
+    float scale,
+    device T* queries,           // [HEADS, rows, DIM]
+    device T* keys,              // [KV_HEADS, rows, DIM]
+    device T* values,            // [KV_HEADS, rows, DIM]
+    uint rows, uint row, uint head, uint lane) {
+  constexpr uint WIDE = (GATED ? 2 : 1) * HEADS;
+  const device T* own = projected + size_t(row) * (WIDE + 2 * KV_HEADS) * DIM;
+  const int position = first_position + int(row);
+  if (head < HEADS) {
+    const device T* x = own + (GATED ? 2 : 1) * head * DIM;
+    device T* out = queries + (size_t(head) * rows + row) * DIM;
+    turned_head<T, DIM, TURNED>(x, 1, q_norm, 1, frequencies, 1, position, eps, scale, out, lane);
+  } else if (head < HEADS + KV_HEADS) {
+    const uint key = head - HEADS;
+    device T* out = keys + (size_t(key) * rows + row) * DIM;
+    turned_head<T, DIM, TURNED>(own + (WIDE + key) * DIM, 1, k_norm, 1, frequencies, 1, position, eps, scale, out, lane);
+  } else if (head < HEADS + 2 * KV_HEADS) {
+    const uint value = head - HEADS - KV_HEADS;
+    const device T* x = own + (WIDE + KV_HEADS + value) * DIM;
+    device T* out = values + (size_t(value) * rows + row) * DIM;
+    for (uint i = lane; i < DIM; i += 32) out[i] = x[i];
+  }
+}

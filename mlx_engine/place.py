@@ -1,0 +1,19 @@
+"""Where a pass begins when only the device knows: it is queued before the one before it has been read."""
+
+from dataclasses import dataclass
+
+import mlx.core as mx
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position, `at` [1] int32 on the device. The host knows that it is at least `least` and at most `most`."""
+
+    at: mx.array
+    least: int
+    most: int
+
+    @classmethod
+    def known(cls, position: int) -> "Place":
+        """One that the host knows."""
+        return cls(mx.array([position], mx.int32), position, position)

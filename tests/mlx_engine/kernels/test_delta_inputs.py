@@ -1,0 +1,114 @@
+"""delta_inputs against float64 numpy, in the emulator: kernel and plain version follow one definition."""
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.kernels import delta_inputs
+from mlx_engine.kernels.delta_inputs import Heads
+from tests.metal_emulator import metal_kernel
+from tests.mlx_engine.kernels.exact import assert_close, float64
+
+DTYPES = [mx.float32, mx.float16, mx.bfloat16]
+HEADS = Heads(2, 32, 4, 16)
+
+
+def drawn(dtype, rows, width, heads, seed, rates=mx.float32):
+    """A product of rows, the rows before, the convolution's weights, rates as models have them."""
+    mx.random.seed(seed)
+    projected = mx.random.normal((rows, heads.columns)).astype(dtype)
+    held = mx.random.normal((1, width - 1, heads.channels)).astype(dtype)
+    taps = mx.random.normal((heads.channels, width, 1)).astype(dtype)
+    log_rate = mx.log(mx.random.uniform(0.01, 16, (heads.values,))).astype(rates)
+    return projected, held, taps, log_rate, (1 + mx.random.normal((heads.values,))).astype(dtype), heads
+
+
+def exact(projected, held, taps, log_rate, bias, heads):
+    """The definition in float64: each output and the error that float32 may make on the way to it."""
+    projected, held, taps, log_rate, bias = (float64(array) for array in (projected, held[0], taps[..., 0], log_rate, bias))
+    rows, channels, width = len(projected), heads.channels, taps.shape[1]
+    convolved = np.concatenate([held, projected[:, :channels]])
+    terms = np.stack([convolved[tap : tap + rows] * taps[:, tap] for tap in range(width)])
+    out, off = terms.sum(0), (width + 2) * 2.0**-24 * np.abs(terms).sum(0)
+    off = 1.1 * off + 2.0**-21 * np.abs(out)  # silu is nowhere steeper than 1.1
+    out = out / (1 + np.exp(-out))
+
+    def part(begin, count, dim):
+        return (x[:, begin : begin + count * dim].reshape(1, rows, count, dim) for x in (out, off))
+
+    def unit(x, error, factor):
+        length = np.sqrt((x**2).sum(-1, keepdims=True) + 1e-6)
+        moved = np.sqrt((error**2).sum(-1, keepdims=True)) / length
+        return x / length * factor, (error / length + np.abs(x) / length * (moved + (x.shape[-1] + 8) * 2.0**-24)) * factor
+
+    wide = heads.keys * heads.key_dim
+    queries = unit(*part(0, heads.keys, heads.key_dim), heads.key_dim**-0.5)
+    keys = unit(*part(wide, heads.keys, heads.key_dim), 1.0)
+    values = tuple(part(2 * wide, heads.values, heads.value_dim))
+    b, a = np.split(projected[:, -2 * heads.values :], 2, axis=1)
+    softplus, rate = np.logaddexp(a + bias, 0), np.exp(log_rate)
+    decay = np.exp(-rate * softplus)
+    # of a number that is itself a float32 product, exp moves by as much as that is off
+    wrong = decay * (2.0**-21 * rate * (softplus + np.abs(a) + np.abs(bias)) + 2.0**-22)
+    beta = 1 / (1 + np.exp(-b))
+    return [queries, keys, values, (decay[None], wrong[None]), (beta[None], 2.0**-21 * beta[None]), (convolved[None], 0.0)]
+
+
+@given(
+    dtype=st.sampled_from(DTYPES),
+    rows=st.integers(1, 20),
+    width=st.integers(2, 5),
+    keys=st.integers(1, 3),
+    group=st.integers(1, 3),
+    dims=st.sampled_from([(16, 16), (48, 16), (16, 80), (128, 128)]),
+    half=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_kernel_follows_the_definition(dtype, rows, width, keys, group, dims, half, seed):
+    given = drawn(dtype, rows, width, Heads(keys, dims[0], keys * group, dims[1]), seed, dtype if half else mx.float32)
+    found = delta_inputs.metal(*given, build=metal_kernel)
+    for name, (want, error) in zip(vars(found), exact(*given), strict=True):
+        assert_close(getattr(found, name), want, error)
+
+
+@given(rows=st.integers(1, 16), width=st.integers(2, 5), seed=st.integers(0, 99))
+def test_plain_version_follows_the_definition_in_float32(rows, width, seed):
+    given = drawn(mx.float32, rows, width, HEADS, seed)
+    found = delta_inputs.reference(*given)
+    for name, (want, error) in zip(vars(found), exact(*given), strict=True):
+        assert_close(getattr(found, name), want, 2 * error)  # it rounds at every step
+
+
+def test_a_row_has_the_same_bits_alone_and_in_a_block():
+    projected, held, *others = drawn(mx.bfloat16, 9, 4, HEADS, 7)
+    block = delta_inputs.metal(projected, held, *others, build=metal_kernel)
+    for row in (0, 8):
+        alone = delta_inputs.metal(projected[row : row + 1], block.convolved[:, row : row + 3], *others, build=metal_kernel)
+        names = ("queries", "keys", "values", "decay", "beta")
+        assert all(mx.array_equal(getattr(alone, name)[:, 0], getattr(block, name)[:, row]) for name in names)
+        assert mx.array_equal(alone.convolved, block.convolved[:, row : row + 4])
+
+
+PROJECTED, HELD, WEIGHTS, RATE, BIAS, _ = drawn(mx.float32, 3, 4, HEADS, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"projected": PROJECTED.astype(mx.int32)}, "float32, float16 or bfloat16, not int32"),
+        ({"held": HELD.astype(mx.float16)}, "in the dtype of the product, float32"),
+        ({"log_rate": RATE.astype(mx.float16)}, "rate and bias also in float32"),
+        ({"heads": Heads(2, 8, 4, 16)}, "dims from 16 to 256, not 8 and 16"),
+        ({"projected": PROJECTED[:, 1:]}, f"{HEADS.columns} columns"),
+        ({"taps": mx.zeros((HEADS.channels, 9, 1))}, "2 to 8 taps"),
+        ({"held": HELD[:, 1:]}, "the 3 rows before"),
+        ({"bias": BIAS[1:]}, r"a rate and a bias of \(4,\)"),
+    ],
+)
+def test_what_the_kernel_cannot_take_is_named(change, words):
+    fine = dict(projected=PROJECTED, held=HELD, taps=WEIGHTS, log_rate=RATE, bias=BIAS, heads=HEADS)
+    assert delta_inputs.unsupported(**fine) is None
+    with pytest.raises(ValueError, match=words):
+        delta_inputs.metal(**(fine | change), build=metal_kernel)
