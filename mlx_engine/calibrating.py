@@ -8,11 +8,12 @@ import platform
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from importlib.metadata import version
+from math import log
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 import mlx.core as mx
@@ -20,20 +21,26 @@ import platformdirs
 from mlx_lm.models.cache import KVCache
 
 from mlx_engine import blas
-from mlx_engine.decoding.costs import Table
+from mlx_engine.decoding import queue
+from mlx_engine.decoding.costs import Pass, Table
+from mlx_engine.decoding.queue import Queue
 from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.decoding.width import Choice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.errors import UserError
 from mlx_engine.events import CalibrationProgress, Sampling
 from mlx_engine.loading import LoadedPair
+from mlx_engine.pairs.room import machine_model
 from mlx_engine.targets.target import Caches, Target
 
 _DEPTHS = (128, 2048, 8192)  # tokens in the caches
 _WIDTHS = (2, 4, 8, 16)
-_TIMES = 5  # of every pass, after one that warms up; the median counts
+_TIMES = 6  # of every pass, after one that warms up
+_STEPS = 3  # plain steps each time, the first of which counts for nothing: it was not queued ahead
 _ENOUGH_S = 6.0  # after which no further depth is begun
 _SEED_ROWS = 64  # tokens that are really read; deeper caches repeat their keys and values
-_FORMAT = 1  # of the file
+_ROUNDS = 3  # one after the other, where queued ones are compared with such as are read first
+_FORMAT = 2  # of the file
 
 
 def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationProgress | Table]:
@@ -47,30 +54,52 @@ def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationPr
         raise UserError("There is nothing to calibrate: this pair has no drafter, so it decodes plainly.")
     block = drafter.config.block_size
     widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block} - {1}))
-    depths = tuple(depth for depth in _DEPTHS if depth + 2 * block < pair.info.context_limit) or (_SEED_ROWS,)
-    plain: list[float] = []
-    verify: list[tuple[float, ...]] = []
-    draft: list[tuple[float, ...]] = []
-    began, parts, done = time.perf_counter(), len(depths) * (2 * len(widths) + 1), 0
+    depths = tuple(depth for depth in _DEPTHS if depth + block + (_TIMES + 1) * (_STEPS + 2) < pair.info.context_limit) or (
+        _SEED_ROWS,
+    )
+    passes = [("plain", 1), *((name, width) for width in widths for name in ("draft", "verify"))]
+    found: list[dict[tuple[str, int], list[float]]] = []
+    began, parts, done = time.perf_counter(), len(depths) * (_TIMES + 1) * len(passes), 0
     for depth in depths:
-        if plain and time.perf_counter() - began > _ENOUGH_S:
+        if found and time.perf_counter() - began > _ENOUGH_S:
             break
         yield CalibrationProgress(done / parts, f"Measuring at {depth:,} tokens")
         bench = Bench(target, drafter, depth)
-        row: dict[tuple[str, int], float] = {}
-        for name, width in (("plain", 1), *((name, width) for width in widths for name in ("draft", "verify"))):
-            row[name, width] = getattr(bench, name)(width)
-            done += 1
-            if cancel.is_set():
-                return
+        times: dict[tuple[str, int], list[float]] = {each: [] for each in passes}
+        for _ in range(_TIMES + 1):
+            # in turn, so that what else the machine does in these seconds is not taken for what one of them costs
+            for name, width in passes:
+                times[name, width].append(getattr(bench, name)(width))
+                done += 1
+                if cancel.is_set():
+                    return
             yield CalibrationProgress(done / parts, f"Measuring at {depth:,} tokens")
-        plain.append(row["plain", 1])
-        verify.append(tuple(row["verify", width] for width in widths))
-        draft.append(tuple(row["draft", width] for width in widths))
+        found.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
         del bench
         mx.clear_cache()
+    quicker = queue.pays() and Bench(target, drafter, depths[len(found) - 1]).quicker_queued(block)
     yield CalibrationProgress(1.0, "Measured")
-    yield Table(depths[: len(plain)], widths, tuple(plain), tuple(verify), tuple(draft))
+    yield replace(table_of(depths, widths, found), queued=quicker)
+
+
+def table_of(depths: tuple[int, ...], widths: tuple[int, ...], found: list[dict[tuple[str, int], list[float]]]) -> Table:
+    """A table from sorted times, one dictionary a depth.
+
+    Of a pass the lower quartile counts, since what disturbs a pass only makes it slower.
+    """
+    spreads = [log(seconds[3 * len(seconds) // 4] / _quartile(seconds)) for times in found for seconds in times.values()]
+    return Table(
+        depths[: len(found)],
+        widths,
+        tuple(_quartile(times["plain", 1]) for times in found),
+        tuple(tuple(_quartile(times["verify", width]) for width in widths) for times in found),
+        tuple(tuple(_quartile(times["draft", width]) for width in widths) for times in found),
+        scatter=median(spreads) / 1.35,  # the quartiles of a normal distribution are 1.35 standard deviations apart
+    )
+
+
+def _quartile(seconds: list[float]) -> float:
+    return seconds[len(seconds) // 4]
 
 
 class Bench:
@@ -94,7 +123,7 @@ class Bench:
     def plain(self, width: int) -> float:
         """Seconds of a plain step, each queued before the one before it is read, as in decoding."""
         times, token = [], self._step(self._anchor)
-        for _ in range(2 * _TIMES):
+        for _ in range(_STEPS):
             began = time.perf_counter()
             following = self._step(token)
             mx.eval(token)
@@ -104,7 +133,7 @@ class Bench:
         features = [mx.zeros((1, self._features), self._dtype)] * (self._caches.length - self._context.position)
         self._drafter.inject(self._context, mx.concatenate(features))
         mx.eval(self._context.state)
-        return median(times[1:])
+        return mean(times[1:])
 
     def _step(self, token: mx.array) -> mx.array:
         logits, features = self._target.forward_tapped(token, self._caches)
@@ -115,29 +144,47 @@ class Bench:
 
     def draft(self, width: int) -> float:
         """Seconds of a draft."""
-        return _timed(lambda: mx.eval(self._drafter.propose(self._context, self._anchor, width, self._chooser, None)))
+        began = time.perf_counter()
+        mx.eval(self._drafter.propose(self._context, self._anchor, width, self._chooser, None))
+        return time.perf_counter() - began
 
     def verify(self, width: int) -> float:
         """Seconds of a verify, with all that a round does after it."""
-        block = mx.broadcast_to(self._anchor, (width,))
-
-        def work() -> None:
-            logits, features = self._target.forward_tapped(block, self._caches)
-            self._drafter.inject(self._context, features)
-            mx.eval(self._chooser.pick(logits, None), self._context.state)
-            self._caches.rewind(width - 1)
-            self._context.drop(width - 1)
-
-        return _timed(work)
-
-
-def _timed(work: Callable[[], None]) -> float:
-    times = []
-    for _ in range(_TIMES + 1):
         began = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - began)
-    return median(times[1:])
+        logits, features = self._target.forward_tapped(mx.broadcast_to(self._anchor, (width,)), self._caches)
+        self._drafter.inject(self._context, features)
+        mx.eval(self._chooser.pick(logits, None), self._context.state)
+        self._caches.rewind(width - 1)
+        self._context.drop(width - 1)
+        return time.perf_counter() - began
+
+    def quicker_queued(self, width: int) -> bool:
+        """Whether rounds are quicker if each is queued before the one before it is read.
+
+        They save the device a wait for the host. Where what is in flight still holds a cache's buffer, they copy the cache.
+        """
+        if not self._caches.placeable:
+            return False
+        queued, read = [], []
+        for _ in range(_TIMES + 1):
+            queued.append(self.queued(width))
+            read.append(median(self.draft(width) + self.verify(width) for _ in range(_ROUNDS)))
+        return median(queued[1:]) < median(read[1:])
+
+    def queued(self, width: int) -> float:
+        """Seconds of a round, in the mean of a few of which each is queued before the one before it is read."""
+        rounds, choice = (
+            Queue(self._target, self._drafter, self._caches, self._context, self._chooser),
+            Choice(Pass("drafter", width)),
+        )
+        began = time.perf_counter()
+        now = rounds.put(choice, width, self._anchor)
+        for _ in range(_ROUNDS - 1):
+            following = rounds.put_after(now, choice, width)
+            rounds.read(now, frozenset())
+            now = following
+        rounds.read(now, frozenset())
+        return (time.perf_counter() - began) / _ROUNDS
 
 
 def _deepen(caches: Caches, depth: int) -> None:
@@ -174,6 +221,8 @@ def known(pair: LoadedPair) -> Table | None:
             _positive(table["plain"]),
             tuple(_positive(row) for row in table["verify"]),
             tuple(_positive(row) for row in table["draft"]),
+            scatter=float(table["scatter"]),
+            queued=bool(table["queued"]),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
@@ -207,7 +256,7 @@ def _of(pair: LoadedPair) -> dict[str, Any]:
         "pair": [info.target, info.target_bytes, info.drafter, info.drafter_bytes, info.drafter_weights, info.family],
         "dtype": str(pair.dtype),
         "block": info.block_size,
-        "machine": [platform.machine(), platform.node(), str(device), os.cpu_count()],
+        "machine": [platform.machine(), machine_model(), str(device), os.cpu_count()],  # a host's name changes with the network
         "backend": [in_use.name, in_use.threads],
         "mlx": version("mlx"),
     }

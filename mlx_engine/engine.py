@@ -18,7 +18,8 @@ import mlx.core as mx
 from mlx_engine import calibrating, chat, limits, memory, proving, roofline
 from mlx_engine.boundaries import boundaries
 from mlx_engine.comparing import compare
-from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.decoding import queue
+from mlx_engine.decoding.costs import ASSUMED, Table
 from mlx_engine.decoding.plain import plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -51,6 +52,7 @@ from mlx_engine.events import (
 from mlx_engine.kernels.operations import with_kernels
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
+from mlx_engine.pairs.checkpoint import weight_bytes
 from mlx_engine.prefix import Branch, Snapshots
 from mlx_engine.trying import Bench
 
@@ -112,21 +114,22 @@ class Engine:
         check(target, drafter)
         self.unload()
         memory.bound_spare_buffers()
-        for event in load(target, drafter, drafter_bits):
-            if isinstance(event, LoadedPair):
-                self._take(event)
-                plain = event.drafter is None
-                yield replace(
-                    event.info,
-                    calibrated=plain or self._experience.costs.table.measured,
-                    proved=plain or not proving.possible() or bool(proving.known(event)),
-                )
-            else:
-                yield event
+        weights = (weight_bytes(target) + (weight_bytes(drafter) if drafter else 0)) / 1e9
+        with memory.enough_for(f"for this pair: its weights are {weights:,.1f} GB of files"):
+            for event in load(target, drafter, drafter_bits):
+                if isinstance(event, LoadedPair):
+                    self._take(event)
+                    plain = event.drafter is None
+                    yield replace(
+                        event.info,
+                        calibrated=plain or self._experience.costs.table.settled,
+                        proved=plain or not proving.possible() or bool(proving.known(event)),
+                    )
+                else:
+                    yield event
 
     def _take(self, pair: LoadedPair) -> None:
-        weights = pair.info.target_bytes + pair.info.drafter_bytes
-        budget = memory.snapshot_budget(weights) if self._snapshot_bytes is None else self._snapshot_bytes
+        budget = memory.snapshot_budget(pair.held) if self._snapshot_bytes is None else self._snapshot_bytes
         table = calibrating.known(pair) if pair.drafter else None
         pair.use(proving.operations(pair))
         self._trials = []
@@ -205,6 +208,14 @@ class Engine:
                 )
                 return
 
+    def reckon_with(self, table: Table) -> None:
+        """Choose widths, and whether rounds are queued ahead, by these costs from the next reply on.
+
+        Raises:
+            UserError: no pair is loaded.
+        """
+        self._experience = Experience(self.pair.info.block_size, table, self._lookup)
+
     def calibrate(self, cancel: threading.Event | None = None, keep: bool = True) -> Iterator[CalibrationProgress | Calibrated]:
         """Measure what passes cost for the loaded pair, in a few seconds, so that widths are chosen well from the first round on.
 
@@ -219,13 +230,14 @@ class Engine:
         pair = self.pair
         if self._running is not None:
             raise UserError("A reply is still being written. Stop it or wait for its end, then calibrate.")
-        for event in calibrating.measure(pair, cancel or threading.Event()):
-            if isinstance(event, CalibrationProgress):
-                yield event
-                continue
-            self._experience = Experience(pair.info.block_size, event, self._lookup)
-            kept = keep and calibrating.keep(pair, event)
-            yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
+        with memory.enough_for("to calibrate"):
+            for event in calibrating.measure(pair, cancel or threading.Event()):
+                if isinstance(event, CalibrationProgress):
+                    yield event
+                    continue
+                self.reckon_with(event)
+                kept = keep and calibrating.keep(pair, event)
+                yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
 
     def prove(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Proved]:
         """Find out which Metal kernels make the loaded pair quicker and leave its text alone, in about a minute, and run those.
@@ -248,14 +260,15 @@ class Engine:
         try:
             yield CalibrationProgress(0.0, "Checking the kernels")
             done, self._trials = self._trials, []
-            for found in proving.prove(Bench(pair, self.generate, cancel), done=done):
-                if isinstance(found, tuple):
-                    self._trials = []
-                    settled = with_kernels(tuple(trial.kernel for trial in found if trial.used))
-                    yield Proved(found, proving.keep(pair, found))
-                else:
-                    self._trials.append(found)
-                    yield CalibrationProgress(len(self._trials) / (len(proving.KERNELS) + 1), f"{found.kernel}: {found.why}")
+            with memory.enough_for("to try the kernels"):
+                for found in proving.prove(Bench(pair, self.generate, cancel), done=done):
+                    if isinstance(found, tuple):
+                        self._trials = []
+                        settled = with_kernels(tuple(trial.kernel for trial in found if trial.used))
+                        yield Proved(found, proving.keep(pair, found))
+                    else:
+                        self._trials.append(found)
+                        yield CalibrationProgress(len(self._trials) / (len(proving.KERNELS) + 1), f"{found.kernel}: {found.why}")
         except proving.Stopped:
             return
         finally:
@@ -276,7 +289,7 @@ class Engine:
         pair = self.pair
         if self._running is not None:
             raise UserError("A reply is still being written. Stop it or wait for its end, then measure.")
-        with memory.wired():
+        with memory.enough_for("to measure"), memory.wired():
             yield from roofline.measure(pair, cancel or threading.Event(), again)
 
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
@@ -411,11 +424,12 @@ def _steps(
                 backlog.flush()
     else:
         shared = (target, drafter, caches, context, plan.chooser, plan.penalties)
+        lag = queue.pays() and experience.costs.table.queued
         if plan.width is None:
             copies = Lookup((*plan.prompt.tokens, first), experience.block - 1) if experience.lookup else None
-            rounds = Rounds(*shared, Automatic(experience), copies)
+            rounds = Rounds(*shared, Automatic(experience), copies, lag=lag)
         else:
-            rounds = Rounds(*shared, Fixed(plan.width))
+            rounds = Rounds(*shared, Fixed(plan.width), lag=lag)
         yield from rounds.run(first, plan.budget - 1, plan.ends)
 
 

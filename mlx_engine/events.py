@@ -348,11 +348,12 @@ class CompareRun:
 
 @dataclass(frozen=True)
 class CompareResult:
-    """The same request answered plainly and with DFlash: the run with the median rate of each mode.
+    """The same request answered plainly and with DFlash: the run with the median rate of each mode, or, where any two runs of
+    different modes part, the two that part worst.
 
     `ratio` is the median over repeats of DFlash's decode rate / plain's. `first_difference` is the index of the first differing
-    token and `margin` the gap there between the scores of the two tokens (logits, plus noise when sampling; None when one is
-    filtered out or one reply just ends); the verdict is `tie` only when that gap is within the rounding of the target's numbers.
+    token and `margin` by how much the target's logits would have to change there for the choice to fall on the other token (None
+    when one is filtered out or one reply just ends); the verdict is `tie` only when rounding can have changed them by so much.
     """
 
     plain: Reply

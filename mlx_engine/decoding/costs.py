@@ -15,9 +15,12 @@ from typing import NamedTuple
 from mlx_engine.events import Source
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # automatic widths, so that a compiled loop needs few shapes
-_NOISE = 0.08  # of one measured pass: a scatter of 8 %
-_DRIFT = 0.005  # that relative costs may drift from pass to pass
-_SHARED_DRIFT = 0.02  # that all costs may drift together
+_NOISE = 0.08  # of one measured pass on a quiet machine: a scatter of 8 %
+_MOST_NOISE = 2.0  # on the busiest
+_NOISE_MEMORY = 16.0  # passes by which scatter is judged
+_DRIFT = 0.06  # that relative costs may drift from pass to pass, in scatters: a busy machine changes more, too
+_SHARED_DRIFT = 0.25  # that all costs may drift together, in scatters
+_TOO_UNEVEN = 0.3  # scatter of a table's times
 _BELIEVED = 3.0  # standard deviations; a stray time counts as no more than this
 _NEAR = 64  # tokens of depth that are held to cost the same
 _STRAYS = 3  # so many strays in a row mean that the machine has changed
@@ -37,8 +40,9 @@ PLAIN = Pass("target", 1)
 class Table:
     """Seconds of a plain step [depths], and of a verify and a draft [depths][widths], at these depths and widths, both rising.
 
-    Depth is the number of tokens in the caches. `measured` is False for one that is only assumed, whose unit means
-    nothing.
+    Depth is the number of tokens in the caches. `measured` is False for one that is only assumed, whose unit means nothing;
+    `scatter` is the standard deviation of the logarithms of the times that it is made of. `queued` says whether rounds that are
+    queued before the one before them is read were the quicker ones.
     """
 
     depths: tuple[int, ...]
@@ -47,6 +51,13 @@ class Table:
     verify: tuple[tuple[float, ...], ...]
     draft: tuple[tuple[float, ...], ...]
     measured: bool = True
+    scatter: float = 0.0
+    queued: bool = False
+
+    @property
+    def settled(self) -> bool:
+        """Whether it was measured, and while the machine was not so busy that it were better measured again at the next start."""
+        return self.measured and self.scatter < _TOO_UNEVEN
 
     def seconds(self, kind: Pass, depth: int) -> float:
         """What a pass costs after `depth` tokens: interpolated, and continued in a straight line beyond what the table holds."""
@@ -85,24 +96,30 @@ class Costs:
         self.table = table
         self.kinds = [PLAIN, *(Pass("drafter", width) for width in LADDER if 1 < width <= block)]
         self._index = {kind.width: i for i, kind in enumerate(self.kinds)}
+        self._mosts = [_most(kind) for kind in self.kinds[1:]]
         self._mean = [0.0] * len(self.kinds)
-        shared, shape, draft = (0.3, 0.06, 0.06) if table.measured else (3.0, 0.45, 0.3)
+        shared, shape, draft = (0.3, max(0.06, table.scatter), 0.06) if table.measured else (3.0, 0.45, 0.3)
         self._covariance = [[_prior(a, b, shared, shape, draft) for b in self.kinds] for a in self.kinds]
         self.seen = Counter[Pass]()
+        self._scatter = min(max(_NOISE, table.scatter), _MOST_NOISE)
         self._strays = 0
         self._tabled: dict[tuple[Pass, int], float] = {}
         self._rows: dict[int, list[float]] = {}
 
     def seconds(self, kind: Pass, depth: int) -> float:
         """What this pass is expected to cost after `depth` tokens; of the ladder's widths."""
-        return self._table(kind, depth) * exp(self._mean[self._index[kind.width]])
+        plain = self._table(PLAIN, depth) * exp(self._mean[0])
+        if kind == PLAIN:
+            return plain
+        return min(self._table(kind, depth) * exp(self._mean[self._index[kind.width]]), _most(kind) * plain)
 
     def all_seconds(self, depth: int) -> list[float]:
         """What a pass of each of `kinds` is expected to cost after `depth` tokens."""
         near = depth // _NEAR
         if near not in self._rows:
             self._rows[near] = [self._table(kind, depth) for kind in self.kinds]
-        return [tabled * exp(mean) for tabled, mean in zip(self._rows[near], self._mean, strict=True)]
+        plain, *rounds = (tabled * exp(mean) for tabled, mean in zip(self._rows[near], self._mean, strict=True))
+        return [plain, *(min(each, most * plain) for each, most in zip(rounds, self._mosts, strict=True))]
 
     def doubt(self, kind: Pass, beside: Pass) -> float:
         """Standard deviation of log(cost of one / cost of the other)."""
@@ -117,18 +134,18 @@ class Costs:
         self.seen[kind] += times
         mean, covariance = self._mean, self._covariance
         error = log(seconds / self._table(kind, depth)) - mean[k]
-        noise = _NOISE**2 / times
+        noise = self._scatter**2 / times
         most = _BELIEVED * sqrt(covariance[k][k] + noise)
         self._strays = self._strays + 1 if abs(error) > most else 0
-        # a disturbance makes a pass slower, never quicker: one that is much quicker than believed is believed at once
-        if self._strays >= _STRAYS or error < -most:
+        if self._strays >= _STRAYS:
             self._strays = 0
             self._open()
             most = _BELIEVED * sqrt(covariance[k][k] + noise)
+        self._judge(error, covariance[k][k])
         error = min(max(error, -most), most)
         row_k = covariance[k]
         variance = row_k[k] + noise
-        shared, own = _SHARED_DRIFT**2 * times, _DRIFT**2 * times
+        shared, own = (_SHARED_DRIFT * self._scatter) ** 2 * times, (_DRIFT * self._scatter) ** 2 * times
         drifted = []
         for i, row in enumerate(covariance):
             gain = row[k] / variance
@@ -143,11 +160,24 @@ class Costs:
             self._tabled[near] = self.table.seconds(kind, depth // _NEAR * _NEAR)
         return self._tabled[near]
 
+    def _judge(self, error: float, variance: float) -> None:
+        """What a time was off by, beyond what was not known of its cost, is scatter; 1.25 mean deviations are a standard one."""
+        off = min(1.25 * max(abs(error) - sqrt(variance), 0.0), _MOST_NOISE)
+        self._scatter = max(self._scatter + (off - self._scatter) / _NOISE_MEMORY, _NOISE)
+
     def _open(self) -> None:
         """Forget part of what was known: the machine has changed."""
         for i, a in enumerate(self.kinds):
             for j, b in enumerate(self.kinds):
                 self._covariance[i][j] += _prior(a, b, 0.5, 0.2, 0.2)
+
+
+def _most(kind: Pass) -> float:
+    """Plain steps that a round is held to cost at the most: rows can be checked one by one, and a draft costs less than a step.
+
+    Rounds and plain steps are timed minutes apart, and what the machine did besides is soon taken for what they cost.
+    """
+    return kind.width + 1.0
 
 
 def _prior(a: Pass, b: Pass, shared: float, shape: float, draft: float) -> float:

@@ -14,9 +14,12 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 
 
-def gumbel(seed: int, first_position: int, rows: int, vocabulary: int) -> mx.array:
-    """Gumbel noise [rows, vocabulary], float32, for the positions from `first_position` on."""
-    positions = mx.arange(first_position, first_position + rows, dtype=mx.uint32)[:, None]
+def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array:
+    """Gumbel noise [rows, vocabulary], float32, from `first_position` on, [1] uint32 where only the device knows it."""
+    if isinstance(first_position, mx.array):
+        positions = (first_position + mx.arange(rows, dtype=mx.uint32))[:, None]
+    else:
+        positions = mx.arange(first_position, first_position + rows, dtype=mx.uint32)[:, None]
     return _transform()(*key(seed), positions, mx.arange(vocabulary, dtype=mx.uint32)[None])
 
 

@@ -33,17 +33,17 @@ class Chooser:
         self.sampling, self.seed, self.operations = sampling, seed, operations
         self.greedy = sampling.temperature < COLDEST
 
-    def noise(self, first_position: int, rows: int, vocabulary: int) -> mx.array | None:
+    def noise(self, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array | None:
         """What `pick` and `propose` add for the tokens at `first_position` and after, [rows, vocabulary]; None when greedy."""
         return None if self.greedy else gumbel(self.seed, first_position, rows, vocabulary)
 
-    def verify(self, logits: mx.array, drafts: mx.array | None, first_position: int, noise: mx.array | None) -> Verdict:
+    def verify(self, logits: mx.array, drafts: mx.array | None, first_position: int | mx.array, noise: mx.array | None) -> Verdict:
         """What the target chooses in every row, from its logits [rows, V], and what that makes of the drafts.
 
         Args:
             logits: after penalties.
             drafts: for the first rows - 1 rows, uint32; None for one row.
-            first_position: where the token stands that the first row chooses.
+            first_position: where the token stands that the first row chooses; [1] uint32 where only the device knows it.
             noise: of these rows, from `noise`; None when greedy.
         """
         if noise is None:
@@ -52,7 +52,8 @@ class Chooser:
         if s.top_k > 0 or s.top_p < 1 or s.min_p > 0:
             logits, temperature = self._filter(logits.astype(mx.float32) / temperature), 1.0
         words = mx.array([self.seed & 0xFFFFFFFF, self.seed >> 32], mx.uint32)
-        draw = Draw(temperature, noise, words, mx.array([first_position], mx.uint32))
+        first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.uint32)
+        draw = Draw(temperature, noise, words, first)
         return self.operations.block_verify(logits, drafts, draw)
 
     def choose(self, logits: mx.array, position: int, noise: mx.array | None) -> mx.array:

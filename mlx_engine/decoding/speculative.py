@@ -10,6 +10,7 @@ from typing import Protocol, cast
 
 import mlx.core as mx
 
+from mlx_engine.decoding.queue import Queue, QueuedRound
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import Choice, Controller, Outcome
@@ -56,6 +57,7 @@ class _PlainPass:
     choice: Choice
     token: mx.array
     ahead: bool
+    rows = 1
 
 
 @dataclass
@@ -75,7 +77,10 @@ class Rounds:
     controller: Controller
     copies: Copies | None = None
     clock: Callable[[], float] = time.perf_counter
+    lag: bool = False  # queue a round of the drafter's before the one before it is read, where nothing needs its tokens
     _backlog: Backlog = field(init=False)
+    _queue: Queue | None = field(init=False, default=None)
+    _decided: Choice | None = field(init=False, default=None)  # what comes next, if it was asked for and could not be queued ahead
     _ended: float = field(init=False, default=0.0)  # when the last pass ended
     _aside: float = field(init=False, default=0.0)  # seconds since then that were spent on the backlog
 
@@ -86,17 +91,21 @@ class Rounds:
         and on a GPU queued, before a step is handed out, so that the device works while the host deals with the text.
         """
         self._backlog = Backlog(self.drafter, self.context)
+        if self.lag and self.caches.placeable and not self.penalties.active:
+            self._queue = Queue(self.target, self.drafter, self.caches, self.context, self.chooser)
         self._ended = self.clock()
         left, passes = limit, 0
         try:
             now = self._begin(first, left)
             while True:
-                ahead = None
+                ahead = self._ahead(now, left)
                 if isinstance(now, _PlainPass):
-                    ahead = self._ahead(now, left)
                     step = Step((cast(int, now.token.item()),), ("target",), why=now.choice.why, trial=now.choice.trial)
-                else:
+                elif isinstance(now, _Block):
                     step = self._verify(now, ends)
+                else:
+                    assert self._queue is not None
+                    step = _round(now.choice, *self._queue.read(now, ends), now.rows)
                 self._tell(now, step)
                 tokens = step.tokens[:left]
                 self.penalties.add(tokens)
@@ -115,15 +124,17 @@ class Rounds:
         finally:
             self._backlog.flush()
 
-    def _begin(self, anchor: int, left: int) -> _Block | _PlainPass:
+    def _begin(self, anchor: int, left: int) -> _Block | QueuedRound | _PlainPass:
         """Ask what comes next, and queue it where the device is not the host itself."""
         offer = None if self.copies is None else self.copies.offer()
-        choice = self.controller.choose(self.caches.length, offer)
+        choice, self._decided = self._decided or self.controller.choose(self.caches.length, offer), None
         start = mx.array([anchor], dtype=mx.uint32)
         if choice.kind.width == 1:
             return self._plainly(choice, start, ahead=False)
         self._catch_up()
         rows = min(choice.kind.width, left + 1)
+        if self._queue is not None and choice.kind.proposer == "drafter":
+            return self._queue.put(choice, rows, start)
         copied = None
         if choice.kind.proposer == "lookup" and self.copies is not None:
             copied = mx.array(self.copies.propose(rows - 1), dtype=mx.uint32)
@@ -136,16 +147,23 @@ class Rounds:
             mx.async_eval(drafts)
         return _Block(choice, start, drafts, noise, offer)
 
-    def _ahead(self, now: _PlainPass, left: int) -> _PlainPass | None:
-        """The plain step after this one, queued before this one's token is read; None if something else is to come.
+    def _ahead(self, now: _Block | QueuedRound | _PlainPass, left: int) -> QueuedRound | _PlainPass | None:
+        """What comes after this, queued before this is read, if it is of the same kind: a plain step, or a round of the drafter's.
 
-        Penalties, and a lookup that is to be followed, need the token first.
+        Penalties, and a lookup that is to be followed, need the tokens first; so does a round that the reply's end may cut short.
         """
-        if self.penalties.active or left == 1:
+        if self.penalties.active or isinstance(now, _Block) or left <= now.rows:
             return None
         offer = None if self.copies is None else self.copies.offer()
         choice = self.controller.choose(self.caches.length, offer)
-        return self._plainly(choice, now.token, ahead=True) if choice.kind.width == 1 else None
+        if isinstance(now, _PlainPass):
+            return self._plainly(choice, now.token, ahead=True) if choice.kind.width == 1 else None
+        if choice.kind.proposer == "lookup":
+            return None
+        if self._queue is None or choice.kind.width == 1 or choice.kind.width > left - now.rows + 1:
+            self._decided = choice
+            return None
+        return self._queue.put_after(now, choice, choice.kind.width)
 
     def _plainly(self, choice: Choice, anchor: mx.array, ahead: bool) -> _PlainPass:
         logits, features = self.target.forward_tapped(anchor, self.caches)
@@ -175,33 +193,37 @@ class Rounds:
         self.drafter.inject(self.context, features)
         mx.eval(verdict.choices, self.context.state)
         confirmed, token = verdict.read()
-        tokens, width, accepted = (*confirmed, token), block.drafts.size + 1, len(confirmed)
+        tokens, width = (*confirmed, token), block.drafts.size + 1
         held = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
         self.caches.rewind(width - held)
         self.context.drop(width - held)
-        proposer = block.choice.kind.proposer
-        return Step(
-            tokens=tokens,
-            sources=(*(proposer for _ in range(accepted)), "target"),
-            width=width,
-            drafted=width - 1,
-            tested=min(accepted + 1, width - 1),
-            accepted=accepted,
-            proposer=proposer,
-            trial=block.choice.trial,
-        )
+        return _round(block.choice, confirmed, token, width)
 
-    def _tell(self, now: _Block | _PlainPass, step: Step) -> None:
+    def _tell(self, now: _Block | QueuedRound | _PlainPass, step: Step) -> None:
         """The controller hears what the pass gave, and how long it was until its end since the end of the one before it."""
         at = self.clock()
         seconds: float | None = at - self._ended - self._aside
         self._ended, self._aside = at, 0.0
         match, kind = 0, now.choice.kind
-        if isinstance(now, _PlainPass):
-            if not now.ahead and not self.penalties.active:
-                seconds = None  # the next one will be quicker
-        else:
+        if isinstance(now, _Block):
             match = now.offer.match if now.offer else 0
-            if step.width != kind.width:
-                seconds = None  # the reply's end cut it short
+        elif not now.ahead and not self.penalties.active:
+            seconds = None  # the next one will be quicker
+        if step.width != kind.width:
+            seconds = None  # the reply's end cut it short
         self.controller.saw(Outcome(now.choice, self.caches.length, seconds, step.tested, step.accepted, match))
+
+
+def _round(choice: Choice, confirmed: tuple[int, ...], token: int, width: int) -> Step:
+    """What a round of `width` rows yields: the drafts that were confirmed, and the target's choice after them."""
+    proposer, accepted = choice.kind.proposer, len(confirmed)
+    return Step(
+        tokens=(*confirmed, token),
+        sources=(*(proposer for _ in range(accepted)), "target"),
+        width=width,
+        drafted=width - 1,
+        tested=min(accepted + 1, width - 1),
+        accepted=accepted,
+        proposer=proposer,
+        trial=choice.trial,
+    )

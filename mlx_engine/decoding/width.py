@@ -210,36 +210,40 @@ class Automatic:
         if pace < plain and costs.seen[PLAIN] < _SPELL and costs.doubt(PLAIN, best) > _VAGUE:
             trial, most = PLAIN, inf
         hoped = tokens_by_width([min(p + _HOPE * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
+        price = _SPELL * max(plain - pace, _LEAST_LOSS * plain)
         for kind in (PLAIN, *self._kinds):
             # a narrower round teaches nothing of drafts that the best one does not: only what it costs is to be learnt
             yields = tokens if kind.width < best.width else hoped
-            hope = yields[kind.width - 1] / (seconds[kind] if kind != PLAIN else plain) * exp(_HOPE * costs.doubt(kind, best))
-            if kind != best and hope > most:
-                trial, most = kind, hope
-        price = 0.0
-        if trial == PLAIN:
-            price = _SPELL * max(plain - pace, _LEAST_LOSS * plain)
-        elif trial is not None:
-            price = max(seconds[trial] - tokens[trial.width - 1] * pace, _LEAST_LOSS * plain)
+            each = plain if kind == PLAIN else seconds[kind]
+            hope = yields[kind.width - 1] / each * exp(_HOPE * costs.doubt(kind, best))
+            if kind == best or hope <= most:
+                continue
+            loss = each - tokens[kind.width - 1] * pace
+            asked = max(loss, _LEAST_LOSS * plain) * (_SPELL if kind == PLAIN else 1)
+            if asked <= _MOST_CREDIT * plain:  # else one that can be afforded comes first, and tells something of its neighbours
+                trial, most, price = kind, hope, asked
         return _View(Choice(best), pace, trial, price)
 
     def _plain_view(self, plain: float, seconds: dict[Pass, float], tokens: list[float]) -> _View:
         """Plain decoding is fastest. The trial is the round that would win most for what it may lose, were drafts kept again."""
         hoped = tokens_by_width([_AGAIN] * (len(self._kinds) and self._kinds[-1].width - 1))
+        pays = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
+        why = FEW_ACCEPTED if pays else TOO_DEAR
         trial, most = None, 0.0
         for kind in self._kinds:
-            gain, loss = hoped[kind.width - 1] * plain - seconds[kind], max(seconds[kind] - plain, 0.05 * plain)
+            # what was not timed lately may have become cheaper
+            least = seconds[kind] * exp(-_HOPE * self._costs.doubt(kind, PLAIN))
+            gain, loss = hoped[kind.width - 1] * plain - least, max(seconds[kind] - plain, 0.05 * plain)
             if gain / loss > most:
                 trial, most = kind, gain / loss
-        pays = any(kind.width * plain > seconds[kind] for kind in self._kinds)
         if trial is None and self._kinds:
             # too dear as it seems, but a machine that was busy with something else may be free again: once a reply, and seldom
             trial = min(self._kinds, key=lambda kind: seconds[kind] / kind.width)
-            return _View(Choice(PLAIN, FEW_ACCEPTED if pays else TOO_DEAR), plain, trial, 0.9 * _FIRST_CREDIT * plain)
+            return _View(Choice(PLAIN, why), plain, trial, 0.9 * _FIRST_CREDIT * plain)
         price = 0.0
         if trial is not None:
             price = max(seconds[trial] - plain * tokens[trial.width - 1], _LEAST_LOSS * plain) * min(1 + self._failed / 4, 3.0)
-        return _View(Choice(PLAIN, FEW_ACCEPTED if pays else TOO_DEAR), plain, trial, price)
+        return _View(Choice(PLAIN, why), plain, trial, price)
 
     def _copy(self, depth: int, offer: Offer, view: _View) -> Choice | None:
         """A round of lookup's drafts where it beats the drafter's, or might."""
