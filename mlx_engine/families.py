@@ -28,11 +28,6 @@ class Family:
     embedding_scale: str = ""  # the backbone's attribute by which embeddings are multiplied before they reach a drafter
     recurrent: str = ""  # the attribute of a layer that holds its gated delta net
 
-    @property
-    def rewinds(self) -> dict[str, str]:
-        """Which file of `mlx_engine/targets/` rewinds each of its caches."""
-        return {name: REWINDS[name] for name in self.caches}
-
 
 _KV, _SLIDING, _DELTA = ("KVCache",), ("KVCache", "RotatingKVCache"), ("KVCache", "ArraysCache")
 _INSIDE = {"backbone": "language_model.model", "head": "language_model.lm_head"}  # models with a vision half

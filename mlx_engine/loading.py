@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,12 @@ from typing import cast
 
 import mlx.core as mx
 import mlx.nn as nn
+from huggingface_hub.errors import StrictDataclassError
 from mlx.utils import tree_flatten
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model, load_tokenizer
 
-from mlx_engine import chat
+from mlx_engine import chat, memory
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import usual_bits
@@ -23,16 +25,24 @@ from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.pairs.advised import advised_sampling
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
-from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash
+from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash, why_not_target
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.library import repo_of
+from mlx_engine.targets import arguments
 from mlx_engine.targets.target import Target
+from mlx_engine.targets.weights import Weights
 from mlx_engine.warming import warm
 
 # It warns of prompts beyond the context, and of "indexing errors" there; such a prompt is refused here in a sentence of our own.
 logging.getLogger("transformers").setLevel(logging.ERROR)
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
+_LONGEST_QUOTE = 160  # characters
+_AGAIN = "Download it again, or pick another target."
+# How Python fails on a config that makes no sense; mlx-lm's own refusals are ValueErrors with a sentence, but so are many stumbles
+_STUMBLES = (TypeError, KeyError, AttributeError, IndexError, ArithmeticError, AssertionError)
+_WEIGHTS_DIFFER = ("parameters not in model", "Missing ", "Expected shape")  # load_weights of MLX
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
@@ -45,7 +55,13 @@ class LoadedPair:
     drafter: Drafter | None
     dtype: mx.Dtype
     info: PairInfo
+    weights: Weights  # the target's
     operations: Operations = PLAIN
+
+    @property
+    def held(self) -> int:
+        """Bytes of all weights in memory, which on a CPU are more than in the files, and fewer where a drafter was quantised."""
+        return self.weights.held + (sum(array.nbytes for array in self.drafter.parameters()) if self.drafter else 0)
 
     def use(self, operations: Operations) -> None:
         """Run these from the next reply on."""
@@ -62,8 +78,8 @@ def check(target: Path, drafter: Path | None) -> None:
         UserError: files missing or cut short, or the two do not go together.
     """
     config = read_config(target, "target")
-    if "model_file" in config:
-        raise UserError(f"The target in {target.name} needs Python code of its own, which is never run here. Pick another target.")
+    if reason := why_not_target(config):
+        raise UserError(reason)
     if reason := why_not_runnable(config):
         raise UserError(f"{reason} Pick another target.")
     weight_files(target, "target")
@@ -104,8 +120,10 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     mx.eval(model.parameters())
     _refuse_broken(cast(list[tuple[str, mx.array]], tree_flatten(model.parameters())), "target", target_folder)
     dtype = mx.float32 if on_cpu else _dtype(model)
+    weights = Weights(model)
     text = text_config(config)
-    vocabulary = int(text.get("vocab_size") or len(tokenizer))
+    vocabulary = _at_least_one(text, "vocab_size", len(tokenizer))
+    context_limit = _at_least_one(text, "max_position_embeddings", _DEFAULT_CONTEXT)
     if drafter_folder is None:
         target, drafter = Target(model, vocabulary), None
         why_plain = why_not_dflash(config) or "no drafter is loaded"
@@ -122,14 +140,19 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             target.release()
             raise
         why_plain = ""
-    context_limit = int(text.get("max_position_embeddings") or _DEFAULT_CONTEXT)
     yield LoadProgress(0.95, "Warming up")
-    warm(target, drafter, context_limit)
+    try:
+        warm(target, drafter, context_limit)
+    except _STUMBLES as error:
+        target.release()
+        if wrong := arguments.fault(config):  # else the mistake is ours
+            raise UserError(f"The target's config.json in {target_folder.name} {wrong}. {_AGAIN}") from error
+        raise
     yield LoadProgress(1.0, "Ready")
     info = PairInfo(
         name=_name(target_folder),
-        target=target_folder.name,
-        drafter=drafter_folder.name if drafter_folder else "",
+        target=_called(target_folder),
+        drafter=_called(drafter_folder) if drafter_folder else "",
         family=str(config.get("model_type")),
         block_size=drafter.config.block_size if drafter else 1,
         context_limit=context_limit,
@@ -141,7 +164,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         drafter_weights="" if drafter is None else _weights(drafter.bits, dtype),
         sampling=advised_sampling(target_folder),
     )
-    yield LoadedPair(target, tokenizer, drafter, dtype, info)
+    yield LoadedPair(target, tokenizer, drafter, dtype, info, weights)
 
 
 def _refuse_broken(arrays: list[tuple[str, mx.array]], role: str, folder: Path) -> None:
@@ -176,7 +199,12 @@ def _name(target: Path) -> str:
     """What people call the pair: the demo pair by its name, others by their folder, which may be `PAIR/target`."""
     if target == demo_pair()[0]:
         return "Demo pair"
-    return target.parent.name if target.name == "target" else target.name
+    return target.parent.name if target.name == "target" else _called(target).split("/")[-1]
+
+
+def _called(folder: Path) -> str:
+    """A checkpoint's name: a snapshot of the hub's cache has its repo's, any other folder its own."""
+    return repo_of(folder) or folder.name
 
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
@@ -184,18 +212,52 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
     except Exception as error:  # a config that is well-formed JSON can fail anywhere inside mlx-lm
-        if str(error).startswith("Model type "):
-            family = read_config(folder, "target").get("model_type")
-            raise UserError(
-                f"The installed mlx-lm has no model for the family “{family}” of the target in {folder.name}, and Python code that "
-                "comes with a model is never run here. Pick another target."
-            ) from error
-        raise UserError(f"The target in {folder.name} cannot be loaded: {_first_line(error)}") from error
+        if memory.exhausted(error):
+            raise
+        raise _unbuildable(error, folder) from error
     try:
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=config.get("eos_token_id"))
     except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
+        if isinstance(error, (StrictDataclassError, *_STUMBLES)):  # transformers reads config.json too
+            raise _unbuildable(error, folder, "tokenizer") from error
         raise UserError(f"The target's tokenizer in {folder.name} cannot be read: {_first_line(error)}") from error
     return model, tokenizer, config
+
+
+def _unbuildable(error: Exception, folder: Path, part: str = "model") -> UserError:
+    """Why a target cannot be built, in words for a person. What Python ran into is none; the field that led there is looked for."""
+    config, name = read_config(folder, "target"), folder.name
+    said = " ".join(str(error).split()).rstrip(".")
+    if said.startswith("Model type "):
+        return UserError(
+            f"The installed mlx-lm has no model for the family “{config['model_type']}” of the target in {name}, and Python code "
+            "that comes with a model is never run here. Pick another target."
+        )
+    differ = isinstance(error, ValueError) and any(words in said for words in _WEIGHTS_DIFFER)
+    if wrong := arguments.too_small(config) if differ else arguments.fault(config):
+        return UserError(f"The target's config.json in {name} {wrong}. {_AGAIN}")
+    said = said if len(said) <= _LONGEST_QUOTE else said[: _LONGEST_QUOTE - 1] + "…"
+    if differ:
+        return UserError(f"The target in {name} cannot be loaded: its weights do not fit its config.json ({said}). {_AGAIN}")
+    if field := re.match(r"Validation error for field '(\w+)'", said):
+        return UserError(f"The target's config.json in {name} has “{field[1]}” as something that it cannot be. {_AGAIN}")
+    if isinstance(error, _STUMBLES):
+        return UserError(f"The target's config.json in {name} does not describe a {part} of the family that it names. {_AGAIN}")
+    return UserError(f"The target in {name} cannot be loaded: {said}. {_AGAIN}")
+
+
+def _at_least_one(text: dict, field: str, default: int) -> int:
+    """A number of tokens that config.json may tell.
+
+    Raises:
+        UserError: it tells none.
+    """
+    value = text.get(field)
+    if value is None:
+        return default
+    if type(value) is not int or value < 1:
+        raise UserError(f"The target's “{field}” is {json.dumps(value)[:60]}; it has to be a whole number from 1 up. {_AGAIN}")
+    return value
 
 
 def _first_line(error: Exception) -> str:

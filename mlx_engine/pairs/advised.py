@@ -1,7 +1,6 @@
 """How a target's makers advise to sample from it, by the generation_config.json beside its weights."""
 
 import json
-import math
 from pathlib import Path
 
 from mlx_engine.events import Sampling
@@ -26,7 +25,7 @@ def advised_sampling(folder: Path) -> Sampling:
     values = {"temperature": 1.0}  # what transformers takes when none is given
     for theirs, ours, low, high in _FIELDS:
         value = data.get(theirs)
-        if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and low <= value <= high:
+        if isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high:
             values[ours] = float(value)
     top_k = data.get("top_k")
     return Sampling(**values, top_k=top_k if type(top_k) is int and top_k > 0 else 0)

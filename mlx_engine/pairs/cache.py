@@ -88,11 +88,6 @@ class Cache:
         finished = {file: file.size for file in listing.files if self.has(listing, file)}
         return sum(finished.get(file) or received_so_far(self.partial(listing, file), file.size) for file in listing.files)
 
-    def is_complete(self, listing: Listing) -> bool:
-        """Whether the snapshot is published and whole."""
-        snapshot = self.snapshot(listing.repo, listing.commit)
-        return bool(listing.files) and all(self._is_whole(snapshot / file.path, file) for file in listing.files)
-
     def publish(self, listing: Listing, revision: str = "main") -> Path:
         """Make the snapshot of a listing whose blobs are all here; returns its folder. No other program sees any of it before."""
         snapshot = self.snapshot(listing.repo, listing.commit)

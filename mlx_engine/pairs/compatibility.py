@@ -7,6 +7,9 @@ from mlx_engine.pairs.drafter_config import parse
 _QUANTISED_BY = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
 
 
+MOST_LAYERS = 2048  # of a target: published ones have some hundred
+
+
 def text_config(config: dict) -> dict:
     """The part of a target's config that describes its text model; multimodal configs nest it."""
     inner = config.get("text_config")
@@ -27,6 +30,9 @@ def why_not_target(target: dict) -> str:
         return "The target's config.json names no model_type, so it is no language model that Slipstream can run."
     if "model_file" in target:
         return "The target needs Python code of its own, which is never fetched and never run. Pick another target."
+    layers = _whole(text_config(target).get("num_hidden_layers"))
+    if layers is not None and layers > MOST_LAYERS:
+        return f"The target's config.json speaks of more than {MOST_LAYERS:,} layers, which no model has. Pick another target."
     quantised = target.get("quantization_config")
     if isinstance(quantised, dict) and not target.get("quantization") and quantised.get("quant_method") not in _QUANTISED_BY:
         method = quantised.get("quant_method")

@@ -77,14 +77,21 @@ class Download:
                     if listing.now_called:
                         meter.note(f"{listing.repo} is now called {listing.now_called}; it is kept under the name you gave.")
                 transfer = Transfer(
-                    self.hub, self.cache, list(examined.listings), self.connections, self.throttle, self.patience, meter.say
+                    self.hub,
+                    self.cache,
+                    list(examined.listings),
+                    self.connections,
+                    self.throttle,
+                    self.patience,
+                    meter.say,
+                    meter.note,
                 )
                 meter.watch(transfer, examined.size)
                 try:
                     complete = transfer.run(stop, meter.beat)
                 finally:
                     self.fetched += transfer.fetched
-                    meter.beat(last=True)
+                    meter.rest()
             except RevisionGone:
                 self._let_go(stop, meter)
                 continue
@@ -137,7 +144,7 @@ class Download:
             raise UserError(f"{self.cache.root} cannot be written to ({error.strerror}). What came is kept.") from None
 
     def _patiently(self, question: Callable[[], Value], stop: threading.Event, meter: "_Meter") -> Value | None:
-        """Ask until the hub answers, as long as patience lasts; None when stopped."""
+        """Ask until the hub answers, as long as patience lasts, and say from the first failure on what fails; None when stopped."""
         began, wait = time.monotonic(), self.patience.first_wait
         give_up = self.patience.give_up * _SHARE_FOR_ANSWERS
         while not stop.is_set():
@@ -146,10 +153,10 @@ class Download:
                 meter.say("")
                 return answer
             except Unreachable as error:
-                if time.monotonic() - began > give_up:
+                left = give_up - (time.monotonic() - began)
+                if left < 0:
                     raise
-                if wait > 4 * self.patience.first_wait:
-                    meter.say("No answer from the model hub; trying again. What is here is kept.")
+                meter.say(f"{error.fact} Trying again for up to {max(left, 1):.0f} s.")
                 stop.wait(wait if error.after_s is None else min(error.after_s, self.patience.give_up))
                 wait = min(2 * wait, self.patience.longest_wait)
         return None
@@ -161,7 +168,7 @@ class _Meter:
     def __init__(self, tell: Callable[[Progress], None], notes: list[str]) -> None:
         self._tell, self._notes = tell, notes
         self._transfer: Transfer | None = None
-        self._total, self._words, self._last = 0, "", 0.0
+        self._done, self._total, self._words, self._last = 0, 0, "", 0.0
         self._seen: deque[tuple[float, int]] = deque()
 
     def watch(self, transfer: Transfer, total: int) -> None:
@@ -170,14 +177,21 @@ class _Meter:
         self.beat()
 
     def say(self, words: str) -> None:
-        """What stands beside the bar until the next word; a lasting fact is noted besides."""
-        if words and words != self._words and "trying again" not in words:
-            self._notes.append(words)
-        self._words = words
+        """What stands beside the bar until the next word. Told at once while nothing is fetched, since no beat comes then."""
+        before, self._words = self._words, words
+        if self._transfer is None and words != before:
+            self._tell(Progress(self._done, self._total, words=words))
 
     def note(self, words: str) -> None:
+        """A lasting fact: what `say` does, and it is told at the end too."""
         if words not in self._notes:
-            self.say(words)
+            self._notes.append(words)
+        self.say(words)
+
+    def rest(self) -> None:
+        """The transfer has ended, for now or for good."""
+        self.beat(last=True)
+        self._transfer = None
 
     def beat(self, last: bool = False) -> None:
         now = time.monotonic()
@@ -189,4 +203,5 @@ class _Meter:
             self._seen.popleft()
         (then, before), (_, fetched) = self._seen[0], self._seen[-1]
         speed = (fetched - before) / (now - then) if now > then else 0.0
-        self._tell(Progress(min(self._transfer.received, self._total), self._total, speed, self._words))
+        self._done = min(self._transfer.received, self._total)
+        self._tell(Progress(self._done, self._total, speed, self._words))

@@ -7,6 +7,7 @@ repository's name. Source of the field rules: z-lab's dflash 0.1.0, vLLM's and s
 from dataclasses import dataclass
 
 from mlx_engine.errors import UserError
+from mlx_engine.limits import MOST_ROWS
 from mlx_engine.pairs.drafter_fields import AGAIN, Fields, number
 
 _KINDS = {
@@ -118,7 +119,7 @@ def parse(config: dict) -> DrafterConfig:
         draft_vocab_size=_draft_vocabulary(fields, vocab),
         norm_eps=fields.number("rms_norm_eps", above=0.0),
         rope=_rope(fields),
-        block_size=fields.whole("block_size", least=2),
+        block_size=fields.whole("block_size", least=2, most=MOST_ROWS),
         taps=_taps(fields, speculators, layers, target_layers),
         target_layers=target_layers,
         mask_token=mask,
@@ -360,6 +361,12 @@ def _refuse_contradictions(config: DrafterConfig) -> None:
         )
     if c.head_dim % 2:
         raise UserError(f"The drafter's “head_dim” is {c.head_dim}; positions are rotated in pairs, so it has to be even. {AGAIN}")
+    window = min((window for window in c.windows if window is not None), default=c.block_size)
+    if window < c.block_size:
+        raise UserError(
+            f"The drafter's window is {window} tokens, but its “block_size” is {c.block_size}; a window has to hold a block. "
+            f"{AGAIN}"
+        )
     if c.vocab_size is not None and c.mask_token >= c.vocab_size:
         raise UserError(f"The drafter's “mask_token_id” is {c.mask_token:,}, but its “vocab_size” is {c.vocab_size:,}. {AGAIN}")
     if c.convolution is not None and c.hidden_size % c.convolution.group:

@@ -11,7 +11,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.pairs import room
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.target_state import STEP, layer_states
+from mlx_engine.pairs.target_state import STEP, layer_states, whole
 from mlx_engine.pairs.workspace import reading
 
 Verdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
@@ -126,8 +126,7 @@ def _weights(what: str, config: Mapping, stored: int, on_cpu: bool) -> Line:
     if not on_cpu:
         return Line(what, stored, "size of the files")
     quantised = config.get("quantization")
-    if isinstance(quantised, dict) and type(quantised.get("bits")) is int and type(quantised.get("group_size")) is int:
-        bits, group = quantised["bits"], quantised["group_size"]
+    if isinstance(quantised, dict) and (bits := whole(quantised, "bits")) and (group := whole(quantised, "group_size")):
         if quantised.get("mode", "affine") != "affine":
             return Line(what, stored, "size of the files")
         grown = (bits + 64 / group) / (bits + 32 / group)

@@ -73,8 +73,8 @@ def _own_file() -> Path:
 def _candidates(cache: Cache) -> Iterator[tuple[Path, str, str]]:
     """Folders that may hold a checkpoint, with the repo's name and the place."""
     for repo_folder in _folders(cache.root):
-        parts = repo_folder.name.split("--")
-        if parts[0] != "models" or len(parts) != 3:
+        repo = _repo(repo_folder)
+        if not repo:
             continue
         try:
             main = (repo_folder / "refs" / "main").read_text(encoding="ascii")[:40]
@@ -82,7 +82,7 @@ def _candidates(cache: Cache) -> Iterator[tuple[Path, str, str]]:
             main = ""
         snapshots = _folders(repo_folder / "snapshots")
         for snapshot in [one for one in snapshots if one.name == main] or snapshots:
-            yield snapshot, "/".join(parts[1:]), "hub cache"
+            yield snapshot, repo, "hub cache"
     for place in _LM_STUDIO:
         for owner in _folders(Path(place).expanduser()):
             for folder in _folders(owner):
@@ -94,6 +94,17 @@ def _candidates(cache: Cache) -> Iterator[tuple[Path, str, str]]:
             for inner in _folders(folder):
                 # a pair as it comes: PAIR/target and PAIR/drafter; or OWNER/NAME
                 yield inner, f"{folder.name}/{inner.name}", "folder"
+
+
+def repo_of(snapshot: Path) -> str:
+    """OWNER/NAME of a snapshot's folder in a hub cache; empty for any other folder."""
+    snapshot = snapshot.absolute()
+    return _repo(snapshot.parent.parent) if snapshot.parent.name == "snapshots" else ""
+
+
+def _repo(folder: Path) -> str:
+    parts = folder.name.split("--")
+    return "/".join(parts[1:]) if parts[0] == "models" and len(parts) == 3 else ""
 
 
 def _folders(place: Path) -> list[Path]:

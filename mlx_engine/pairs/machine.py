@@ -1,9 +1,7 @@
 """Where the facts of this machine are kept between two starts. Reading them imports no MLX."""
 
-import contextlib
 import json
 import os
-import tempfile
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
@@ -11,7 +9,9 @@ from pathlib import Path
 
 import platformdirs
 
+from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
+from mlx_engine.pairs.places import write_json
 
 
 def file() -> Path:
@@ -34,11 +34,8 @@ def known() -> MachineFacts | None:
 
 def keep(facts: MachineFacts) -> bool:
     """Keep them for later; False where the folder cannot be written to, which is no error."""
-    with contextlib.suppress(OSError):
-        file().parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file().parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as written:
-            written.write(json.dumps(asdict(facts)))
-        os.replace(name, file())
-        return True
-    return False
+    try:
+        write_json(file(), asdict(facts))
+    except UserError:
+        return False
+    return True

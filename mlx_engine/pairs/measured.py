@@ -7,18 +7,19 @@ from collections.abc import Callable
 from mlx_engine.errors import UserError
 from mlx_engine.events import Mode, Stats
 from mlx_engine.pairs.places import data_folder, read_json, write_json
-from mlx_engine.pairs.room import all_memory
+from mlx_engine.pairs.room import all_memory, machine_model
 
 _LAST = 20  # replies of a pair and mode that count
 _LEAST_TOKENS = 32  # a shorter reply says little of a speed
 _MOST_PAIRS = 500
+_FASTEST = 1e9  # tokens a second: no reply has shown more
 
 Rates = dict[Mode, list[float]]
 
 
 def _identity() -> list[object]:
-    """What makes a machine this one."""
-    return [platform.node(), platform.machine(), os.cpu_count(), all_memory()]
+    """What makes a machine this one. Not its name, which changes with the network."""
+    return [machine_model(), platform.machine(), os.cpu_count(), all_memory()]
 
 
 _MODES: tuple[Mode, ...] = ("dflash", "plain")
@@ -69,7 +70,7 @@ def _rates(raw: object) -> Rates:
     if not isinstance(raw, dict):
         return {}
     return {
-        mode: [float(v) for v in raw[mode][-_LAST:] if isinstance(v, int | float) and v > 0]
+        mode: [float(v) for v in raw[mode][-_LAST:] if isinstance(v, int | float) and 0 < v < _FASTEST]
         for mode in _MODES
         if isinstance(raw.get(mode), list)
     }

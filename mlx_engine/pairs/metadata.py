@@ -12,10 +12,9 @@ from huggingface_hub import HfApi, constants, get_hf_file_metadata, get_session,
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import LARGEST_CONFIG
 from mlx_engine.pairs.refusals import PASSING, RevisionGone, Unreachable, explained, wants_token, wish
-from mlx_engine.pairs.repo import Listing, RemoteFile, check_file, check_repo, check_revision, is_commit, is_wanted
+from mlx_engine.pairs.repo import Listing, RemoteFile, check_file, check_repo, check_revision, is_commit, is_wanted, leads_out
 from mlx_engine.pairs.tokens import kept_token
 
-_TIMEOUT = httpx2.Timeout(20.0, connect=10.0)
 Value = TypeVar("Value")
 
 
@@ -53,9 +52,10 @@ class Hub:
         files = []
         for entry in info.siblings or ():
             digest = entry.lfs.sha256 if entry.lfs else entry.blob_id
-            if isinstance(entry.rfilename, str) and not is_wanted(entry.rfilename) and ".." not in entry.rfilename:
+            name = entry.rfilename
+            if isinstance(name, str) and not is_wanted(name) and not leads_out(name):
                 continue
-            files.append(check_file(repo, entry.rfilename, entry.lfs.size if entry.lfs else entry.size, digest))
+            files.append(check_file(repo, name, entry.lfs.size if entry.lfs else entry.size, digest))
         if len({file.path for file in files}) < len(files):
             raise UserError(f"{repo} lists a file twice. The repo is refused.")
         files.sort(key=lambda file: (file.size, file.path))

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks
+from mlx_engine.pairs.aside import Aside
+from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.model_folder import choose_folder, fixed_by, folder_left, model_folder
 from mlx_engine.pairs.queue_file import QueueFile
 
@@ -156,6 +158,7 @@ class Move:
             self._note(f"{place} was changed while the models were moved, so it stays where it is.")
 
     def _clear_folders(self, root: Path) -> None:
+        Aside(Cache(root)).free()  # what was deleted does not move: it goes for good
         for repo in [one for one in root.glob("models--*") if not one.is_symlink()]:
             shutil.rmtree(root / ".locks" / repo.name, ignore_errors=True)
             for folder, _, _ in os.walk(repo, topdown=False):

@@ -70,19 +70,19 @@ class Partial:
         assert self._fd is not None
         length = os.fstat(self._fd).st_size
         if length == self.size:  # the record is gone already: all is here, and only the check is left
-            self._layout(segment_length(self.size))
-            self._done = [end - start for start, end in pairwise(self._bounds)]
+            bounds = self._lay(segment_length(self.size))
+            self._laid = bounds, [end - start for start, end in pairwise(bounds)]
             return
         head = os.pread(self._fd, _HEAD.size, self._tail) if length > self._tail else b""
         if len(head) == _HEAD.size:
             magic, size, segment, count = _HEAD.unpack(head)
             if magic == _MAGIC and size == self.size and _MIB <= segment <= 2**40:
-                self._layout(segment)
+                bounds = self._lay(segment)
                 record = os.pread(self._fd, _DONE.size * self.count, self._tail + _HEAD.size)
                 if count == self.count and len(record) == _DONE.size * count:
                     done = [here for (here,) in _DONE.iter_unpack(record)]
-                    if all(here <= end - start for here, (start, end) in zip(done, pairwise(self._bounds), strict=True)):
-                        self._done = done
+                    if all(here <= end - start for here, (start, end) in zip(done, pairwise(bounds), strict=True)):
+                        self._laid = bounds, done
                         return
         self._fresh(segment_length(self.size))
 
@@ -90,34 +90,41 @@ class Partial:
     def _tail(self) -> int:
         return -(-self.size // 64) * 64
 
-    def _layout(self, segment: int) -> None:
-        self._segment, self._bounds = segment, segment_bounds(self.size, segment)
-        self.count = len(self._bounds) - 1
+    @property
+    def count(self) -> int:
+        """How many segments there are."""
+        return len(self._laid[1])
+
+    def _lay(self, segment: int) -> list[int]:
+        """Empty segments of that length; returns their bounds. Readers see the old ones or the new, never a mixture."""
+        bounds = segment_bounds(self.size, segment)
+        self._segment, self._laid = segment, (bounds, [0] * (len(bounds) - 1))
+        return bounds
 
     def _fresh(self, segment: int) -> None:
         assert self._fd is not None
-        self._layout(segment)
-        self._done = [0] * self.count
+        self._lay(segment)
         os.ftruncate(self._fd, 0)
         record = _HEAD.pack(_MAGIC, self.size, self._segment, self.count) + _DONE.pack(0) * self.count
         _write_all(self._fd, record, self._tail)
 
     def span(self, index: int) -> tuple[int, int]:
         """First byte of a segment, and the byte behind its last."""
-        return self._bounds[index], self._bounds[index + 1]
+        bounds, _ = self._laid
+        return bounds[index], bounds[index + 1]
 
     def missing(self, index: int) -> tuple[int, int]:
         """What of a segment is not here: its first missing byte, and the byte behind its last."""
-        start, end = self.span(index)
-        return start + self._done[index], end
+        bounds, done = self._laid
+        return bounds[index] + done[index], bounds[index + 1]
 
     def full(self, index: int) -> bool:
-        start, end = self.span(index)
-        return self._done[index] == end - start
+        bounds, done = self._laid
+        return done[index] == bounds[index + 1] - bounds[index]
 
     @property
     def received(self) -> int:
-        return sum(self._done)
+        return sum(self._laid[1])
 
     @property
     def complete(self) -> bool:
@@ -125,10 +132,11 @@ class Partial:
 
     def prefix(self) -> int:
         """Bytes from the file's start on that are here without a gap."""
+        bounds, done = self._laid
         total = 0
-        for index, here in enumerate(self._done):
+        for here, (start, end) in zip(done, pairwise(bounds), strict=True):
             total += here
-            if not self.full(index):
+            if here < end - start:
                 break
         return total
 
@@ -137,18 +145,23 @@ class Partial:
         with self._lock:
             if self._fd is None or generation != self.generation:
                 return False
-            here = self._done[index]
-            _write_all(self._fd, data, self.span(index)[0] + here)
-            self._done[index] = here + len(data)
+            bounds, done = self._laid
+            here = done[index]
+            _write_all(self._fd, data, bounds[index] + here)
+            done[index] = here + len(data)
             _write_all(self._fd, _DONE.pack(here + len(data)), self._tail + _HEAD.size + _DONE.size * index)
             return True
 
     def read(self, start: int, into: memoryview) -> int:
-        """Bytes from `start` on; returns how many."""
+        """Bytes from `start` on; returns how many, none once the file is closed."""
         with self._lock:
-            assert self._fd is not None, "the file is closed"
-            fd = self._fd
-        return os.preadv(fd, [into], start)
+            if self._fd is None:
+                return 0
+            fd = os.dup(self._fd)  # its number may be another file's as soon as this one is closed
+        try:
+            return os.preadv(fd, [into], start)
+        finally:
+            os.close(fd)
 
     def restart(self, whole: bool = False) -> int:
         """Throw away what is here; `whole` makes the file one single segment. Returns the new generation."""

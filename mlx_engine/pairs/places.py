@@ -3,6 +3,7 @@
 import json
 import os
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,10 @@ from mlx_engine.errors import UserError
 _LARGEST = 16_000_000  # bytes of a JSON file of ours
 
 
+class Damaged(UserError):
+    """A file of ours that is there and can be read, and holds nothing that Slipstream wrote."""
+
+
 def data_folder() -> Path:
     return platformdirs.user_data_path("Slipstream", appauthor=False)
 
@@ -21,18 +26,19 @@ def read_json(path: Path) -> Any:
     """The content of one of our own JSON files; None when there is none.
 
     Raises:
-        UserError: it is damaged, or far too large to be one.
+        Damaged: it holds no JSON, or is far too large.
+        UserError: it cannot be read at present.
     """
     try:
         if path.stat().st_size > _LARGEST:
-            raise UserError(f"{path} has {path.stat().st_size / 1e6:,.0f} MB, far more than Slipstream writes. Move it away.")
+            raise Damaged(f"{path} has {path.stat().st_size / 1e6:,.0f} MB, far more than Slipstream writes. Move it away.")
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
-        raise UserError(f"{path} is damaged: it holds no JSON. Repair it or move it away.") from None
+        raise Damaged(f"{path} is damaged: it holds no JSON. Repair it or move it away.") from None
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -50,5 +56,6 @@ def write_json(path: Path, value: Any) -> None:
             os.fsync(stream.fileno())
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
         raise UserError(f"{path} cannot be written ({error.strerror}).") from None

@@ -1,8 +1,10 @@
 """The download queue at work: one pair after another on a thread, each paused, resumed or cancelled at any time."""
 
 import threading
+import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlx_engine.errors import UserError
@@ -80,6 +82,9 @@ class Queue:
         self._turn = threading.Condition()
         self._closed = False
         self._current: Pair | None = None
+        self._unwritten: dict[
+            Pair, str | None
+        ] = {}  # what the file could not be told: why a pair failed; None: it has left the queue
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
@@ -121,10 +126,11 @@ class Queue:
 
     def _put(self, pair: Pair, **fields: object) -> None:
         self._file.put(pair, **fields)
+        self._unwritten.pop(pair, None)
         self._changed()
 
     def _changed(self) -> None:
-        self._tell(QueueChanged(self._file.read()))
+        self._tell(QueueChanged(self._queue()))
         with self._turn:
             self._turn.notify_all()
 
@@ -147,13 +153,25 @@ class Queue:
                 self._stop.clear()
             try:
                 self._fetch(waiting)
+            except Exception as error:  # whatever happens to one pair, the queue goes on, and the person is told
+                traceback.print_exception(error)
+                self._fail(waiting.pair, _words(error))
             finally:
                 with self._turn:
                     self._current = None
                     self._turn.notify_all()
 
     def _next(self) -> Queued | None:
-        return next((one for one in self._file.read() if one.state == "waiting"), None)
+        return next((one for one in self._queue() if one.state == "waiting"), None)
+
+    def _queue(self) -> tuple[Queued, ...]:
+        """The file's, with what could not be written into it."""
+        unwritten = dict(self._unwritten)
+        return tuple(
+            replace(one, state="failed", words=words) if (words := unwritten.get(one.pair)) else one
+            for one in self._file.read()
+            if one.pair not in unwritten or unwritten[one.pair]
+        )
 
     def _fetch(self, queued: Queued) -> None:
         pair = queued.pair
@@ -163,24 +181,44 @@ class Queue:
         def tell(progress: Progress) -> None:
             if kept != made.pins:  # so that after a crash both halves go on as they were begun
                 kept.update(made.pins)
-                self._keep(pair, pins=dict(made.pins))
+                with suppress(UserError):
+                    self._keep(pair, pins=dict(made.pins))
             self._tell(PairProgress(pair, progress))
 
         try:
             folders = made.run(self._stop, tell)
         except UserError as error:
-            self._keep(pair, state="failed", pins=made.pins, words=str(error))
-            self._tell(PairFailed(pair, str(error)))
-            self._changed()
+            self._fail(pair, str(error), pins=made.pins)
             return
         if folders is None:
-            self._keep(pair, pins=made.pins)
+            with suppress(UserError):
+                self._keep(pair, pins=made.pins)
             return
-        self._file.drop(pair)
+        try:
+            self._file.drop(pair)
+        except UserError:
+            self._unwritten[pair] = None
         self._tell(PairReady(pair, folders, tuple(made.notes)))
+        self._changed()
+
+    def _fail(self, pair: Pair, words: str, **fields: object) -> None:
+        """Told whether or not it can be written down: the disk may be full, which may be the very reason."""
+        try:
+            self._keep(pair, state="failed", words=words, **fields)
+        except UserError:
+            self._unwritten[pair] = words
+        self._tell(PairFailed(pair, words))
         self._changed()
 
     def _keep(self, pair: Pair, **fields: object) -> None:
         """Note something of a pair that is still in the queue; one that was cancelled meanwhile stays out."""
         if self._file.find(pair) is not None:
             self._file.put(pair, **fields)
+
+
+def _words(error: Exception) -> str:
+    """What is told of a failure that nobody foresaw."""
+    if isinstance(error, OSError) and error.strerror:
+        place = f" at {error.filename}" if error.filename else ""
+        return f"The disk or the network fails{place} ({error.strerror}). What came is kept; mend that and go on."
+    return f"Slipstream made a mistake ({type(error).__name__}: {error}). What came is kept; please report this."

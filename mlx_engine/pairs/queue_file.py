@@ -1,5 +1,6 @@
 """The download queue as it survives quitting: pairs in order, their state, and the commits that their halves are pinned to."""
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Literal
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.places import data_folder, read_json, write_json
+from mlx_engine.pairs.places import Damaged, data_folder, read_json, write_json
 from mlx_engine.pairs.repo import is_commit
 
 State = Literal["waiting", "running", "paused", "failed"]
@@ -36,18 +37,23 @@ class QueueFile:
         self.path = path or data_folder() / "downloads.json"
 
     def read(self) -> tuple[Queued, ...]:
-        """The queue. A damaged file or entry counts as not there: what was fetched is in the cache all the same."""
+        """The queue; empty where the file is damaged or cannot be read: what was fetched is in the cache all the same."""
         try:
-            raw = read_json(self.path)
+            return self._read()
         except UserError:
             return ()
-        return tuple(one for item in raw[:1000] if (one := _queued(item))) if isinstance(raw, list) else ()
+
+    def _read(self) -> tuple[Queued, ...]:
+        raw = read_json(self.path)
+        if raw is not None and not isinstance(raw, list):
+            raise Damaged(f"{self.path} is damaged: it holds no list. Repair it or move it away.")
+        return tuple(one for item in (raw or ())[:1000] if (one := _queued(item)))
 
     def change(self, how: Callable[[tuple[Queued, ...]], tuple[Queued, ...]]) -> tuple[Queued, ...]:
-        """Read, change and write in one turn.
+        """Read, change and write in one turn. A damaged file is set aside as downloads.damaged.json.
 
         Raises:
-            UserError: it cannot be written.
+            UserError: it cannot be read or written; it stays as it is.
         """
         place = self.path.with_suffix(".lock")
         try:
@@ -58,9 +64,16 @@ class QueueFile:
         if lock is None:
             raise UserError(f"Another program holds {place}. Quit it and try again.")
         try:
-            queue = how(self.read())
+            try:
+                before = self._read()
+            except Damaged:
+                os.replace(self.path, self.path.with_suffix(".damaged.json"))
+                before = ()
+            queue = how(before)
             write_json(self.path, [asdict(one) for one in queue])
             return queue
+        except OSError as error:
+            raise UserError(f"{self.path} is damaged and cannot be set aside ({error.strerror}). Move it away.") from None
         finally:
             lock.release()
 

@@ -3,8 +3,9 @@
     python -m mlx_engine.pairs.queue_process
 
 Commands come as JSON lines on standard input: {"do": "add" | "pause" | "resume" | "cancel", "target": ..., "drafter": ...},
-{"do": "limit", "bytes_per_s": number or null}. Events go as JSON lines to standard output, told apart by "event": queue, progress,
-ready, failed, error. When standard input ends, because whoever started it has quit or died, it stops and keeps what came.
+{"do": "limit", "bytes_per_s": number or null}, which is kept for later runs too. Events go as JSON lines to standard output, told
+apart by "event": queue, progress, ready, failed, error. When standard input ends, because whoever started it has quit or died, it
+stops and keeps what came.
 """
 
 import json
@@ -14,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.bandwidth import keep_limit, kept_limit
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
 
@@ -53,6 +55,7 @@ def main() -> int:
     except UserError as error:
         say({"event": "error", "words": str(error)})
         return 1
+    queue.limit(kept_limit())
     try:
         for line in sys.stdin:
             try:
@@ -77,6 +80,7 @@ def _obey(queue: Queue, line: str) -> None:
         if rate is not None and (type(rate) not in (int, float) or not rate > 0):
             raise UserError("A limit is a number of bytes a second above 0, or null.")
         queue.limit(rate)
+        keep_limit(rate)
         return
     commands = {"add": queue.add, "pause": queue.pause, "resume": queue.resume, "cancel": queue.cancel}
     if do not in commands:

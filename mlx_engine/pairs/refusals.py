@@ -13,6 +13,11 @@ class Unreachable(UserError):
         super().__init__(words)
         self.after_s = after_s  # the hub's own wish
 
+    @property
+    def fact(self) -> str:
+        """The first sentence alone, without the advice: for whoever goes on trying."""
+        return str(self).split(". ")[0].removesuffix(".") + "."
+
 
 class RevisionGone(UserError):
     """The commit that a download was pinned to is no longer there."""
@@ -28,6 +33,11 @@ def wants_token(error: Exception) -> bool:
     if isinstance(error, errors.GatedRepoError | errors.RepositoryNotFoundError):
         return True
     return isinstance(error, errors.HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403)
+
+
+def advises_a_token(sentence: str) -> bool:
+    """Whether a sentence of `explained` advises to give a token."""
+    return _LOG_IN in sentence or "/settings/tokens" in sentence
 
 
 def explained(error: Exception, repo: str, endpoint: str, has_token: bool) -> UserError:

@@ -79,6 +79,11 @@ def is_wanted(path: str) -> bool:
     return path.endswith(_KINDS) or (path.startswith("model") and path.endswith(".safetensors"))
 
 
+def leads_out(path: str) -> bool:
+    """Whether a name tries to climb out of its folder: a repo that lists one is refused, though the file be unwanted."""
+    return ".." in path.replace("\\", "/").split("/")
+
+
 def check_file(repo: str, path: object, size: object, digest: object) -> RemoteFile:
     """One entry of a hub's listing.
 

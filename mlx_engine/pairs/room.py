@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 from mlx_engine.events import MachineFacts
@@ -17,6 +18,18 @@ def all_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (OSError, ValueError, AttributeError):
         return None
+
+
+@cache
+def machine_model() -> str:
+    """What the maker calls this machine's model, such as Mac15,6; empty where the system does not say."""
+    if os.uname().sysname != "Darwin":
+        return ""
+    try:
+        told = subprocess.run(["/usr/sbin/sysctl", "-n", "hw.model"], capture_output=True, text=True, timeout=5, check=True)
+        return told.stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def working_set(facts: MachineFacts | None) -> int | None:

@@ -5,9 +5,10 @@ Follows what mlx-lm's models put into their caches; a test holds it against them
 
 from dataclasses import dataclass
 
+from mlx_engine.errors import UserError
 from mlx_engine.families import family_of
 from mlx_engine.limits import PREFILL_ROWS
-from mlx_engine.pairs.compatibility import text_config
+from mlx_engine.pairs.compatibility import MOST_LAYERS, text_config, why_not_target
 
 STEP = 256  # rows by which a cache grows
 
@@ -39,14 +40,20 @@ class LayerState:
 
 
 def layer_states(config: dict) -> list[LayerState] | None:
-    """What each layer of a target keeps; None where its config does not say enough."""
+    """What each layer of a target keeps; None where its config does not say enough.
+
+    Raises:
+        UserError: it speaks of more layers than any target has.
+    """
     text = text_config(config)
     layers, hidden = whole(text, "num_hidden_layers"), whole(text, "hidden_size")
     heads = whole(text, "num_attention_heads")
     if not (layers and hidden and heads):
         return None
+    if layers > MOST_LAYERS:
+        raise UserError(why_not_target(config))
     kinds = _kinds(config, text, layers)
-    if text.get("model_type", "").startswith("gemma4"):
+    if str(text.get("model_type")).startswith("gemma4"):
         kinds = kinds[: layers - (whole(text, "num_kv_shared_layers") or 0)]
     states = [_state(kind, config, text, heads, whole(text, "head_dim") or hidden // heads) for kind in kinds]
     return None if any(state is None for state in states) else [state for state in states if state is not None]
@@ -82,7 +89,7 @@ def _state(kind: str, config: dict, text: dict, heads: int, size: int) -> LayerS
     if kind == "sliding_attention":
         window = whole(text, "sliding_window") or {"gpt_oss": 128, "muse_glimmer": 2048}.get(str(text.get("model_type")), 512)
         return LayerState(row=2 * kv * size, window=window)
-    if str(text.get("model_type", "")).startswith("gemma4"):
+    if str(text.get("model_type")).startswith("gemma4"):
         kv = (whole(text, "num_global_key_value_heads") if text.get("attention_k_eq_v") else None) or kv
         size = whole(text, "global_head_dim") or 512
     return LayerState(row=2 * kv * size)

@@ -80,7 +80,8 @@ class Transfer:
 
     Args:
         connections: how many at once.
-        say: told what a person should know, in a sentence: a file that starts again, a wait for the network ("" when it is over).
+        say: told what a person should know just now, in a sentence: a wait for the network ("" when it is over).
+        note: told what they should know afterwards too: a file that starts again.
     """
 
     def __init__(
@@ -92,8 +93,9 @@ class Transfer:
         throttle: Throttle | None = None,
         patience: Patience | None = None,
         say: Callable[[str], None] = lambda words: None,
+        note: Callable[[str], None] = lambda words: None,
     ) -> None:
-        self._hub, self._cache, self._say = hub, cache, say
+        self._hub, self._cache, self._say, self._note = hub, cache, say, note
         self._throttle, self._patience = throttle or Throttle(), patience or Patience()
         self._connections = connections
         self._turn = threading.Condition()
@@ -343,7 +345,7 @@ class Transfer:
         generation = partial.restart(whole=True)
         one.busy.add((generation, 0))
         if lost:
-            self._say(f"The host of {one.file.path} cannot resume, so the file starts again from zero.")
+            self._note(f"The host of {one.file.path} cannot resume, so the file starts again from zero.")
         return generation
 
     # --- Checking -----------------------------------------------------------------------------------------------------------------
@@ -390,7 +392,7 @@ class Transfer:
                 )
             )
             return
-        self._say(f"{one.file.path} arrived damaged and is fetched again.")
+        self._note(f"{one.file.path} arrived damaged and is fetched again.")
 
     # --- What goes wrong ----------------------------------------------------------------------------------------------------------
     def _count(self, one: _File, count: int) -> None:

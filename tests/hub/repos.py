@@ -99,6 +99,13 @@ DRAFTER = {
 }
 
 
+# What the repos below hold and nobody may ever fetch, by name: programs, pickles, nested files, names that look like path tricks.
+UNWANTED = frozenset(
+    """README.md modeling_evil.py modeling..py tokenizer.json..py weights..bin x..pkl a..b/c.json pytorch_model.bin
+    original/model.safetensors dflash.py""".split()
+)
+
+
 def target_files(*sizes: int, seed: int = 0) -> dict[str, bytes]:
     """A target with one weight file of each size, small files beside them, and Python that must never be fetched."""
     names = [f"model-{n + 1:05d}-of-{len(sizes):05d}.safetensors" for n in range(len(sizes))]
@@ -107,7 +114,10 @@ def target_files(*sizes: int, seed: int = 0) -> dict[str, bytes]:
         "tokenizer.json": noise(seed + 99, 30_000),
         "tokenizer_config.json": config(tokenizer_class="Qwen2Tokenizer"),
         "README.md": b"# A target\n",
-        "modeling_evil.py": b"raise SystemExit('never fetched, never run')\n",
+        **dict.fromkeys(
+            ("modeling_evil.py", "modeling..py", "tokenizer.json..py"), b"raise SystemExit('never fetched, never run')\n"
+        ),
+        **dict.fromkeys(("weights..bin", "x..pkl", "a..b/c.json"), b"{}"),
         "pytorch_model.bin": noise(seed + 98, 2_000_000),
         "original/model.safetensors": weights(seed + 97, 200_000),
         **{name: weights(seed + n, size) for n, (name, size) in enumerate(zip(names, sizes, strict=True))},

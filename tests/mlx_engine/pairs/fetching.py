@@ -8,8 +8,8 @@ from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.repo import is_wanted
 from mlx_engine.pairs.transfer import Patience
+from tests.hub.repos import UNWANTED
 from tests.hub.server import LocalHub
 
 PAIR = Pair("owner/target", "owner/drafter")
@@ -41,7 +41,7 @@ def expect_whole(local: LocalHub, cache: Cache, pair: Pair = PAIR) -> None:
 
 
 def expect_snapshot(snapshot: Path, files: dict) -> None:
-    wanted = {path for path in files if is_wanted(path)}
+    wanted = set(files) - UNWANTED
     assert {str(path.relative_to(snapshot)) for path in snapshot.rglob("*")} == wanted
     for path in wanted:
         place = snapshot / path
@@ -65,7 +65,7 @@ def leftovers(cache: Cache) -> list[Path]:
 def size(local: LocalHub) -> int:
     """Bytes of the pair's weights."""
     trees = [local.repos[name].commits[local.repos[name].branches["main"]] for name in PAIR.repos]
-    return sum(len(file.data) for tree in trees for path, file in tree.items() if file.lfs and is_wanted(path))
+    return sum(len(file.data) for tree in trees for path, file in tree.items() if file.lfs and path not in UNWANTED)
 
 
 def sent(local: LocalHub) -> int:

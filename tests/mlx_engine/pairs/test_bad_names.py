@@ -18,7 +18,7 @@ from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_file, check_repo, is_wanted
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files, weights
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, download, fetch
+from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch
 
 NAMES = [
     "../x",
@@ -104,7 +104,9 @@ def everything(place: Path) -> set[Path]:
 
 
 @pytest.mark.parametrize(
-    "path", ["../escaped.json", "../../../escaped.json", "model/../../escaped.json", "esc\0aped.json"], ids=repr
+    "path",
+    ["../escaped.json", "../escaped.py", "..\\escaped.bin", "../../../escaped.json", "model/../../escaped.json", "esc\0aped.json"],
+    ids=repr,
 )
 def test_a_listing_with_path_tricks_is_refused_and_writes_nothing(
     tmp_path: Path, local_hub: LocalHub, cache: Cache, path: str
@@ -146,7 +148,8 @@ def test_links_in_place_of_single_files_are_replaced_or_refused(tmp_path: Path, 
     (cache.folder("owner/target") / "refs/main").symlink_to(precious)
     fetch(local_hub, cache, Pair("owner/target"))
     assert precious.read_bytes() == before
-    assert cache.is_complete(listing) and not cache.blob(listing, listing.files[-1]).is_symlink()
+    expect_whole(local_hub, cache, Pair("owner/target"))
+    assert not cache.blob(listing, listing.files[-1]).is_symlink()
 
 
 def test_a_removed_repo_that_is_a_link_leaves_what_it_leads_to(tmp_path: Path, cache: Cache) -> None:

@@ -2,7 +2,9 @@
 
 import errno
 import os
+import re
 import threading
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from huggingface_hub import constants, scan_cache_dir, snapshot_download
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import throttle as throttling
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Progress
 from mlx_engine.pairs.pair import Pair
@@ -17,7 +20,7 @@ from mlx_engine.pairs.throttle import Throttle
 from mlx_engine.pairs.transfer import Patience
 from tests.hub.repos import drafter_files, target_files, weights
 from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch, leftovers, sent, size
+from tests.mlx_engine.pairs.fetching import PAIR, download, expect_snapshot, expect_whole, fetch, leftovers, sent, size
 
 MB = 1_000_000
 
@@ -61,11 +64,14 @@ class TestWhatArrives:
         assert sent(pair) == before
 
     def test_what_the_real_client_fetched_is_used(self, pair: LocalHub, cache: Cache) -> None:
-        snapshot_download("owner/target", cache_dir=cache.root, endpoint=pair.url, allow_patterns=["model*"], token=False)
+        snapshot_download(
+            "owner/target", cache_dir=cache.root, endpoint=pair.url, allow_patterns=["model*.safetensors"], token=False
+        )
         before = sent(pair)
         fetch(pair, cache)
         assert sent(pair) - before == MB
-        assert cache.is_complete(download(pair, cache).hub.listing("owner/target"))
+        commit = pair.repos["owner/target"].branches["main"]
+        expect_snapshot(cache.snapshot("owner/target", commit), pair.repos["owner/target"].commits[commit])
 
     def test_run_again_it_fetches_nothing(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache)
@@ -164,6 +170,23 @@ class TestMisbehaviour:
         with pytest.raises(UserError, match="cannot be reached"):
             fetch(gone, cache, patience=Patience(0.01, 0.01, 0.1))
 
+    def test_no_hub_at_all_is_said_while_it_is_still_tried(self, cache: Cache) -> None:
+        """With the patience that a person meets: the sentence comes with the first failure, not with the last."""
+        with LocalHub() as gone:
+            pass
+        stop, told = threading.Event(), []
+
+        def tell(progress: Progress) -> None:
+            told.append(progress)
+            stop.set()
+
+        began = time.monotonic()
+        assert download(gone, cache, patience=Patience()).run(stop, tell) is None
+        assert time.monotonic() - began < 10
+        (first,) = told
+        assert first.total == 0
+        assert re.fullmatch(re.escape(gone.url) + r" cannot be reached\. Trying again for up to (2\d|30) s\.", first.words)
+
 
 class TestRevisions:
     def test_a_repo_revised_in_mid_flight_is_finished_as_begun_and_said(self, pair: LocalHub, cache: Cache) -> None:
@@ -258,18 +281,31 @@ class TestStopping:
         assert cache.discard("owner/target") == 0
         expect_whole(pair, cache)
 
-    def test_a_limit_on_the_bandwidth_holds(self, pair: LocalHub, cache: Cache) -> None:
-        waited: list[float] = []
+    def test_a_limit_on_the_bandwidth_holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        now = 1000.0
+        monkeypatch.setattr(throttling.time, "monotonic", lambda: now)
 
         class Clock(threading.Event):
             def wait(self, timeout: float | None = None) -> bool:
-                waited.append(timeout or 0.0)
+                nonlocal now
+                now += timeout or 0.0
                 return False
 
         throttle = Throttle(MB)
         for _ in range(100):
             throttle.take(100_000, Clock())
-        assert 9.0 < max(waited) < 10.5  # 10 MB at 1 MB/s: the last piece waits until ten seconds after the first
+        assert now == pytest.approx(1010.0, abs=0.2)  # 10 MB at 1 MB/s
+
+    @pytest.mark.parametrize("rate", [None, 100 * MB])
+    def test_a_limit_that_is_lifted_keeps_nobody_waiting(self, rate: int | None) -> None:
+        throttle = Throttle(1000)
+        waiting = threading.Thread(target=throttle.take, args=(1_000_000, threading.Event()), daemon=True)
+        waiting.start()
+        waiting.join(0.05)
+        assert waiting.is_alive()
+        throttle.rate = rate
+        waiting.join(10.0)
+        assert not waiting.is_alive()
 
 
 class TestDisk:

@@ -1,5 +1,8 @@
 """The memory that is foretold: what caches hold against mlx-lm's own, the sum line by line, and the verdicts."""
 
+import time
+from contextlib import suppress
+
 import mlx.core as mx
 import pytest
 from hypothesis import given
@@ -7,17 +10,21 @@ from hypothesis import strategies as st
 from mlx_lm.models.cache import CacheList, KVCache, make_prompt_cache
 
 from mlx_engine.drafters.context import DraftContext
+from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.limits import PREFILL_ROWS
 from mlx_engine.pairs import room
+from mlx_engine.pairs.compatibility import MOST_LAYERS, misfit, text_config, why_not_dflash, why_not_target
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import fit
+from mlx_engine.pairs.speed import expected
 from mlx_engine.pairs.target_state import layer_states
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, build
 
 GB = 10**9
 MAC = MachineFacts("Apple M4 Pro", "Metal", 14, 48 * GB, 36 * GB, 250e9, 15e12, "float16", "", "", "")
+CPU = MachineFacts("", "CPU", 2, 64 * GB, 48 * GB, 1e10, 1e11, "float32", "", "", "")
 DENSE = {
     "model_type": "qwen3",
     "hidden_size": 4096,
@@ -57,8 +64,7 @@ def test_a_drafters_context_has_no_more_room_than_its_line_says() -> None:
                 count = min(PREFILL_ROWS, context - start)
                 kind.append(mx.zeros((2, config.windows.count(window), config.kv_heads, count, config.head_dim)))
         raw = {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
-        on_cpu = MachineFacts("", "CPU", 2, 64 * GB, 48 * GB, 1e10, 1e11, "float32", "", "", "")
-        line = next(line for line in fit(DENSE, raw, 1, 1, context, on_cpu).lines if line.what == "drafter context")
+        line = next(line for line in fit(DENSE, raw, 1, 1, context, CPU).lines if line.what == "drafter context")
         assert held.nbytes <= line.bytes <= held.nbytes + 2 * 2 * config.kv_heads * config.head_dim * 4 * (300 + 2 * 256)
 
 
@@ -67,6 +73,50 @@ def test_the_lines_add_up_and_say_how() -> None:
     assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(line.how for line in told.lines)
     kv = next(line for line in told.lines if line.what == "target K/V")
     assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.sampled_from([0, -1, 1, 2, 3, 2**31, 2**63, -(2**70), 10**400, 1e308, float("nan"), float("inf"), 0.5]),
+    st.sampled_from(["", "qwen3", "gemma4_text", "full_attention", [], {}, [1], [None], [[]], {"a": []}]),
+)
+FIELDS = sorted({name for config in CONFIGS.values() for name in (*config, *text_config(config))})
+QUANTISED = ["bits", "group_size", "mode", "quant_method"]
+
+
+@given(
+    st.sampled_from(FAMILIES),
+    st.dictionaries(st.sampled_from(FIELDS), ODD, max_size=3),
+    st.dictionaries(st.sampled_from(FIELDS), ODD, max_size=3),
+    st.dictionaries(st.sampled_from(QUANTISED), ODD),
+    st.booleans(),
+)
+def test_a_config_of_any_oddity_is_judged_or_refused_in_a_sentence(
+    name: str, odd: dict, nested: dict, quantised: dict, on_cpu: bool
+) -> None:
+    config = {**CONFIGS[name], **odd, "quantization": quantised, "quantization_config": quantised}
+    if isinstance(inner := config.get("text_config"), dict) or nested:
+        config["text_config"] = {**(inner if isinstance(inner, dict) else {}), **nested}
+    facts = CPU if on_cpu else MAC
+    try:
+        told = fit(config, DRAFTER, GB, GB, 1024, facts)
+        assert told.verdict and told.reason
+        for speed in expected(facts, config, parse(DRAFTER), (GB, GB), 1024).values():
+            assert 0 < speed.low <= speed.high
+        assert isinstance(why_not_target(config) or why_not_dflash(config) or misfit(config, DRAFTER), str)
+    except UserError as error:
+        assert str(error).endswith(".")
+
+
+@pytest.mark.parametrize("layers", [MOST_LAYERS + 1, 10**6, 10**9, 2**39, 10**400])
+def test_layers_beyond_all_sense_are_refused_at_once(layers: int) -> None:
+    config = {**DENSE, "num_hidden_layers": layers}
+    assert "layers, which no model has" in why_not_target(config)
+    began = time.perf_counter()
+    with suppress(UserError):
+        assert fit(config, None, GB, 0, 1024, MAC).verdict == "unknown"
+    assert time.perf_counter() - began < 1
 
 
 @given(st.integers(1, 10**12), st.integers(1, 10**6), st.integers(1, 10**6))

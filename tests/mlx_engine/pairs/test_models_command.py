@@ -14,7 +14,7 @@ from mlx_engine.cli import main
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalogue import own_file
 from mlx_engine.pairs.demo import demo_pair
-from mlx_engine.pairs.library import base_name, library
+from mlx_engine.pairs.library import base_name, library, repo_of
 from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.transfer import Patience
 from tests.golden.__main__ import HERE
@@ -75,6 +75,19 @@ class TestPull:
         done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=100, cwd=ROOT)
         assert done.returncode == 0, done.stderr
         expect_whole(local_hub, Cache(tmp_path / "home/hub"))
+
+    def test_without_a_hub_it_says_what_it_tries_and_why_it_fails(
+        self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        monkeypatch.setattr(Patience, "give_up", 20.0)  # of which a tenth for a first answer
+        monkeypatch.setattr(Patience, "first_wait", 0.3)
+        with LocalHub() as gone:
+            monkeypatch.setattr(constants, "ENDPOINT", gone.url)
+        assert main(["models", "pull", *BOTH]) == 1
+        asked, tried, *_, ended = capsys.readouterr().err.splitlines()
+        assert asked == f"Asking {gone.url} about owner/target + owner/drafter…"
+        assert tried == f"{gone.url} cannot be reached. Trying again for up to 2 s."
+        assert "Check the network" in ended
 
     def test_the_revision_stays_pinned_between_two_pulls(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
@@ -219,6 +232,19 @@ class TestLibrary:
         ]
         assert len(models(capsys, "list", "--forget-folder", str(tmp_path / "mine"))[1]["on_disk"]) == 1
         assert models(capsys, "list", "--add-folder", str(tmp_path / "nothing"))[0] == 1
+
+    @pytest.mark.parametrize(
+        ("folder", "repo"),
+        [
+            ("models--mlx-community--Qwen3-8B-8bit/snapshots/" + "0" * 40, "mlx-community/Qwen3-8B-8bit"),
+            ("models--Qwen3-8B-8bit/snapshots/" + "0" * 40, ""),
+            ("snapshots/" + "0" * 40, ""),
+            ("models--a--b", ""),
+            ("Pair/target", ""),
+        ],
+    )
+    def test_the_repo_of_a_snapshot(self, tmp_path: Path, folder: str, repo: str) -> None:
+        assert repo_of(tmp_path / folder) == repo
 
     def test_what_is_not_whole_is_shown_with_the_reason(self, tmp_path: Path, cache: Cache) -> None:
         folder = tmp_path / ".lmstudio/models/lab/half"

@@ -2,7 +2,11 @@
 
 import json
 import os
+import random
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -129,6 +133,78 @@ def test_cut_off_anywhere_the_models_in_force_are_whole_and_it_goes_on(
     expect_models(filled, new)
     expect_nothing_left(old)
     assert model_folder() == new and folder_left() is None
+
+
+MOVE = """
+import os, signal, sys, threading
+from pathlib import Path
+from huggingface_hub import constants
+from mlx_engine.pairs import model_folder, moving, places
+old, new, disk, last = sys.argv[1:]
+constants.HF_HUB_CACHE = old
+moving._PIECE = 1 << 14
+if disk != "the same":
+    moving._on_one_disk = lambda old, new: False
+if disk == "another, without links":
+    moving._has_links = lambda folder: False
+lines = 0
+def line(frame, event, argument):
+    global lines
+    lines += 1
+    if lines == int(last):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return line
+files = {model_folder.__file__, moving.__file__, places.__file__}
+sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename in files else None)
+moved = moving.Move(Path(new)).run(threading.Event())
+sys.settrace(None)
+assert moved
+print(lines)
+"""
+
+
+def in_a_process(old: Path, new: Path, disk: str, data: Path, last: int = 0) -> subprocess.CompletedProcess[bytes]:
+    """A move in a process of its own, killed by `kill -9` before the line of that number; 0: not at all."""
+    return subprocess.run(
+        [sys.executable, "-c", MOVE, str(old), str(new), disk, str(last)],
+        env={**os.environ, "XDG_DATA_HOME": str(data)},
+        capture_output=True,
+        timeout=100,
+        cwd=Path(__file__).parents[3],
+    )
+
+
+def killed_again_and_again(filled: LocalHub, old: Path, tmp_path: Path, disk: str, shares: list[float]) -> None:
+    """Rehearsed on a copy to count its lines, then killed at each share of what they are, then let go on to its end."""
+    shutil.copytree(old, tmp_path / "copy", symlinks=True)
+    rehearsed = in_a_process(tmp_path / "copy", tmp_path / "copy moved", disk, tmp_path / "rehearsal")
+    assert rehearsed.returncode == 0, rehearsed.stderr
+    lines, new, data = int(rehearsed.stdout), tmp_path / "new", Path(os.environ["XDG_DATA_HOME"])
+    for share in shares:
+        ended = in_a_process(old, new, disk, data, max(1, round(share * lines)))
+        assert ended.returncode in (0, -signal.SIGKILL), ended.stderr
+        expect_models(filled, model_folder())
+        if ended.returncode == 0:
+            break
+    else:
+        ended = in_a_process(old, new, disk, data)
+        assert ended.returncode == 0, ended.stderr
+    assert model_folder() == new and folder_left() is None
+    expect_models(filled, new)
+    expect_nothing_left(old)
+    assert not [place for place in new.rglob("*") if "moving" in place.name]
+
+
+def test_killed_at_a_few_moments(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
+    killed_again_and_again(filled, cache.root, tmp_path, "another", [0.4, 0.97])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("disk", DISKS)
+@pytest.mark.parametrize("seed", range(5))
+def test_killed_at_many_moments(filled: LocalHub, cache: Cache, tmp_path: Path, disk: str, seed: int) -> None:
+    rng = random.Random(seed)
+    killed_again_and_again(filled, cache.root, tmp_path, disk, [rng.random() for _ in range(4)])
 
 
 def test_an_unfinished_download_goes_on_at_the_new_place(

@@ -10,11 +10,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import queue_file
 from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
@@ -126,6 +129,59 @@ def test_what_fails_says_why_and_does_not_stop_the_others(hub: LocalHub, cache: 
     assert (left.pair, left.state) == (nothing, "failed") and "There is no repo" in left.words
 
 
+def test_a_full_disk_is_told_and_the_queue_goes_on(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be written down meanwhile: neither that a pair failed nor that one is ready; neither is tried over and over."""
+    told, full = Told(), threading.Event()
+    write = queue_file.write_json
+
+    def write_json(path: Path, value: object) -> None:
+        if full.is_set():
+            raise UserError(f"{path} cannot be written (No space left on device).")
+        write(path, value)
+
+    monkeypatch.setattr(queue_file, "write_json", write_json)
+    nothing = Pair("owner/nothing")
+    with working(hub, cache, told) as queue:
+        queue.limit(200_000)
+        queue.add(PAIR)
+        queue.add(nothing)
+        told.wait(PairProgress, PAIR)
+        full.set()
+        queue.limit(None)
+        told.wait(PairReady, PAIR)
+        assert "There is no repo" in told.wait(PairFailed, nothing).words  # type: ignore[union-attr]
+        after = len(told.events)
+        assert [(one.pair, one.state) for one in queue._queue()] == [(nothing, "failed")]
+        full.clear()
+        queue.add(OTHER)
+        told.wait(PairReady, OTHER, after)
+        assert not any(isinstance(event, PairFailed | PairReady) and event.pair != OTHER for event in told.events[after:])
+        queue.resume(nothing)
+        told.wait(PairFailed, nothing, after)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
+def test_what_nobody_foresaw_is_told_and_the_queue_goes_on(
+    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    told, run = Told(), Download.run
+
+    def failing(self: Download, *given: Any) -> Any:
+        if self.pair == PAIR:
+            raise error
+        return run(self, *given)
+
+    monkeypatch.setattr(Download, "run", failing)
+    with working(hub, cache, told) as queue:
+        queue.add(PAIR)
+        queue.add(OTHER)
+        failed = told.wait(PairFailed, PAIR)
+        told.wait(PairReady, OTHER)
+    assert isinstance(failed, PairFailed) and str(error.args[-1]) in failed.words
+    (left,) = QueueFile().read()
+    assert (left.pair, left.state, left.words) == (PAIR, "failed", failed.words)
+
+
 def test_it_survives_quitting(hub: LocalHub, cache: Cache) -> None:
     told = Told()
     with working(hub, cache, told) as queue:
@@ -158,6 +214,26 @@ def test_a_damaged_queue_file_is_no_reason_not_to_start(hub: LocalHub, cache: Ca
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
         told.wait(PairReady, PAIR)
+    aside = QueueFile().path.with_suffix(".damaged.json")
+    assert aside.exists() == (not text.startswith("[")) and (not aside.exists() or aside.read_text() == text)
+
+
+def test_a_queue_that_cannot_be_read_at_present_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    QueueFile().put(PAIR, state="paused")
+    before = QueueFile().path.read_text()
+    real = Path.read_text
+
+    def failing(self: Path, *given: Any, **named: Any) -> str:
+        if self == QueueFile().path:
+            raise PermissionError(13, "Permission denied")
+        return real(self, *given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", failing)
+        with pytest.raises(UserError, match=r"downloads\.json cannot be read \(Permission denied\)"):
+            QueueFile().put(OTHER)
+        assert QueueFile().read() == ()
+    assert QueueFile().path.read_text() == before
 
 
 def test_as_a_process_it_takes_commands_and_goes_on_after_kill_9(tmp_path: Path, hub: LocalHub, cache: Cache) -> None:
@@ -197,5 +273,11 @@ def test_events_are_in_order(hub: LocalHub, cache: Cache) -> None:
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
         told.wait(PairReady)
-    kinds = [type(event) for event in told.events if not isinstance(event, PairProgress)]
-    assert kinds[0] is QueueChanged and PairReady in kinds
+        told.wait(QueueChanged, after=told.events.index(told.wait(PairReady)))
+    kinds = [type(event) for event in told.events]
+    ready = kinds.index(PairReady)
+    assert kinds[0] is QueueChanged and kinds[ready + 1 :] == [QueueChanged]
+    assert set(kinds[1:ready]) == {PairProgress}
+    done = [event.progress.done for event in told.events if isinstance(event, PairProgress)]
+    assert done == sorted(done)
+    assert [len(event.queue) for event in told.events if isinstance(event, QueueChanged)] == [1, 0]

@@ -1,10 +1,14 @@
 """How fast a pair may be: the bounds follow from bytes and rates, and what replies show takes their place."""
 
+import platform
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.events import MachineFacts, Stats
+from mlx_engine.pairs import measured
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.speed import expected, seen
@@ -87,3 +91,19 @@ def test_what_replies_show_takes_the_place_of_the_guess_and_is_kept() -> None:
 @pytest.mark.parametrize("raw", [None, 3, [], {"of": 1, "pairs": {}}, {"pairs": {"a": 3}}])
 def test_damaged_speeds_count_as_none(raw: object) -> None:
     assert MeasuredSpeeds(lambda: raw).of("a") == {}
+
+
+def test_speeds_outlive_a_change_of_name_but_not_of_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    speeds = MeasuredSpeeds(lambda: None)
+    speeds._kept = {"a/b": {"plain": [9.0]}}
+    assert speeds.keep()
+    monkeypatch.setattr(platform, "node", lambda: "mac.fritz.box")
+    assert MeasuredSpeeds().of("a/b") == {"plain": [9.0]}
+    monkeypatch.setattr(measured, "machine_model", lambda: "Mac99,1")
+    assert MeasuredSpeeds().of("a/b") == {}
+
+
+def test_a_rate_beyond_all_sense_is_left_out() -> None:
+    kept = {"of": measured._identity(), "pairs": {"a/b": {"plain": [9.0, 10**400, -1.0, float("nan"), "x"]}}}
+    assert MeasuredSpeeds(lambda: kept).of("a/b") == {"plain": [9.0]}

@@ -1,0 +1,103 @@
+"""What was deleted can be brought back byte for byte until it is freed, and no program finds it meanwhile."""
+
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+from huggingface_hub import scan_cache_dir
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.aside import Aside
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.library import library
+from mlx_engine.pairs.moving import Move
+from tests.hub.repos import drafter_files, target_files
+from tests.hub.server import LocalHub
+from tests.mlx_engine.pairs.fetching import PAIR, expect_whole, fetch
+
+
+@pytest.fixture
+def filled(local_hub: LocalHub, cache: Cache) -> LocalHub:
+    """A pair that is whole."""
+    local_hub.repo("owner/target", target_files(300_000, 200_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    fetch(local_hub, cache)
+    return local_hub
+
+
+def allocated(root: Path) -> int:
+    return sum(place.lstat().st_blocks * 512 for place in root.rglob("*") if place.is_file() and not place.is_symlink())
+
+
+def test_no_program_finds_it_and_it_comes_back_whole(filled: LocalHub, cache: Cache) -> None:
+    bytes = Aside(cache).take(PAIR.repos)
+    assert bytes > 600_000
+    found = scan_cache_dir(cache.root)
+    assert not found.repos and not found.warnings and library(cache) == []
+    Aside(cache).put_back(PAIR.repos)
+    expect_whole(filled, cache)
+    filled.sent.clear()
+    assert fetch(filled, cache).fetched == 0
+
+
+def test_what_is_told_is_what_becomes_free(filled: LocalHub, cache: Cache) -> None:
+    before = allocated(cache.root)
+    told = Aside(cache).take(PAIR.repos)
+    assert allocated(cache.root) == before, "nothing is free yet"
+    assert Aside(cache).free() == told
+    assert 0 <= before - allocated(cache.root) - told < 100_000, "the last block of each small file is not counted"
+    with pytest.raises(UserError, match="freed for good"):
+        Aside(cache).put_back(PAIR.repos)
+    assert Aside(cache).free() == 0
+
+
+def test_what_was_fetched_again_meanwhile_stays(filled: LocalHub, cache: Cache) -> None:
+    Aside(cache).take(["owner/drafter"])
+    fetch(filled, cache)
+    place = cache.folder("owner/drafter").stat().st_ino
+    Aside(cache).put_back(["owner/drafter"])
+    assert cache.folder("owner/drafter").stat().st_ino == place
+    expect_whole(filled, cache)
+    Aside(cache).take(["owner/drafter"])
+    Aside(cache).put_back(["owner/drafter"])
+    expect_whole(filled, cache)
+
+
+def test_a_pair_is_taken_whole_or_not_at_all(
+    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.rename
+
+    def rename(here: Path, there: Path) -> None:
+        if here == cache.folder("owner/drafter"):
+            raise OSError(30, "Read-only file system", str(here))
+        real(here, there)
+
+    with monkeypatch.context() as patched, pytest.raises(UserError, match="Nothing was deleted"):
+        patched.setattr(os, "rename", rename)
+        Aside(cache).take(PAIR.repos)
+    expect_whole(filled, cache)
+    shutil.move(cache.folder("owner/drafter"), tmp_path / "outside")
+    cache.folder("owner/drafter").symlink_to(tmp_path / "outside")
+    with pytest.raises(UserError, match="leads out"):
+        Aside(cache).take(PAIR.repos)
+    assert cache.folder("owner/target").is_dir() and any((tmp_path / "outside").iterdir())
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/x", "a", "a\0/b"])
+def test_names_that_are_none(cache: Cache, name: str) -> None:
+    with pytest.raises(UserError, match="is no repo name"):
+        Aside(cache).take([name])
+    assert not cache.root.exists()
+
+
+def test_it_does_not_move_with_the_model_folder(
+    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    Aside(cache).take(["owner/drafter"])
+    assert Move(tmp_path / "new").run(threading.Event())
+    assert Aside(cache).bytes_of("owner/drafter") == Aside().bytes_of("owner/drafter") == 0

@@ -1,0 +1,56 @@
+"""What the user set is there at the next start: own pairs, and how fast downloads may be; what was damaged counts as not there."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs import bandwidth, own_pairs
+from mlx_engine.pairs.bandwidth import keep_limit, kept_limit
+from mlx_engine.pairs.own_pairs import OwnPair, add_own_pair, forget_own_pair
+from mlx_engine.pairs.pair import Pair
+
+
+def test_the_latest_comes_first_and_each_once() -> None:
+    folders, repos, plain = OwnPair("/models/a", "/models/b"), OwnPair("lab/x", "lab/y"), OwnPair("lab/x")
+    for pair in (folders, repos, plain, folders):
+        add_own_pair(pair)
+    assert own_pairs.own_pairs() == (folders, plain, repos)
+    assert folders.folders == (Path("/models/a"), Path("/models/b")) and repos.repos == Pair("lab/x", "lab/y")
+    forget_own_pair(plain)
+    forget_own_pair(plain)
+    assert own_pairs.own_pairs() == (folders, repos)
+
+
+@pytest.mark.parametrize(
+    ("target", "drafter"), [("models/a/b", None), ("../x", None), ("/a\0b", None), ("/a", "lab/y"), ("lab/x", "/b"), ("", None)]
+)
+def test_names_that_are_none(target: str, drafter: str | None) -> None:
+    with pytest.raises(UserError):
+        OwnPair(target, drafter)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["target", "drafter", "bytes_per_s"]) | st.text(), inner),
+)
+
+
+@given(JSON)
+def test_any_content_of_the_files_gives_pairs_and_a_limit_or_none(raw: object) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(own_pairs, "read_json", lambda path: raw)
+        patched.setattr(bandwidth, "read_json", lambda path: raw)
+        assert all(isinstance(one, OwnPair) for one in own_pairs.own_pairs())
+        rate = kept_limit()
+        assert rate is None or 0 < rate < float("inf")
+
+
+def test_a_limit_is_kept_until_it_is_lifted() -> None:
+    assert kept_limit() is None
+    keep_limit(2.5e6)
+    assert kept_limit() == 2.5e6
+    keep_limit(None)
+    assert kept_limit() is None
