@@ -12,7 +12,7 @@ from contextlib import suppress
 from importlib.metadata import version
 
 from mlx_engine.errors import UserError
-from mlx_engine.terminal import arguments, model_arguments
+from mlx_engine.terminal import arguments, controls, model_arguments
 from mlx_engine.terminal.pair import MakeEngine, local_engine
 
 ABOUT = "Chat with a large language model, faster: a small drafter proposes blocks of tokens, the model itself confirms every one."
@@ -74,6 +74,8 @@ def main(argv: Sequence[str] | None = None, make_engine: MakeEngine = local_engi
         arguments.check_pair(given.parser, given, needs_drafter=given.command in ("compare", "bench", "calibrate"))
     if given.command in ("generate", "compare"):
         arguments.check_prompt(given.parser, given)
+    if given.command in ("generate", "chat", "compare"):
+        arguments.check_reply(given.parser, given)
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError):  # a test's stand-in for a stream may lack it
             stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal that lacks a sign shows “?”
@@ -82,7 +84,7 @@ def main(argv: Sequence[str] | None = None, make_engine: MakeEngine = local_engi
         sys.stdout.flush()
         return status
     except UserError as error:
-        print(error, file=sys.stderr)
+        print(controls.visible(str(error)), file=sys.stderr)
         if getattr(given, "json", False):
             print(json.dumps({"error": str(error)}, ensure_ascii=False))
         return 1

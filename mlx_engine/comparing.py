@@ -4,13 +4,14 @@ import dataclasses
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from math import isfinite
 from statistics import median
 from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat
+from mlx_engine import chat, memory
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.errors import UserError
@@ -25,9 +26,11 @@ from mlx_engine.events import (
     GenerationRequest,
     Mode,
     Reply,
+    Sampling,
 )
 from mlx_engine.loading import LoadedPair
 
+_USUAL_LOGIT = 16.0
 _TIE_FLOAT32 = 1e-3  # passes of 1 and of n rows differ by about 1e-5 under OpenBLAS; a closer decision than this can turn on that
 
 
@@ -46,8 +49,8 @@ def compare(
     for repeat in range(repeats):
         order += ["plain", "dflash"] if repeat % 2 == 0 else ["dflash", "plain"]
     for index, mode in enumerate(order):
-        if index and cancel.wait(request.pause_s):
-            return
+        if index:
+            cancel.wait(request.pause_s)  # a cancel ends the run that follows, as it ends any
         yield CompareRun(mode, index, len(order))
         events: list[Event] = []
         for event in generate(dataclasses.replace(asked, mode=mode), cancel):
@@ -57,15 +60,14 @@ def compare(
         if not isinstance(ended, Finished) or ended.reason == "cancelled":
             return
         replies[mode].append(collect(events, ended))
-    plain, drafted = _middle(replies["plain"]), _middle(replies["dflash"])
     rates = [
         b.stats.decode_tok_s / a.stats.decode_tok_s
         for a, b in zip(replies["plain"], replies["dflash"], strict=True)
         if a.stats.decode_tok_s and b.stats.decode_tok_s
     ]
-    at = first_difference(plain.tokens, drafted.tokens)
     try:
-        gap = None if at is None else margin(pair, asked, plain.tokens, drafted.tokens, at)
+        with memory.enough_for("to look at where the two texts part"):
+            plain, drafted, parted = _worst(pair, asked, replies["plain"], replies["dflash"])
     except UserError as error:
         yield Failed(str(error))
         return
@@ -73,9 +75,9 @@ def compare(
         plain=plain,
         dflash=drafted,
         ratio=median(rates) if rates else None,
-        first_difference=at,
-        margin=gap,
-        verdict="identical" if at is None else "tie" if gap is not None and gap <= rounding(pair) else "different",
+        first_difference=parted.at if parted else None,
+        margin=parted.margin if parted else None,
+        verdict="identical" if parted is None else "tie" if parted.tie else "different",
     )
 
 
@@ -98,13 +100,23 @@ def first_difference(a: Sequence[int], b: Sequence[int]) -> int | None:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def margin(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b: Sequence[int], at: int) -> float | None:
-    """Gap between the scores of two replies' tokens at index `at`, after what they share; None when there is no such gap.
+@dataclasses.dataclass(frozen=True)
+class Parting:
+    """Where two replies part: the index of the token, and `margin`, by how much the target's logits would have to change there for
+    it to choose the other token; None when there is no such gap. `tie`: rounding alone can have changed them by so much."""
+
+    at: int
+    margin: float | None
+    tie: bool
+
+
+def parting(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b: Sequence[int], at: int) -> Parting:
+    """How two replies part at index `at`, after what they share.
 
     The target is asked afresh, in prefill's passes. There is no gap when one reply ends there or a filter left one token out.
     """
     if at >= min(len(a), len(b)):
-        return None
+        return Parting(at, None, False)
     prompt = chat.render(pair.tokenizer, request).tokens
     chooser = Chooser(request.sampling, request.seed or 0)
     penalties = Penalties(request.sampling, prompt)
@@ -113,15 +125,42 @@ def margin(pair: LoadedPair, request: GenerationRequest, a: Sequence[int], b: Se
     *_, logits = prefill(pair.target, pair.target.caches(), whole, None, None)
     assert isinstance(logits, mx.array)
     scores = chooser.scores(penalties.apply(logits), chooser.noise(len(whole), 1, logits.shape[-1]))[0].astype(mx.float32)
-    gap = abs(cast(float, (scores[a[at]] - scores[b[at]]).item()))
-    return gap if isfinite(gap) else None
+    # a score is a logit over the temperature, and noise that is the same on both sides
+    gap = abs(cast(float, (scores[a[at]] - scores[b[at]]).item())) * (1.0 if chooser.greedy else request.sampling.temperature)
+    if not isfinite(gap):
+        return Parting(at, None, False)
+    largest = cast(float, mx.abs(logits.astype(mx.float32)).max().item())
+    return Parting(at, gap, gap <= rounding(pair.dtype, largest, request.sampling))
 
 
-def rounding(pair: LoadedPair) -> float:
-    """The largest gap between two scores that rounding alone may turn: one rounding of a score of 16 in the target's format."""
-    return _TIE_FLOAT32 if pair.dtype == mx.float32 else 16 * mx.finfo(pair.dtype).eps
+def rounding(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
+    """The largest gap between two penalised logits that rounding alone may turn: one rounding, in the target's format, of the
+    largest logit of the row, or of 16 where none is as large. The repetition penalty stretches it as it stretches logits."""
+    once = _TIE_FLOAT32 if dtype == mx.float32 else _USUAL_LOGIT * mx.finfo(dtype).eps
+    stretched = max(sampling.repetition_penalty, 1 / sampling.repetition_penalty)
+    return once * max(largest / _USUAL_LOGIT, 1.0) * stretched
 
 
-def _middle(replies: list[Reply]) -> Reply:
+def _worst(
+    pair: LoadedPair, request: GenerationRequest, plain: Sequence[Reply], drafted: Sequence[Reply]
+) -> tuple[Reply, Reply, Parting | None]:
+    """Of all runs a plain one and one of DFlash that part, rather by a difference than by a tie; where none do, those of median
+    rate, and None."""
+    worst: tuple[Reply, Reply, Parting] | None = None
+    for one, other in product(_texts(plain), _texts(drafted)):
+        at = first_difference(one.tokens, other.tokens)
+        if at is not None and (worst is None or worst[2].tie):
+            found = parting(pair, request, one.tokens, other.tokens, at)
+            if worst is None or not found.tie:
+                worst = one, other, found
+    return worst or (_middle(plain), _middle(drafted), None)
+
+
+def _texts(replies: Sequence[Reply]) -> list[Reply]:
+    """One reply of each text, if possible that of median rate."""
+    return list({reply.tokens: reply for reply in (*replies, _middle(replies))}.values())
+
+
+def _middle(replies: Sequence[Reply]) -> Reply:
     """The reply of median rate."""
     return sorted(replies, key=lambda reply: reply.stats.decode_tok_s or 0.0)[len(replies) // 2]

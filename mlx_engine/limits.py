@@ -1,11 +1,10 @@
 """What a request may ask for: everything else is refused in a sentence before anything is computed."""
 
-from math import isfinite
-
 from mlx_engine.errors import UserError
 from mlx_engine.events import GenerationRequest
 
 PREFILL_ROWS = 512  # tokens a pass of prefill: long enough to be efficient, short enough that a cancel is soon seen
+MOST_ROWS = 64  # tokens that a block may have; a pass of more is a prompt's, and nothing is kept to take it back
 _HOTTEST = 100.0  # temperature: the choices are blind well before
 _HARSHEST = 100.0  # penalties, either way
 
@@ -21,6 +20,16 @@ def check(request: GenerationRequest, vocabulary: int, block: int | None) -> Non
     Raises:
         UserError: a value is out of its range or no number at all.
     """
+    check_choices(request, block)
+    wrong = next(
+        (token for token in request.prompt_tokens or () if not isinstance(token, int) or not 0 <= token < vocabulary), None
+    )
+    if wrong is not None:
+        raise UserError(f"The prompt has token {wrong}; this target's tokens go from 0 to {vocabulary - 1}.")
+
+
+def check_choices(request: GenerationRequest, block: int | None) -> None:
+    """The same of everything but the prompt, which needs no target."""
     s, width = request.sampling, request.width
     for name, number, least, most, note in (
         ("temperature", s.temperature, 0, _HOTTEST, "0 always takes the likeliest token"),
@@ -49,14 +58,9 @@ def check(request: GenerationRequest, vocabulary: int, block: int | None) -> Non
         raise UserError(f"The mode is “{request.mode}”; it may be dflash or plain.")
     if "" in request.stop:
         raise UserError("A stop string is empty, which would end every reply before it begins. Leave it out or write something.")
-    wrong = next(
-        (token for token in request.prompt_tokens or () if not isinstance(token, int) or not 0 <= token < vocabulary), None
-    )
-    if wrong is not None:
-        raise UserError(f"The prompt has token {wrong}; this target's tokens go from 0 to {vocabulary - 1}.")
     if request.effort is not None and not request.effort.isalpha():
         raise UserError(f"The effort is “{request.effort}”; it has to be one word, such as low, medium or high.")
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -1,10 +1,13 @@
 """Memory: how much the past may take, what stays wired while a reply is written, and what goes when memory runs out."""
 
 import os
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import mlx.core as mx
+
+from mlx_engine.errors import UserError
 
 _CPU_SHARE = 3 / 4  # of physical memory; about what Metal recommends of it
 _PAST_SHARE = 1 / 2  # of the working set that the weights leave: the other half is the running reply's
@@ -52,6 +55,23 @@ def wired() -> Iterator[None]:
 def exhausted(error: Exception) -> bool:
     """Whether this error says that memory ran out."""
     return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _EXHAUSTED)
+
+
+@contextmanager
+def enough_for(what: str) -> Iterator[None]:
+    """Where memory runs out meanwhile, say so in a sentence: there is not enough memory `what`, such as “to calibrate”.
+
+    Raises:
+        UserError: memory ran out. What the work had made is free again.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if not exhausted(error):
+            raise
+        traceback.clear_frames(error.__traceback__)  # they hold what was made so far
+        mx.clear_cache()
+        raise UserError(f"There is not enough memory {what}. Close other programs, or pick a smaller pair.") from None
 
 
 def held() -> int:

@@ -27,7 +27,8 @@ from mlx_engine.decoding.prefill import CHUNK, prefill
 from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs import machine
-from mlx_engine.targets.target import Caches, Target
+from mlx_engine.targets.target import Caches
+from mlx_engine.targets.weights import numbers, said
 
 _STREAM_BYTES = 512 << 20  # far more than any processor's cache holds
 _LONG_ENOUGH_S = 0.1  # a product that takes as long shows the full rate
@@ -157,18 +158,17 @@ def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
         mx.eval(token)
         times.append(time.perf_counter() - began)
     return [
-        _pass(target, caches, "prefill", rows, 0, seconds[-1]),
-        _pass(target, caches, "plain", 1, depth, median(times[1:])),
+        _pass(pair, caches, "prefill", rows, 0, seconds[-1]),
+        _pass(pair, caches, "plain", 1, depth, median(times[1:])),
     ]
 
 
 def _pass(
-    target: Target, caches: Caches, name: Literal["prefill", "plain", "verify"], rows: int, depth: int, seconds: float
+    pair: LoadedPair, caches: Caches, name: Literal["prefill", "plain", "verify"], rows: int, depth: int, seconds: float
 ) -> Phase:
     """A pass of the target after `depth` tokens, with its caches. A row sees half of the others in the mean."""
-    load = Load(target.model)
-    operations = load.operations(rows) + _attention(target.model, caches, depth + rows // 2, rows)
-    return Phase(name, rows, depth, seconds, load.bytes(rows) + (_past(caches) if depth else 0), operations)
+    operations = pair.weights.operations(rows) + _attention(pair.target.model, caches, depth + rows // 2, rows)
+    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_past(caches) if depth else 0), operations)
 
 
 def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
@@ -184,78 +184,14 @@ def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
     _, features = target.forward_tapped(mx.array([token % target.vocabulary for token in range(depth)]), caches)
     drafter.inject(context, features)
     mx.eval(caches.state, context.state)
-    own, head = drafter.parameters(), Load(target.model)
+    own, head = drafter.parameters(), pair.weights
     past = _size(context.state)
     read = sum(array.nbytes for array in own) + head.head_bytes + past
-    operations = 2 * sum(_elements(array, drafter.bits) for array in own if array.ndim == 2) + head.head_operations
+    operations = 2 * sum(numbers(array, drafter.bits) for array in own if array.ndim == 2) + head.head_operations
     return [
-        _pass(target, caches, "verify", rows, depth, seconds["verify"]),
+        _pass(pair, caches, "verify", rows, depth, seconds["verify"]),
         Phase("draft", rows, depth, seconds["draft"], read, rows * operations),
     ]
-
-
-class Load:
-    """What a pass of a model reads and computes, counted from its weights.
-
-    An embedding that is no head is read a row a token, which is nothing beside the rest. Of a mixture's experts a pass reads those
-    that its rows choose: k of E a row, E (1 - (1 - k / E)^rows) of them if choices are even.
-    """
-
-    def __init__(self, model: nn.Module) -> None:
-        self._dense = self._operations = 0
-        self._experts: list[tuple[int, int, float]] = []  # bytes of all, operations of one row, share that a row chooses
-        self.head_bytes = self.head_operations = 0
-        chosen = _said(model, "num_experts_per_tok", "moe_topk", "num_experts_per_token") or 1
-        table: tuple[int, int] | None = None
-        for name, module in model.named_modules():
-            weight = vars_of(module).get("weight")
-            if weight is None:
-                continue
-            size = sum(array.nbytes for array in vars_of(module).values())
-            operations = 2 * _elements(weight, getattr(module, "bits", 16))
-            if isinstance(module, nn.Embedding | nn.QuantizedEmbedding):
-                table = (size, operations)
-            elif weight.ndim == 3 and not isinstance(module, nn.Conv1d):
-                share = min(chosen / weight.shape[0], 1.0)
-                self._experts.append((size, round(operations * share), share))
-            else:
-                self._dense += size
-                self._operations += operations if weight.ndim > 1 else 0
-                if name.endswith("lm_head"):
-                    self.head_bytes, self.head_operations = size, operations
-        if not self.head_bytes and table is not None:  # tied
-            self.head_bytes, self.head_operations = table
-            self._dense += table[0]
-            self._operations += table[1]
-
-    def bytes(self, rows: int) -> int:
-        """Bytes of weights that a pass of so many rows reads at least."""
-        return self._dense + round(sum(size * (1 - (1 - share) ** rows) for size, _, share in self._experts))
-
-    def operations(self, rows: int) -> int:
-        """Floating-point operations of its matrix products."""
-        return rows * (self._operations + sum(operations for _, operations, _ in self._experts))
-
-
-def vars_of(module: nn.Module) -> dict[str, mx.array]:
-    """The arrays that a module holds itself."""
-    return {name: part for name, part in module.items() if isinstance(part, mx.array)}
-
-
-def _said(model: nn.Module, *names: str) -> int | None:
-    """A number of the model's own arguments, under the first name that it has."""
-    arguments: Any = getattr(model, "args", None)
-    for owner in (arguments, getattr(arguments, "text_config", None)):
-        for name in names:
-            value = owner.get(name) if isinstance(owner, dict) else getattr(owner, name, None)
-            if value:
-                return int(value)
-    return None
-
-
-def _elements(weight: mx.array, bits: int) -> int:
-    """Numbers that an array stands for; quantised ones are packed into words of 32 bits."""
-    return weight.size * 32 // bits if weight.dtype == mx.uint32 and bits < 16 else weight.size
 
 
 def _past(caches: Caches) -> int:
@@ -270,6 +206,6 @@ def _size(arrays: list) -> int:
 
 def _attention(model: nn.Module, caches: Caches, depth: int, rows: int) -> int:
     """Operations of the attention over K/V: two products, each 2 a row, a K/V row and a number of every query head."""
-    heads = _said(model, "num_attention_heads")
+    heads = said(model, "num_attention_heads")
     keys = [cache.keys for cache in caches.layers if isinstance(getattr(cache, "keys", None), mx.array)]
     return 4 * rows * depth * sum((heads or key.shape[1]) * key.shape[3] for key in keys)

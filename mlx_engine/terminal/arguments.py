@@ -5,10 +5,15 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from mlx_engine import limits
 from mlx_engine.errors import UserError
 from mlx_engine.events import GenerationRequest, Message, Mode, Sampling
+from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.terminal.pair import folders
 
 
 def add_pair(parser: argparse.ArgumentParser) -> None:
@@ -74,19 +79,6 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", type=type(usual), default=usual, metavar=metavar, help=words)
 
 
-def sampling(arguments: argparse.Namespace) -> Sampling:
-    """The choices that the command line asks for; the engine says what is out of range."""
-    return Sampling(
-        temperature=arguments.temperature,
-        top_p=arguments.top_p,
-        top_k=arguments.top_k,
-        min_p=arguments.min_p,
-        repetition_penalty=arguments.repetition_penalty,
-        presence_penalty=arguments.presence_penalty,
-        frequency_penalty=arguments.frequency_penalty,
-    )
-
-
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Output for programs."""
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -141,21 +133,50 @@ def check_prompt(parser: argparse.ArgumentParser, arguments: argparse.Namespace)
         parser.error("--tokens uses no chat template, so it takes no --system.")
 
 
+def check_reply(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Refuse a choice that is out of its range as a mistake of usage, before anything is loaded."""
+    try:
+        limits.check_choices(options(arguments, "dflash"), _block(arguments))
+    except UserError as error:
+        parser.error(str(error))
+
+
+def _block(arguments: argparse.Namespace) -> int | None:
+    """The drafter's block size; None without a drafter, or where loading will tell what is wrong with it."""
+    _, drafter = folders(arguments)
+    if drafter is None:
+        return None
+    try:
+        return parse(read_config(drafter, "drafter")).block_size
+    except UserError:
+        return None
+
+
 def request(arguments: argparse.Namespace, mode: Mode) -> GenerationRequest:
     """The request that the command line describes.
 
     Raises:
         UserError: the prompt cannot be read.
     """
-    messages: tuple[Message, ...] = ()
-    if arguments.tokens is None:
-        messages = (*opening(arguments), Message("user", _text(arguments.text)))
+    if arguments.tokens is not None:
+        return replace(options(arguments, mode), prompt_tokens=_tokens(arguments.tokens))
+    return replace(options(arguments, mode), messages=(*opening(arguments), Message("user", _text(arguments.text))))
+
+
+def options(arguments: argparse.Namespace, mode: Mode) -> GenerationRequest:
+    """How to answer, with no prompt yet."""
     return GenerationRequest(
-        messages=messages,
-        prompt_tokens=None if arguments.tokens is None else _tokens(arguments.tokens),
         mode=mode,
         width=arguments.width,
-        sampling=sampling(arguments),
+        sampling=Sampling(
+            temperature=arguments.temperature,
+            top_p=arguments.top_p,
+            top_k=arguments.top_k,
+            min_p=arguments.min_p,
+            repetition_penalty=arguments.repetition_penalty,
+            presence_penalty=arguments.presence_penalty,
+            frequency_penalty=arguments.frequency_penalty,
+        ),
         seed=arguments.seed,
         max_tokens=arguments.max_tokens,
         ignore_eos=arguments.ignore_eos,

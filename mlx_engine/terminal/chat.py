@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompareRequest, GenerationRequest, Message, PairInfo
-from mlx_engine.terminal import arguments, compare, interrupt, reply
+from mlx_engine.terminal import arguments, compare, controls, interrupt, reply
 from mlx_engine.terminal.pair import Engine, MakeEngine, open_pair
 
 HELP = """\
@@ -37,17 +37,7 @@ class Conversation:
         self._system = given.system
         self._messages: list[Message] = []
         self._last: GenerationRequest | None = None
-        self._options = GenerationRequest(
-            mode="plain" if info.why_plain or given.mode == "plain" else "dflash",
-            width=given.width,
-            sampling=arguments.sampling(given),
-            seed=given.seed,
-            max_tokens=given.max_tokens,
-            ignore_eos=given.ignore_eos,
-            thinking=given.thinking,
-            effort=given.effort,
-            stop=tuple(given.stop),
-        )
+        self._options = arguments.options(given, "plain" if info.why_plain or given.mode == "plain" else "dflash")
 
     def run(self) -> None:
         """Read and answer, line after line."""
@@ -73,7 +63,7 @@ class Conversation:
                 elif line:
                     self._answer(arguments.readable(line))
             except UserError as error:
-                print(error, file=sys.stderr)
+                print(controls.visible(str(error)), file=sys.stderr)
             except KeyboardInterrupt:  # pressed twice: the reply is given up, the chat is not
                 print("Stopped.", file=sys.stderr)
 

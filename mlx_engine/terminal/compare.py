@@ -80,7 +80,7 @@ def verdict(result: CompareResult) -> str:
     where = f"The texts part at token {result.first_difference + 1}."
     if result.margin is None:
         return where
-    gap = f"Plain decoding's two best choices there were {result.margin:.2g} apart"
+    gap = f"Asked afresh, the target scores the two tokens there {result.margin:.2g} apart"
     if result.verdict == "tie":
         return f"{where} {gap}: a tie, within the rounding of this machine's arithmetic."
     return f"{where} {gap}, which rounding does not explain. Please report this."

@@ -36,7 +36,9 @@ def add_commands(models: argparse.ArgumentParser) -> None:
     fitting.add_argument("--context", type=arguments.whole(1, 2**24), default=8192, metavar="N", help="tokens (default 8192)")
     pull = command("pull", "fetch a pair; run again, it goes on where it stopped")
     pair(pull)
-    pull.add_argument("--limit", type=_megabytes, metavar="MB", help="at most so many megabytes a second")
+    pull.add_argument(
+        "--limit", type=_megabytes, metavar="MB", help="at most so many megabytes a second (default: the app's limit)"
+    )
     pull.add_argument("--connections", type=arguments.whole(1, 32), default=6, metavar="N", help="connections at once (default 6)")
     pair(command("rm", "remove a pair from the hub's cache"))
     check = command("check", "check what was fetched against its checksums")

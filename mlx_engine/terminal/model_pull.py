@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.bandwidth import kept_limit
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalogue import Catalogue
 from mlx_engine.pairs.download import Download, Progress
@@ -26,11 +27,12 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
     """
     queue = QueueFile()
     kept = queue.find(pair)
-    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit))
+    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit or kept_limit()))
     show = _Bar(pair, given.json)
     stop = threading.Event()
     queue.put(pair, state="waiting", words="")
     try:
+        show.say(f"Asking {hub.endpoint} about {pair.name}…")
         # on a thread of its own, so that Ctrl-C is heard at once
         result = in_background(lambda: made.run(stop, lambda progress: show(progress, queue, made)), stop)
     except UserError as error:
@@ -83,22 +85,34 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
 
 
 class _Bar:
-    """One line on standard error while bytes come, on a terminal only. Keeps the pins in the queue as soon as they are known."""
+    """One line on standard error, written over and over; where that is no terminal, each sentence on a line of its own.
+
+    Keeps the pins in the queue as soon as they are known.
+    """
 
     def __init__(self, pair: Pair, quiet: bool) -> None:
-        self._pair, self._shown, self._pinned = pair, sys.stderr.isatty() and not quiet, False
+        self._pair, self._shown = pair, sys.stderr.isatty() and not quiet
+        self._pins: dict[str, str] = {}
+        self._said = ""
 
     def __call__(self, progress: Progress, queue: QueueFile, made: Download) -> None:
-        if not self._pinned:
-            queue.put(self._pair, pins=dict(made.pins))
-            self._pinned = True
-        if not self._shown:
+        if self._pins != made.pins:
+            self._pins = dict(made.pins)
+            queue.put(self._pair, pins=self._pins)
+        if not self._shown or not progress.total:
+            self.say(progress.words)
             return
         share = progress.done / progress.total if progress.total else 1.0
         left = progress.seconds_left
         when = f", {_duration(left)} left" if left is not None and progress.done < progress.total else ""
         text = f"{share:4.0%} of {progress.total / 1e9:,.2f} GB, {progress.bytes_per_s / 1e6:,.1f} MB/s{when}"
         print(f"\r\033[K{text}  {progress.words}"[:200], end="", file=sys.stderr, flush=True)
+
+    def say(self, words: str) -> None:
+        """Show a sentence by itself."""
+        before, self._said = self._said, words
+        if words and words != before:
+            print(f"\r\033[K{words}"[:200] if self._shown else words, end="" if self._shown else "\n", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         if self._shown:

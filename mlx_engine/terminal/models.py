@@ -257,6 +257,8 @@ def _print_fit(result: Fit) -> None:
 
 def _pull(given: argparse.Namespace) -> int:
     known, cache, hub = catalogue(), Cache(), Hub()
+    if given.target and not given.drafter and not given.plain:
+        print(f"Looking for a drafter of {given.target} at {hub.endpoint}…", file=sys.stderr)
     return pull(given, hub, cache, known, _pair(given, hub, known))
 
 

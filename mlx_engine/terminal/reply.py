@@ -6,6 +6,7 @@ from typing import Any, TextIO
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, Event, Failed, Finished, Reply, Stats, StopReason
+from mlx_engine.terminal import controls
 
 _DIM, _NORMAL = "\033[2m", "\033[0m"
 
@@ -42,8 +43,7 @@ class Transcript:
             between = "\n\n" if self._written else ""
             self._out.write((_DIM if commit.channel == "thinking" else _NORMAL) + between)
             self._channel = commit.channel
-        # A terminal would obey an escape character; a model's text may not make it.
-        self._out.write(commit.text.replace("\033", "␛") if self._terminal else commit.text)
+        self._out.write(controls.visible(commit.text) if self._terminal else commit.text)
         self._out.flush()
         self._written = True
 

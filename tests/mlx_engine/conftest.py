@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import mlx.core as mx
+import mlx.nn as nn
 import pytest
+from mlx_lm.utils import load_model
 
 from mlx_engine.engine import Engine
 from mlx_engine.pairs.demo import demo_pair
@@ -15,6 +18,13 @@ def loaded(target: Path, drafter: Path | None) -> Engine:
     for _ in engine.load(target, drafter):
         pass
     return engine
+
+
+def by_mlx_lm(target: Path) -> nn.Module:
+    """mlx-lm's own model of a target, which nothing of ours has touched; in float32, as everything is on a CPU."""
+    model, _ = load_model(target)
+    model.set_dtype(mx.float32)
+    return model
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +42,13 @@ def tiny2() -> Engine:
 @pytest.fixture(scope="session")
 def demo() -> Engine:
     return loaded(*demo_pair())
+
+
+@pytest.fixture(scope="session")
+def tiny_by_mlx_lm() -> nn.Module:
+    return by_mlx_lm(GOLDEN / "e2e_qwen3" / "target")
+
+
+@pytest.fixture(scope="session")
+def demo_by_mlx_lm() -> nn.Module:
+    return by_mlx_lm(demo_pair()[0])

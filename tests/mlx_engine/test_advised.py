@@ -27,6 +27,8 @@ from mlx_engine.pairs.advised import advised_sampling
             Sampling(temperature=1.0, repetition_penalty=1.05),
         ),
         ('{"do_sample": true, "temperature": NaN}', Sampling(temperature=1.0)),
+        ('{"do_sample": true, "temperature": Infinity, "top_p": -Infinity}', Sampling(temperature=1.0)),
+        ('{"do_sample": true, "temperature": 1%s, "top_k": 20}' % ("0" * 400), Sampling(temperature=1.0, top_k=20)),
     ],
 )
 def test_what_makes_sense_is_taken(tmp_path: Path, content: str | None, advised: Sampling) -> None:

@@ -134,7 +134,9 @@ def test_what_is_no_report_is_refused_in_a_sentence(text: str, tmp_path: Path, c
 def test_a_place_that_cannot_be_written_to_and_a_width_beyond_the_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--runs", "1", "--prompts", "1", "--out", str(tmp_path / "no" / "a.json")], ScriptedEngine) == 1
     assert "cannot be written" in capsys.readouterr().err
-    assert main(["bench", "--widths", "4,9"], ScriptedEngine) == 1
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "--widths", "4,9"], ScriptedEngine)
+    assert ended.value.code == 2
     assert "more than this drafter's block of 8" in capsys.readouterr().err
 
 

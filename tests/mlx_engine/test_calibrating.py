@@ -2,14 +2,16 @@
 
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
 from mlx_engine import calibrating
+from mlx_engine.decoding import queue
 from mlx_engine.decoding.costs import ASSUMED, Table
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import Calibrated, CalibrationProgress
+from mlx_engine.events import Calibrated, CalibrationProgress, PairInfo
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -23,6 +25,12 @@ def kept_in(tmp_path, monkeypatch):
     return tmp_path / "cache"
 
 
+def _info() -> PairInfo:
+    last = list(Engine().load(*PAIR))[-1]
+    assert isinstance(last, PairInfo)
+    return last
+
+
 def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
     engine = loaded(*PAIR)
     events = list(engine.calibrate())
@@ -33,7 +41,8 @@ def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
     assert found.widths[-1] == 8
     assert all(seconds > 0 for row in (found.plain_s, *found.verify_s, *found.draft_s) for seconds in row)
     table = calibrating.known(loaded(*PAIR).pair)
-    assert table == Table(found.depths, found.widths, found.plain_s, found.verify_s, found.draft_s)
+    assert table is not None
+    assert replace(table, scatter=0.0) == Table(found.depths, found.widths, found.plain_s, found.verify_s, found.draft_s)
     # a reply is none the worse for it
     plain = reply(engine, tokens(PROMPT, mode="plain", max_tokens=40)).tokens
     assert reply(engine, tokens(PROMPT, max_tokens=40)).tokens == plain
@@ -43,6 +52,38 @@ def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
 def test_rotating_and_recurrent_targets_are_measured_too(kept_in, target, drafter):
     engine = loaded(GOLDEN / target / "target", GOLDEN / drafter / "drafter")
     assert isinstance(list(engine.calibrate())[-1], Calibrated)
+
+
+def test_measured_on_a_busy_machine_a_table_serves_but_is_measured_again(kept_in):
+    pair = loaded(*PAIR).pair
+    table = Table((100,), (2, 8), (1.0,), ((1.0, 2.0),), ((0.5, 0.5),), scatter=1.0)
+    assert calibrating.keep(pair, table) and calibrating.known(pair) == table
+    assert not _info().calibrated
+    calibrating.keep(pair, replace(table, scatter=0.05))
+    assert _info().calibrated
+
+
+@pytest.mark.parametrize("quicker", [True, False])
+def test_rounds_are_queued_ahead_only_where_that_was_measured_to_be_quicker(kept_in, monkeypatch, quicker):
+    monkeypatch.setattr(queue, "pays", lambda: True)
+    monkeypatch.setattr(calibrating.Bench, "queued", lambda self, width: 0.0 if quicker else 1e9)
+    engine, seen = loaded(*PAIR), []
+    put_after = queue.Queue.put_after
+    monkeypatch.setattr(queue.Queue, "put_after", lambda *given: seen.append(given) or put_after(*given))
+    before = reply(engine, tokens(PROMPT, max_tokens=40, width=8))
+    assert not seen  # nothing was measured yet
+    list(engine.calibrate())
+    assert reply(engine, tokens(PROMPT, max_tokens=40, width=8)).tokens == before.tokens
+    assert bool(seen) == quicker
+    assert calibrating.known(loaded(*PAIR).pair).queued == quicker
+
+
+def test_timing_queued_rounds_leaves_caches_and_context_at_one_place(kept_in):
+    pair = loaded(*PAIR).pair
+    bench = calibrating.Bench(pair.target, pair.drafter, 32)
+    for _ in range(3):
+        assert bench.queued(8) > 0 and bench.draft(8) > 0 and bench.verify(8) > 0
+        assert bench._caches.length == bench._context.position
 
 
 def test_cancelled_it_keeps_nothing(kept_in):

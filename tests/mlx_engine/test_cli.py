@@ -108,8 +108,11 @@ class TestGenerate:
         assert (told["text"], told["thinking"]) == ("Yes.", "Hm.")
 
     def test_on_a_terminal_thinking_is_dimmed_and_escapes_are_harmless(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes\033[2J.")))
-        for terminal, expected in ((True, "\033[2mHm.\033[0m\n\nYes␛[2J.\n"), (False, "Yes\033[2J.\n")):
+        engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes\033[2J.\tä\r\x9b2J\x7f")))
+        for terminal, expected in (
+            (True, "\033[2mHm.\033[0m\n\nYes␛[2J.\tä␍␛[2J␡\n"),
+            (False, "Yes\033[2J.\tä\r\x9b2J\x7f\n"),
+        ):
             out = io.StringIO()
             monkeypatch.setattr(out, "isatty", lambda at_terminal=terminal: at_terminal)
             monkeypatch.setattr(sys, "stdout", out)
@@ -143,6 +146,20 @@ class TestMistakes:
             ("generate", "Hi", "--temperature", "nan"),
             ("generate", "Hi", "--seed", str(2**64)),
             ("generate", "Hi", "--max-tokens", "none"),
+            ("generate", "Hi", "--max-tokens", "0"),
+            ("generate", "Hi", "--width", "17"),
+            ("compare", "Hi", "--width", "17"),
+            ("chat", "--width", "17"),
+            ("generate", "Hi", "--temperature", "1000"),
+            ("generate", "Hi", "--top-p", "0"),
+            ("generate", "Hi", "--top-p", "1.1"),
+            ("chat", "--top-k", "-1"),
+            ("generate", "Hi", "--min-p", "nan"),
+            ("compare", "Hi", "--repetition-penalty", "0"),
+            ("generate", "Hi", "--presence-penalty", "1e9"),
+            ("chat", "--frequency-penalty", "-1e9"),
+            ("generate", "Hi", "--effort", "3 times"),
+            ("generate", "Hi", "--stop", ""),
             ("generate", "Hi", "--drafter-bits", "5"),
             ("generate", "Hi", "--target", "t", "--drafter-bits", "4"),
             ("compare", "Hi", "--target", "t"),
@@ -152,6 +169,11 @@ class TestMistakes:
     )
     def test_of_usage_are_told_before_anything_is_loaded(self, argv: tuple[str, ...]) -> None:
         usage_error(*argv)
+
+    def test_of_usage_say_what_is_allowed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        for options, words in ((("--width", "17"), "from 1 to 16"), (("--top-p", "1.1"), "from 0 to 1")):
+            usage_error("generate", "Hi", *options)
+            assert words in capsys.readouterr().err
 
     @pytest.mark.parametrize("text", ["[1, 2", '{"a": 1}', "[1, true]", "[1.5]", '["t1"]', "[" * 100_000])
     def test_in_a_token_file_are_told_in_a_sentence(self, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -169,6 +191,12 @@ class TestMistakes:
         assert main(["generate", "-"], ScriptedEngine) == 1
         assert main(["generate", "\udcff"], ScriptedEngine) == 1
         assert capsys.readouterr().err.count("UTF-8") == 4
+
+    def test_a_sentence_that_quotes_what_others_wrote_does_nothing_to_the_terminal(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["generate", "Hi"], lambda: ScriptedEngine(refuses="No “\033[2J\x9b2J\x00”.")) == 1
+        assert capsys.readouterr().err == "No “␛[2J␛[2J␀”.\n"
 
     @pytest.mark.parametrize("engine", [ScriptedEngine(refuses="No such pair."), ScriptedEngine(fails="No such pair.")])
     def test_what_the_engine_refuses_is_passed_on(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:

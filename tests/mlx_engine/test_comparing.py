@@ -1,12 +1,19 @@
 """Where two replies part, and whether that was a tie."""
 
 import dataclasses
+import math
+import threading
+from types import SimpleNamespace
 
+import mlx.core as mx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.comparing import first_difference, margin, rounding
-from mlx_engine.events import Sampling
+from mlx_engine import comparing
+from mlx_engine.comparing import Parting, compare, first_difference, parting, rounding
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.events import Commit, CompareRequest, Finished, GenerationRequest, Sampling, Stats
 from tests.mlx_engine.asking import reply, tokens
 
 some = st.lists(st.integers(0, 3), max_size=8)
@@ -33,7 +40,8 @@ def test_a_clear_decision_is_no_tie(tiny):
     request = tokens(PROMPT, max_tokens=20, seed=1)
     got = reply(tiny, request).tokens
     other = (*got[:7], (got[7] + 1) % 128, *got[8:])
-    assert margin(tiny.pair, request, got, other, 7) > rounding(tiny.pair)
+    found = parting(tiny.pair, request, got, other, 7)
+    assert not found.tie and found.margin > rounding(tiny.pair.dtype, 16.0, request.sampling)
 
 
 def test_two_equal_scores_are_a_tie(tiny):
@@ -46,7 +54,7 @@ def test_two_equal_scores_are_a_tie(tiny):
     kept = head.weight
     try:
         head.weight = kept.at[twin].multiply(0.0).at[twin].add(kept[first])
-        assert margin(tiny.pair, request, (first,), (twin,), 0) <= rounding(tiny.pair)
+        assert parting(tiny.pair, request, (first,), (twin,), 0).tie
     finally:
         head.weight = kept
 
@@ -54,8 +62,88 @@ def test_two_equal_scores_are_a_tie(tiny):
 def test_a_token_that_the_filter_leaves_out_is_no_tie(tiny):
     request = dataclasses.replace(tokens(PROMPT, max_tokens=4, seed=1), sampling=Sampling(temperature=1.0, top_k=1))
     first = reply(tiny, request).tokens[0]
-    assert margin(tiny.pair, request, (first,), ((first + 1) % 128,), 0) is None
+    assert parting(tiny.pair, request, (first,), ((first + 1) % 128,), 0) == Parting(0, None, False)
 
 
 def test_a_reply_that_just_ends_has_no_margin(tiny):
-    assert margin(tiny.pair, tokens(PROMPT, seed=1), (1, 2), (1, 2, 3), 2) is None
+    assert parting(tiny.pair, tokens(PROMPT, seed=1), (1, 2), (1, 2, 3), 2) == Parting(2, None, False)
+
+
+class _Scripted:
+    """A pair whose target answers every pass with `logits` [1, 4]."""
+
+    def __init__(self) -> None:
+        self.dtype, self.tokenizer, self.target = mx.bfloat16, None, self
+        self.logits = mx.zeros((1, 4))
+
+    def caches(self) -> None:
+        return None
+
+
+@pytest.fixture
+def scripted(monkeypatch):
+    pair = _Scripted()
+    monkeypatch.setattr(comparing, "prefill", lambda *_: iter((pair.logits,)))
+    monkeypatch.setattr(comparing.chat, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
+    return pair
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1.3])
+@pytest.mark.parametrize("size", [1.0, 16.0, 40.0])
+@pytest.mark.parametrize("temperature", [0.01, 0.2, 1.0, 2.0])
+def test_one_rounding_of_the_logits_is_a_tie_at_any_temperature_and_size_and_ten_are_not(scripted, temperature, size, penalty):
+    """Two tokens of a target in half precision that would score alike but for one rounding of a logit, or ten."""
+    sampling = Sampling(temperature=temperature, repetition_penalty=penalty)
+    request = GenerationRequest(prompt_tokens=(0,), sampling=sampling, seed=3)
+    once = 2.0 ** math.floor(math.log2(max(size, 16.0))) * 2**-7
+    noise = Chooser(sampling, 3).noise(1, 1, 4)[0]
+    alike = temperature * (noise[2] - noise[1]).item()
+    for gap, tie in ((0.9 * once, True), (10 * once, False)):
+        scripted.logits = mx.array([[size, alike + gap, 0.0, -size]])
+        found = parting(scripted, request, (1,), (2,), 0)
+        assert found.margin == pytest.approx(gap, rel=0.01) and found.tie == tie
+
+
+STATS = Stats("plain", 1, 0, 1, None, None, None, 0, 0, 0, 0, (), (), 0, "", 0, 1)
+
+
+def answers(*texts):
+    """A stand-in for the engine: each run gives the next text."""
+    left = list(texts)
+
+    def generate(request, cancel):
+        if cancel.is_set():
+            yield Finished("cancelled", STATS)
+            return
+        yield Commit("", "answer", left.pop(0), ())
+        yield Finished("length", STATS)
+
+    return generate
+
+
+def test_a_difference_in_any_run_is_found_not_only_in_those_of_median_rate(scripted):
+    """plain, DFlash, DFlash, plain, plain, DFlash: only the last one parts."""
+    same, other = (1, 1, 1), (1, 2, 1)
+    scripted.logits = mx.array([[0.0, 9.0, 0.0, 0.0]])
+    request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), repeats=3)
+    *_, result = compare(scripted, answers(same, same, same, same, same, other), request, threading.Event())
+    assert (result.verdict, result.first_difference, result.dflash.tokens) == ("different", 1, other)
+    *_, result = compare(scripted, answers(*[same] * 6), request, threading.Event())
+    assert (result.verdict, result.first_difference, result.margin) == ("identical", None, None)
+
+
+def test_a_difference_is_told_rather_than_a_tie(scripted):
+    request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), repeats=2)
+    scripted.logits = mx.array([[0.0, 1.0, 1.0, -9.0]])
+    *_, result = compare(scripted, answers((1,), (2,), (3,), (1,)), request, threading.Event())
+    assert (result.verdict, result.dflash.tokens) == ("different", (3,))
+
+
+def test_a_cancel_in_the_pause_ends_as_every_cancel_does(scripted):
+    cancel, seen = threading.Event(), []
+    request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), pause_s=60.0)
+    for event in compare(scripted, answers((1,), (1,)), request, cancel):
+        seen.append(event)
+        if isinstance(event, Finished):
+            cancel.set()
+    assert isinstance(seen[-1], Finished) and seen[-1].reason == "cancelled"

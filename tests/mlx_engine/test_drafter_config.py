@@ -133,6 +133,8 @@ def test_windows_by_older_fields():
         (V1, {"block_size": 12, "dflash_config": {**V1["dflash_config"], "block_size": 16}}, "block_size"),
         (V1, {"block_size": 16.5}, "block_size"),
         (V1, {"block_size": 10**400}, "block_size"),
+        (V1, {"block_size": 65}, "block_size"),
+        (SLIDING, {"sliding_window": SLIDING["block_size"] - 1}, "block_size"),
         (V1, {"sliding_window": math.inf, "layer_types": ["sliding_attention"] * 2, "use_sliding_window": True}, "sliding_window"),
         (V1, {"rms_norm_eps": math.nan}, "rms_norm_eps"),
         (V1, {"rope_theta": 1e300}, "rope_theta"),
@@ -272,3 +274,8 @@ def test_a_config_that_is_changed_at_random_parses_or_is_refused_by_a_field(name
     assert isinstance(read, DrafterConfig)
     assert len(read.windows) == len(read.causal) == read.layers and read.heads % read.kv_heads == 0
     assert read.taps and min(read.taps) >= 0 and read.block_size >= 2
+
+
+def test_the_largest_block_and_the_smallest_window() -> None:
+    assert parse({**V1, "block_size": 64}).block_size == 64
+    assert SLIDING["block_size"] in parse({**SLIDING, "sliding_window": SLIDING["block_size"]}).windows

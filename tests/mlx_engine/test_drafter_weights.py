@@ -93,6 +93,7 @@ def test_a_matrix_of_columns_that_do_not_divide_stays_in_floating_point():
     assert odd.quantised(4) is odd
     even = Matrix(mx.random.normal((8, 64))).quantised(4)
     assert even.shape == (8, 64) and even.quantised(8) is even
+    # the same numbers, dequantised in another order
     assert mx.allclose(even.rows(mx.array([3, 1])), even.floating().weight[mx.array([3, 1])])
     assert mx.allclose(even.part(2, 5).floating().weight, even.floating().weight[2:5])
 

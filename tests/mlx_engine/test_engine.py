@@ -214,6 +214,8 @@ def filtered(**options):
         (filtered(presence_penalty=float("nan")), "presence penalty is nan"),
         (filtered(frequency_penalty=-1e9), "from -100 to 100 (0 is off)"),
         (filtered(repetition_penalty=float("inf")), "repetition penalty is inf"),
+        (filtered(temperature=10**400), "temperature is 1000"),
+        (filtered(top_p=float("nan")), "top-p is nan"),
         (filtered(repetition_penalty=0.0), "repetition penalty is 0.0"),
         (filtered(top_p=0.0), "leaves no token"),
         (filtered(top_p=1.2), "top-p is 1.2"),

@@ -1,5 +1,7 @@
 """Joined products against mlx-lm's own layers: the same numbers bit for bit (on the wheel's BLAS), and no byte held twice."""
 
+from functools import partial
+
 import mlx.core as mx
 import mlx.nn as nn
 import pytest
@@ -9,10 +11,13 @@ from mlx.utils import tree_flatten
 from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.utils import quantize_model
 
+from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.targets.fused import Fusion
+from mlx_engine.targets.products import Products
 from tests.mlx_engine.tiny_families import VOCABULARY, build
 
-JOINED = {"qwen3": 6, "qwen3_moe": 3}  # parts of three layers; experts are left as they are
+# parts of three layers, or of four with one attention (qwen3_5) or two; experts are left as they are
+JOINED = {"qwen3": 6, "qwen3_moe": 3, "qwen3_5": 5, "qwen3_next": 2}
 
 
 def built(name: str, bits: int) -> nn.Module:
@@ -34,7 +39,7 @@ def answers(model: nn.Module, passes: list[list[int]]) -> list[mx.array]:
 def test_every_pass_is_the_models_own_bit_for_bit(name: str, bits: int, passes: list[list[int]]) -> None:
     model = built(name, bits)
     expected = answers(model, passes)
-    fusion = Fusion(model.layers)
+    fusion = Fusion(model)
     assert len(fusion.parts) == JOINED[name]
     for ours, own in zip(answers(model, passes), expected, strict=True):
         assert mx.array_equal(ours, own).item()
@@ -45,23 +50,25 @@ def test_no_weight_is_held_twice(bits: int) -> None:
     model = built("qwen3", bits)
     mx.clear_cache()
     before = mx.get_active_memory()
-    fusion = Fusion(model.layers)
+    fusion = Fusion(model)
     mx.clear_cache()
-    norms = sum(layer.self_attn._norms.nbytes for layer in model.layers)
+    norms = sum(layer.self_attn._norms.nbytes + layer.self_attn._turn[0].nbytes for layer in model.layers)
     assert mx.get_active_memory() - before <= norms + 64 * 1024  # small arrays are rounded up to pages
     assert fusion.parts
 
 
-def test_weights_keep_their_names_and_numbers_and_parts_come_back() -> None:
-    model = built("qwen3", 4)
-    own = [(layer.self_attn, layer.mlp) for layer in model.layers]
+@pytest.mark.parametrize("name", JOINED)
+def test_weights_keep_their_names_and_numbers_and_layers_come_back(name: str) -> None:
+    model = built(name, 4)
+    own, inside = list(model.layers), [dict(layer) for layer in model.layers]
     before = numbers(model)
-    fusion = Fusion(model.layers)
-    assert all(layer.self_attn is not attention for layer, (attention, _) in zip(model.layers, own, strict=True))
+    fusion = Fusion(model)
+    assert all(layer is not before for layer, before in zip(model.layers, own, strict=True))
     after = numbers(model)
     assert before.keys() == after.keys() and all(mx.array_equal(before[name], after[name]).item() for name in before)
     fusion.release()
-    assert [(layer.self_attn, layer.mlp) for layer in model.layers] == own
+    assert all(layer is before for layer, before in zip(model.layers, own, strict=True))
+    assert [dict(layer) for layer in model.layers] == inside
 
 
 def numbers(model: nn.Module) -> dict[str, mx.array]:
@@ -73,9 +80,33 @@ def test_parts_that_are_quantised_unlike_each_other_stay_as_they_are() -> None:
     for layer in model.layers:
         layer.self_attn.q_proj = layer.self_attn.q_proj.to_quantized(group_size=32, bits=8)
         layer.mlp.up_proj = nn.Linear(64, 64, bias=True)
-    assert Fusion(model.layers).parts == []
+    passes = [[1, 2, 3], [4]]
+    expected = answers(model, passes)
+    assert Fusion(model).parts == []
+    assert all(mx.array_equal(ours, own).item() for ours, own in zip(answers(model, passes), expected, strict=True))
 
 
 def test_another_family_stays_as_it_is() -> None:
     model = build("gpt_oss")
-    assert Fusion(model.layers).parts == []
+    own = list(model.layers)
+    assert Fusion(model).parts == [] and model.layers == own
+
+
+@pytest.mark.parametrize("name", ["qwen3", "qwen3_5", "qwen3_next"])
+@given(
+    prompt=st.lists(st.integers(0, VOCABULARY - 1), min_size=17, max_size=20),
+    passes=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=16), min_size=1, max_size=3),
+)
+def test_with_kernels_every_pass_is_the_models_own_within_rounding(name: str, prompt: list[int], passes: list[list[int]]) -> None:
+    """The operations are the kernels' plain versions here, told apart from the table's so that the way of the kernels is taken."""
+    model = built(name, 16)
+    expected = answers(model, [prompt, *passes])
+    fusion = Fusion(model)
+    fusion.use(*(partial(operation) for operation in (PLAIN.attention_inputs, PLAIN.verify_attention)))
+    products = Products([model], partial(PLAIN.verify_matmul))
+    for ours, own in zip(answers(model, [prompt, *passes]), expected, strict=True):
+        assert mx.allclose(ours, own, rtol=1e-4, atol=1e-4).item()
+    products.release()
+    fusion.use(None, None)
+    for ours, own in zip(answers(model, [prompt, *passes]), expected, strict=True):
+        assert mx.array_equal(ours, own).item()

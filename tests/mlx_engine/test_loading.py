@@ -7,9 +7,10 @@ import struct
 import mlx.core as mx
 import pytest
 
+from mlx_engine import calibrating, comparing, loading, roofline
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import LoadProgress, PairInfo
+from mlx_engine.events import CompareRequest, Failed, LoadProgress, PairInfo
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -38,6 +39,15 @@ def test_loading_tells_how_far_it_is_and_ends_with_the_pair(pair):
     fractions = [event.fraction for event in seen if isinstance(event, LoadProgress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0
     assert isinstance(seen[-1], PairInfo) and seen[-1].block_size == 8 and seen[-1].target_bytes > 0
+
+
+def test_a_pair_of_the_hubs_cache_is_named_by_its_repos_not_by_commits(tmp_path):
+    folders = [
+        shutil.copytree(GOLDEN / "e2e_qwen3" / role, tmp_path / f"models--owner--Zebra-{role}" / "snapshots" / ("0" * 40))
+        for role in ("target", "drafter")
+    ]
+    (info,) = [event for event in Engine().load(*folders) if isinstance(event, PairInfo)]
+    assert (info.name, info.target, info.drafter) == ("Zebra-target", "owner/Zebra-target", "owner/Zebra-drafter")
 
 
 @pytest.mark.parametrize("role", ["target", "drafter"])
@@ -91,7 +101,8 @@ def test_a_damaged_tokenizer_is_refused(pair):
 
 def test_weights_that_do_not_fit_their_config_are_refused(pair):
     change(pair / "target" / "config.json", intermediate_size=77)
-    assert "cannot be loaded" in refusal(pair / "target", None)
+    said = refusal(pair / "target", None)
+    assert "weights do not fit its config.json" in said and "(77, 64)" in said
 
 
 def test_code_inside_a_checkpoint_is_never_run(pair):
@@ -195,19 +206,81 @@ def test_an_explicit_null_counts_as_absent(pair):
     assert len(reply(engine, tokens((5, 6, 7), max_tokens=9, ignore_eos=True)).tokens) == 9
 
 
+NEEDED = (
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "vocab_size",
+    "rms_norm_eps",
+)
+ABSENT = object()
+# What a person cannot be expected to read
+PYTHON = ("__init__", "NoneType", "argument", "operand", "unhashable", "Error", "iterable", "()", "division", "range")
+
+
+@pytest.mark.parametrize("content", [{}, {"model_type": "qwen3"}, {"model_type": 3}, {"model_type": ["qwen3"]}], ids=str)
+def test_a_gutted_config_is_refused_by_the_field_that_is_missing(pair, content):
+    (pair / "target" / "config.json").write_text(json.dumps(content))
+    for drafter in (None, pair / "drafter"):
+        said = refusal(pair / "target", drafter)
+        assert ("“hidden_size”" if content.get("model_type") == "qwen3" else "model_type") in said
+        assert not any(word in said for word in PYTHON)
+
+
+@pytest.mark.parametrize(
+    "value", [ABSENT, None, "64", -1, 0, [1], {"a": 1}, 2.5], ids=lambda value: "absent" if value is ABSENT else repr(value)
+)
+@pytest.mark.parametrize("field", NEEDED)
+def test_a_target_whose_config_has_an_absurd_field_is_refused_by_its_name(pair, field, value):
+    if field == "rms_norm_eps" and value == 2.5:
+        return  # a number as good as any
+    config = json.loads((pair / "target" / "config.json").read_text())
+    config[field] = value
+    if value is ABSENT:
+        del config[field]
+    (pair / "target" / "config.json").write_text(json.dumps(config))
+    said = refusal(pair / "target", None)
+    assert f"“{field}”" in said and not any(word in said for word in PYTHON)
+
+
 @pytest.mark.parametrize(
     "fields",
     [
-        {"num_attention_heads": 0},
-        {"rope_parameters": "x"},
-        {"hidden_size": None},
-        {"vocab_size": [1]},
-        {"model_type": "unheard"},
+        {"architectures": -1},
+        {"eos_token_id": "x"},
+        {"rope_theta": "x"},
+        {"tie_word_embeddings": "x"},
+        {"torch_dtype": [1]},
+        {"max_position_embeddings": 0},
+        {"quantization": "x"},
+        {"text_config": 3},
+    ],
+    ids=str,
+)
+def test_other_absurd_fields_are_named_too(pair, fields):
+    change(pair / "target" / "config.json", **fields)
+    said = refusal(pair / "target", None)
+    assert f"“{next(iter(fields))}”" in said and not any(word in said for word in PYTHON)
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "value"),
+    [
+        ("e2e_qwen3_5", "hidden_size", "64"),
+        ("e2e_qwen3_5", "linear_num_value_heads", 0),
+        ("e2e_gpt_oss", "num_local_experts", "3"),
+        ("e2e_gpt_oss", "rope_scaling", [1]),
     ],
 )
-def test_a_target_with_an_absurd_config_is_refused_in_a_sentence(pair, fields):
-    change(pair / "target" / "config.json", **fields)
-    assert len(refusal(pair / "target", None)) > 20
+def test_absurd_fields_of_other_families_are_named_wherever_their_layout_has_them(tmp_path, name, field, value):
+    folder = shutil.copytree(GOLDEN / name / "target", tmp_path / "target")
+    config = json.loads((folder / "config.json").read_text())
+    config.get("text_config", config)[field] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    said = refusal(folder, None)
+    assert f"“{field}”" in said and not any(word in said for word in PYTHON)
 
 
 def test_a_pair_that_is_refused_leaves_the_present_one_in_use(pair):
@@ -216,3 +289,47 @@ def test_a_pair_that_is_refused_leaves_the_present_one_in_use(pair):
     with pytest.raises(UserError):
         list(engine.load(pair / "target", pair / "drafter"))
     assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4
+
+
+class TestMemoryThatRunsOut:
+    """MLX says so by a RuntimeError; here whatever works next says it."""
+
+    def out(self, *_, **__):
+        raise RuntimeError("[malloc] Unable to allocate 123456789 bytes.")
+
+    def test_while_loading(self, pair, monkeypatch):
+        engine = loaded(pair / "target", pair / "drafter")
+        monkeypatch.setattr(loading, "warm", self.out)
+        with pytest.raises(UserError, match=r"not enough memory for this pair: its weights are .* GB of files\. Close other"):
+            list(engine.load(pair / "target", pair / "drafter"))
+        monkeypatch.undo()
+        with pytest.raises(UserError, match="No pair is loaded"):
+            _ = engine.pair
+        assert isinstance(list(engine.load(pair / "target", pair / "drafter"))[-1], PairInfo)
+
+    def test_while_mlx_lm_reads(self, pair, monkeypatch):
+        monkeypatch.setattr(loading, "load_model", self.out)
+        assert "not enough memory" in refusal(pair / "target", pair / "drafter")
+
+    @pytest.mark.parametrize(
+        ("module", "words"), [(calibrating, "to calibrate"), (roofline, "to measure")], ids=["calibrating", "roofline"]
+    )
+    def test_while_measuring_the_pair_stays(self, pair, monkeypatch, module, words):
+        engine = loaded(pair / "target", pair / "drafter")
+        monkeypatch.setattr(module, "measure", self.out)
+        with pytest.raises(UserError, match=f"not enough memory {words}"):
+            list((engine.calibrate if module is calibrating else engine.roofline)())
+        assert reply(engine, tokens((1, 2, 3), max_tokens=4)).tokens
+
+    def test_where_a_comparisons_texts_part(self, tiny, monkeypatch):
+        monkeypatch.setattr(comparing, "_worst", self.out)
+        *_, last = tiny.compare(CompareRequest(tokens((73, 122, 51), max_tokens=4)))
+        assert isinstance(last, Failed) and "not enough memory" in last.error
+
+    def test_another_error_stays_what_it_is(self, pair, monkeypatch):
+        def bug(*_):
+            raise RuntimeError("a bug")
+
+        monkeypatch.setattr(loading, "warm", bug)
+        with pytest.raises(RuntimeError, match="a bug"):
+            loaded(pair / "target", pair / "drafter")

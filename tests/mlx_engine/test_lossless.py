@@ -23,10 +23,10 @@ CASES = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())
 QUESTIONS = fresh_questions(count=300, seed=20261120)
 
 
-def plainly_by_mlx_lm(engine, prompt, limit):
-    """mlx-lm's own greedy tokens, up to and including an end token."""
-    ends, out = engine.pair.tokenizer.eos_token_ids, []
-    for token, _ in generate_step(mx.array(list(prompt)), engine.pair.target.model, max_tokens=limit):
+def plainly(model, prompt, limit, ends):
+    """Greedy tokens of mlx-lm's own loop over its own model, up to and including an end token."""
+    out = []
+    for token, _ in generate_step(mx.array(list(prompt)), model, max_tokens=limit):
         out.append(token)
         if token in ends:
             break
@@ -55,7 +55,7 @@ def test_smaller_blocks_give_the_same_text_in_the_reference_rounds(tiny, case):
     limit=st.integers(1, 80),
     ignore_eos=st.booleans(),
 )
-def test_every_width_gives_the_plain_text_of_any_prompt(tiny, prompt, temperature, seed, limit, ignore_eos):
+def test_every_width_gives_the_plain_text_of_any_prompt(tiny, tiny_by_mlx_lm, prompt, temperature, seed, limit, ignore_eos):
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit, "ignore_eos": ignore_eos}
     plain = reply(tiny, tokens(prompt, mode="plain", **options))
     for width in (None, 1, 2, 3, 5, 8):
@@ -63,7 +63,7 @@ def test_every_width_gives_the_plain_text_of_any_prompt(tiny, prompt, temperatur
         assert drafted.tokens == plain.tokens
         assert drafted.reason == plain.reason
     if temperature == 0 and not ignore_eos:
-        assert plain.tokens == plainly_by_mlx_lm(tiny, prompt, limit)
+        assert plain.tokens == plainly(tiny_by_mlx_lm, prompt, limit, tiny.pair.tokenizer.eos_token_ids)
 
 
 @given(
@@ -72,14 +72,14 @@ def test_every_width_gives_the_plain_text_of_any_prompt(tiny, prompt, temperatur
     seed=st.integers(0, 2**32 - 1),
     limit=st.integers(1, 60),
 )
-def test_the_demo_pair_answers_alike_at_every_width(demo, asked, temperature, seed, limit):
+def test_the_demo_pair_answers_alike_at_every_width(demo, demo_by_mlx_lm, asked, temperature, seed, limit):
     prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit}
     plain = reply(demo, tokens(prompt, mode="plain", **options))
     for width in (None, *WIDTHS):
         assert reply(demo, tokens(prompt, width=width, **options)).tokens == plain.tokens
     if temperature == 0:
-        assert plain.tokens == plainly_by_mlx_lm(demo, prompt, limit)
+        assert plain.tokens == plainly(demo_by_mlx_lm, prompt, limit, demo.pair.tokenizer.eos_token_ids)
 
 
 # Each filter and each penalty alone, and all at once.

@@ -1,7 +1,10 @@
 """A kernel is used only where it is right and quicker in whole replies; else there is a reason, and the pair runs without it."""
 
 import json
+import shutil
 import threading
+from math import prod
+from pathlib import Path
 
 import pytest
 
@@ -40,8 +43,8 @@ class Machine:
         self.order.append((name, mode))
         if name in self.kernels or not names:
             seconds = self.kernels[name] if names else self.plain
-        else:  # gains add up
-            seconds = self.plain - sum(self.plain - each for n in names if isinstance(each := self.kernels[n], float))
+        else:  # each takes its share of what the others leave
+            seconds = self.plain * prod(each / self.plain for n in names if isinstance(each := self.kernels[n], float))
         if isinstance(seconds, Exception):
             raise seconds
         seconds = self.plain * self.slow.get(name, 1.0) if mode == "plain" else seconds
@@ -101,7 +104,7 @@ def test_in_float32_no_other_text_will_do(texts):
 
 
 def test_in_float32_what_sums_otherwise_in_a_block_than_in_a_plain_step_is_off():
-    assert Machine(0.010, exact=True, **rest(0.009)).used() == {"kv_injection", "block_verify", "verify_matmul"}
+    assert Machine(0.010, exact=True, **rest(0.009)).used() == {"kv_injection", "block_verify", "verify_matmul", "attention_inputs"}
     assert Machine(0.010, **rest(0.009)).used() == set(KERNELS)
 
 
@@ -209,3 +212,22 @@ def test_doctor_says_that_there_is_no_metal_here(capsys: pytest.CaptureFixture[s
         assert any(line.startswith(name) and "off" in line and "no Metal here" in line for line in printed.splitlines())
     assert cli.main(["doctor", "--kernels", "--json"]) == 0
     assert [kernel["used"] for kernel in json.loads(capsys.readouterr().out)["kernels"]] == [False] * len(KERNELS)
+
+
+def test_a_proof_is_of_every_file_that_a_kernel_is_made_of_and_of_the_system(tiny, tmp_path, monkeypatch):
+    files = proving.kernel_files()
+    assert {"fragment.metal", "keyed_noise.metal", "operations.py"} <= {path.name for path in files}
+    assert {f"{name}.{kind}" for name in KERNELS for kind in ("metal", "py")} <= {path.name for path in files}
+    copies = [Path(shutil.copy(path, tmp_path)) for path in files]
+    monkeypatch.setattr(proving, "kernel_files", lambda: copies)
+    trials = (Trial("kv_injection", True, "quicker", 0.010, 0.008),)
+    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kept")
+    assert proving.keep(tiny.pair, trials) and proving.known(tiny.pair) == trials
+    for copy in copies:
+        text = copy.read_text()
+        copy.write_text(text + " ")
+        assert proving.known(tiny.pair) == (), copy.name
+        copy.write_text(text)
+    assert proving.known(tiny.pair) == trials
+    monkeypatch.setattr(proving.platform, "release", lambda: "99.0.0")
+    assert proving.known(tiny.pair) == ()

@@ -1,6 +1,7 @@
 """The roofline: what is counted of a pass, what is kept of a machine, and that a broken file is as good as none."""
 
 import json
+import os
 import threading
 from dataclasses import asdict, replace
 
@@ -14,9 +15,12 @@ from mlx_engine.bench.roofline import table
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
+from mlx_engine.loading import LoadedPair, load
 from mlx_engine.pairs import machine
+from mlx_engine.targets.weights import Weights
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.tiny_families import FAMILIES, save, save_drafter, text
 
 FACTS = MachineFacts("chip", "CPU", 2, 8 << 30, 6 << 30, 10e9, 1e12, "float32", "wheel", "0.32.4", "2026-11-20")
 
@@ -74,6 +78,14 @@ def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, text):
     assert machine.known() is None
 
 
+def test_a_full_disk_keeps_nothing_and_leaves_nothing(kept_in, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert not machine.keep(FACTS) and list(machine.file().parent.iterdir()) == []
+
+
 def test_the_limit_is_whichever_takes_longer():
     slow = Phase("plain", 1, 10, seconds=0.5, bytes=int(1e9), operations=int(2e9))
     wide = Phase("prefill", 512, 0, seconds=4.0, bytes=int(1e9), operations=int(1e12))
@@ -96,7 +108,7 @@ class _Mixture(nn.Module):
 
 def test_what_a_pass_reads_is_counted_from_the_weights():
     model = _Mixture()
-    load = roofline.Load(model)
+    load = Weights(model)
     dense, expert = 4 * (8 * 16 + 8 * 100), 4 * 8 * 4
     assert load.bytes(1) == dense + 2 * expert  # the embedding is no head here, and one row of it is nothing
     assert load.bytes(10_000) == dense + 16 * expert
@@ -104,13 +116,33 @@ def test_what_a_pass_reads_is_counted_from_the_weights():
     assert load.head_bytes == 4 * 8 * 100
     before = load.operations(1)
     nn.quantize(model, group_size=32, bits=4, class_predicate=lambda name, _: False)
-    assert roofline.Load(model).operations(1) == before
+    assert Weights(model).operations(1) == before
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_a_loaded_target_reads_is_what_its_file_holds_to_the_byte(tmp_path, name):
+    """In float32, which the tiny files are in: nothing is counted twice or left out for the parts that are replaced."""
+    folder = save(name, tmp_path / "target")
+    (pair,) = [found for found in load(folder, save_drafter(name, tmp_path / "drafter")) if isinstance(found, LoadedPair)]
+    file = {path: array.nbytes for path, array in mx.load(str(folder / "model.safetensors")).items()}
+    tied = not any("lm_head" in path for path in file)
+    tables = sum(size for path, size in file.items() if "embed_tokens" in path and not (tied and "per_layer" not in path))
+    experts = sum(size for path, size in file.items() if "switch_" in path or ".experts." in path)
+    config = text(name)
+    among = next((config[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if config.get(key)), 1)
+    chosen = next((config[key] for key in ("num_experts_per_tok", "top_k_experts") if config.get(key)), 1)
+    read = sum(file.values()) - tables
+    assert pair.weights.held == sum(file.values())
+    assert pair.weights.bytes(10**6) == read
+    assert pair.weights.bytes(1) == read - experts + (round(experts * chosen / among) if experts else 0)
+    assert pair.held == sum(file.values()) + sum(array.nbytes for array in pair.drafter.parameters())
+    pair.target.release()
 
 
 def test_a_quantised_layer_reads_less_and_computes_the_same():
     linear = nn.Linear(64, 64, bias=False)
-    plain = roofline.Load(linear)
-    packed = roofline.Load(nn.QuantizedLinear.from_linear(linear, group_size=64, bits=4))
+    plain = Weights(linear)
+    packed = Weights(nn.QuantizedLinear.from_linear(linear, group_size=64, bits=4))
     assert packed.operations(5) == plain.operations(5) == 5 * 2 * 64 * 64
     assert packed.bytes(1) == 64 * 64 // 2 + 2 * 64 * mx.float32.size
 
@@ -121,5 +153,5 @@ def test_a_tied_table_is_the_head():
             super().__init__()
             self.embed_tokens = nn.Embedding(100, 8)
 
-    load = roofline.Load(Tied())
+    load = Weights(Tied())
     assert load.bytes(1) == load.head_bytes == 4 * 800

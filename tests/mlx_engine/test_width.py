@@ -2,6 +2,7 @@
 
 import math
 import random
+from collections.abc import Callable
 from statistics import mean
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.bench.simulation import MACHINES, TEXTS, Machine, Text, decode, run
+from mlx_engine.calibrating import table_of
 from mlx_engine.decoding.acceptance import Acceptance, Blend, tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
 from mlx_engine.decoding.width import (
@@ -27,6 +29,15 @@ TABLE = Table((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.
 DEAR = Machine("no width pays", "", 8, Table((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))
 HOPELESS = next(text for text in TEXTS if text.name == "hopeless")
 LISTS = next(text for text in TEXTS if text.name.startswith("lists"))
+
+
+def _measured_with(disturbed: Callable[[float], float]) -> Table:
+    """The table that calibration makes where every pass that costs what `TABLE` says takes this long."""
+    times = {("plain", 1): sorted(disturbed(TABLE.plain[0]) for _ in range(6))}
+    for i, width in enumerate(TABLE.widths):
+        for name, row in (("verify", TABLE.verify[0]), ("draft", TABLE.draft[0])):
+            times[name, width] = sorted(disturbed(row[i]) for _ in range(6))
+    return table_of((100,), TABLE.widths, [times])
 
 
 def machine(name: str) -> Machine:
@@ -139,6 +150,32 @@ class TestAutomatic:
             experience.costs.saw(PLAIN, 2048, 1.0)
         got = outcomes_are_those_of(LISTS, Automatic(experience), where, passes=100)
         assert sum(each.choice.kind != PLAIN for each in got[-40:]) > 30
+
+    @given(seed=st.integers(0, 99))
+    def test_on_a_machine_that_others_use_too_it_stays_with_the_drafter(self, seed):
+        """Single passes take three times as long as others, and tell nothing of what is cheaper in the long run."""
+        shared = Machine("shared", "", 16, TABLE)
+        experience, plain, passes = Experience(16, TABLE), 0, 0
+        for reply in range(5):
+            ease = LISTS.ease(200, random.Random(seed + reply))
+            outcomes = decode(shared, ease, LISTS.later, Automatic(experience), 100, seed + reply, scatter=0.8)[1]
+            plain += sum(outcome.choice.kind == PLAIN for outcome in outcomes)
+            passes += len(outcomes)
+        assert plain <= 0.1 * passes
+
+    def test_a_table_measured_on_a_busy_machine_does_not_last(self):
+        rates = []
+        for seed in range(8):
+            draw = random.Random(seed)
+            table = _measured_with(lambda seconds, draw=draw: seconds * draw.lognormvariate(0, 0.8))
+            assert table.scatter > 0.3
+            experience, free = Experience(16, table), Machine("free again", "", 16, TABLE)
+            for reply in range(4):
+                ease = LISTS.ease(200, random.Random(seed + reply))[:300]
+                spent = decode(free, ease, LISTS.later, Automatic(experience), 100, seed + reply)[0]
+            best = min(decode(free, ease, LISTS.later, Fixed(width), 100, seed + reply)[0] for width in (8, 12, 16))
+            rates.append(best / spent)
+        assert mean(rates) >= 0.92
 
     @pytest.mark.parametrize("where", ["M4 Pro, 27B 8-bit", "M5 Max, 9B bf16"])
     def test_it_comes_back_when_drafts_are_kept_again(self, where):

@@ -1,0 +1,276 @@
+"""Rounds that are queued before the one before them is read: the same rounds, and caches and context as if none had been."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import count, islice
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlx_engine import chat, families
+from mlx_engine.decoding import queue
+from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
+from mlx_engine.decoding.prefill import prefill
+from mlx_engine.decoding.queue import Queue
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.step import Step
+from mlx_engine.decoding.width import Fixed
+from mlx_engine.drafters.placed import PlacedContext
+from mlx_engine.events import Message, Sampling
+from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
+from mlx_engine.kernels.operations import with_kernels
+from mlx_engine.place import Place
+from mlx_engine.targets.target import Target
+from tests import metal_emulator
+from tests.metal_emulator import kernel
+from tests.mlx_engine.asking import events, reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.test_context import FULL, SLIDING
+from tests.mlx_engine.test_prefix import sliding
+from tests.mlx_engine.test_schedules import QUESTIONS, Scripted
+from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, build
+
+SAMPLING = st.sampled_from([Sampling(), Sampling(0.7), Sampling(1.0, top_k=20, top_p=0.9), Sampling(0.8, min_p=0.05)])
+PROMPTS = st.lists(st.integers(3, 123), min_size=1, max_size=40)
+
+
+@pytest.fixture(scope="module")
+def windows(tmp_path_factory):
+    """The tiny pair with a drafter whose layers see 20 positions back."""
+    drafter = sliding(GOLDEN / "e2e_qwen3" / "drafter", tmp_path_factory.mktemp("windows") / "drafter")
+    return loaded(GOLDEN / "e2e_qwen3" / "target", drafter)
+
+
+class Run:
+    """One reply's rounds, on caches and a context of their own."""
+
+    def __init__(self, engine, prompt: Sequence[int], controller, lag: bool, sampling: Sampling, seed: int, **options) -> None:
+        pair = engine.pair
+        self.caches, self.context = pair.target.caches(), pair.drafter.context()
+        chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
+        *_, logits = prefill(pair.target, self.caches, prompt, pair.drafter, self.context)
+        self.first = int(chooser.pick(logits, chooser.noise(len(prompt), 1, logits.shape[-1])).item())
+        parts = (pair.target, pair.drafter, self.caches, self.context, chooser, penalties, controller)
+        self.rounds = Rounds(*parts, lag=lag, **options)
+
+    def steps(self, limit: int, ends: Sequence[int] = (), stop: int | None = None) -> list[Step]:
+        """At most `stop` of them; whoever listens goes then."""
+        running = self.rounds.run(self.first, limit, frozenset(ends))
+        heard = list(islice(running, stop))
+        running.close()
+        return heard
+
+
+def both(engine, prompt, width, sampling, seed) -> list[Run]:
+    return [Run(engine, prompt, Fixed(width), lag, sampling, seed) for lag in (False, True)]
+
+
+def same_state(one: Run, other: Run) -> None:
+    """The same keys and values in caches and contexts, as far as anything can see them."""
+    position = one.caches.length
+    assert position == other.caches.length == one.context.position == other.context.position
+    for ours, theirs in zip(one.caches.layers, other.caches.layers, strict=True):
+        assert ours.offset == theirs.offset == position
+        for a, b in zip(ours.keys_and_values(), theirs.keys_and_values(), strict=True):
+            np.testing.assert_allclose(np.array(a), np.array(b), rtol=0, atol=1e-4)
+    for window, kind in one.context.kinds.items():
+        seen = position if window is None else min(position, window - 1)
+        rows = []
+        for held in (kind, other.context.kinds[window]):
+            assert held.first + held.rows == position and held.rows >= seen
+            rows.append([np.array(part)[..., held.rows - seen :, :] for part in held.layer(0)])
+        np.testing.assert_allclose(*rows, rtol=0, atol=1e-4)
+
+
+def check(engine, prompt, width, sampling, seed, limit, data) -> None:
+    runs = both(engine, prompt, width, sampling, seed)
+    whole = runs[0].steps(limit)
+    assert runs[1].steps(limit) == whole
+    same_state(*runs)
+    # and once more, ended by a token in the midst of a round, or by whoever listens
+    end = data.draw(st.sampled_from([token for step in whole for token in step.tokens]))
+    stop = data.draw(st.integers(1, len(whole)))
+    runs = both(engine, prompt, width, sampling, seed)
+    heard = [run.steps(limit, [end], stop) for run in runs]
+    assert heard[0] == heard[1]
+    same_state(*runs)
+
+
+@given(
+    prompt=PROMPTS,
+    width=st.integers(2, 8),
+    sampling=SAMPLING,
+    seed=st.integers(0, 2**64 - 1),
+    limit=st.integers(1, 50),
+    data=st.data(),
+)
+@pytest.mark.parametrize("which", ["tiny", "windows"])
+def test_the_rounds_are_those_of_a_loop_that_reads_each_before_the_next(request, which, prompt, width, sampling, seed, limit, data):
+    check(request.getfixturevalue(which), prompt, width, sampling, seed, limit, data)
+
+
+@given(asked=st.sampled_from(QUESTIONS), width=st.integers(2, 16), sampling=SAMPLING, limit=st.integers(2, 24))
+@settings(max_examples=6)
+def test_the_demo_pairs_rounds_too(demo, asked, width, sampling, limit):
+    prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
+    runs = both(demo, prompt, width, sampling, 5)
+    steps = [run.steps(limit) for run in runs]
+    assert steps[0] == steps[1]
+    same_state(*runs)
+
+
+def test_every_round_but_the_first_and_the_last_is_queued_before_the_one_before_it_is_read(tiny, monkeypatch):
+    log = []
+    put, read = Queue._put, Queue.read
+    monkeypatch.setattr(Queue, "_put", lambda self, *args, **how: log.append("put") or put(self, *args, **how))
+    monkeypatch.setattr(Queue, "read", lambda self, *args: log.append("read") or read(self, *args))
+    limit = 40
+    steps = Run(tiny, (9, 8, 7), Fixed(4), True, Sampling(), 0).steps(limit)
+    assert log[:2] == ["put", "put"] and log.count("put") == log.count("read") == len(steps)
+    left = limit - sum(len(step.tokens) for step in steps[:-1])
+    whole = sum(1 for at in range(len(steps)) if limit - sum(len(step.tokens) for step in steps[:at]) >= 7)
+    assert whole >= 3 and left > 0
+    # behind every round that leaves room for a whole one after it, whatever is accepted, stands another
+    assert log[: 2 * whole + 1] == ["put", *["put", "read"] * whole]
+
+
+def test_beyond_the_room_that_arrays_had_at_first(windows):
+    """Caches grow and windows drop rows while a round is in flight whose place nobody knows."""
+    prompt = [3 + at % 120 for at in range(230)]
+    runs = both(windows, prompt, 8, Sampling(), 0)
+    steps = [run.steps(120) for run in runs]
+    assert steps[0] == steps[1]
+    same_state(*runs)
+    assert runs[1].caches.layers[0].keys.shape[2] > 256
+    assert next(iter(runs[1].context.kinds.values())).first > 0
+
+
+@given(passes=st.lists(st.sampled_from([PLAIN, Pass("drafter", 3), Pass("drafter", 8)]), min_size=1, max_size=6))
+def test_times_are_told_of_passes_that_were_queued_ahead(tiny, passes):
+    ticks = count()
+    script = Scripted(passes)
+    run = Run(tiny, (9, 8, 7), script, True, Sampling(), 0, clock=lambda: float(next(ticks)))
+    steps = run.steps(40)
+    kinds = [outcome.choice.kind == PLAIN for outcome in script.outcomes]
+    assert len(steps) == len(kinds)
+    for at, outcome in enumerate(script.outcomes):
+        if at == 0 or kinds[at] != kinds[at - 1]:
+            assert outcome.seconds is None  # it had to wait for what came before
+        elif not kinds[at] and steps[at].width == outcome.choice.kind.width and sum(len(s.tokens) for s in steps[at - 1 :]) > 16:
+            assert outcome.seconds is not None
+
+
+@given(data=st.data(), total=st.integers(1, 60), rounds=st.integers(1, 12), seed=st.integers(0, 1000), width=st.integers(2, 8))
+@pytest.mark.parametrize("which", [SLIDING, FULL], ids=["sliding", "full"])
+def test_a_context_written_at_places_drafts_as_one_in_one_piece(which, data, total, rounds, seed, width):
+    mx.random.seed(seed)
+    size = len(which.config.taps) * which.config.hidden_size
+    features = [mx.random.normal((total, size))]
+    context = which.context()
+    which.inject(context, features[0])
+    anchor = mx.array([seed % which.config.vocab_size])
+    at = total
+    for _ in range(rounds):
+        place = Place(mx.array([at], mx.int32), at - data.draw(st.integers(0, min(3, at - 1))), at + data.draw(st.integers(0, 7)))
+        placed = PlacedContext(context, place, width)
+        whole = which.context()
+        which.inject(whole, mx.concatenate(features))
+        assert mx.abs(which.draft(placed, anchor, width) - which.draft(whole, anchor, width)).max().item() < 1e-3
+        rows = mx.random.normal((width, size))
+        which.inject(placed, rows)
+        kept = data.draw(st.integers(1, width))
+        features.append(rows[:kept])
+        at += kept
+    context.settle(at)
+    which.inject(whole, features[-1])
+    assert context.position == whole.position
+    assert mx.abs(which.draft(context, anchor, width) - which.draft(whole, anchor, width)).max().item() < 1e-3
+
+
+@given(
+    before=st.lists(st.integers(3, 120), min_size=8, max_size=20),
+    block=st.lists(st.integers(3, 120), min_size=2, max_size=16),
+    kept=st.integers(1, 16),
+    least=st.integers(0, 8),
+    most=st.integers(0, 300),
+)
+@settings(max_examples=6)
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_pass_at_a_place_is_the_pass_of_every_family_whose_caches_all_grow(name, before, block, kept, least, most):
+    target = Target(_model(name), VOCABULARY, families.FAMILIES[CONFIGS[name]["model_type"]], (0,))
+    try:
+        known, placed = target.caches(), target.caches()
+        assert known.placeable == (families.FAMILIES[CONFIGS[name]["model_type"]].caches == ("KVCache",))
+        if not known.placeable:
+            return
+        for caches in (known, placed):
+            target.forward(mx.array(before), caches)
+        expected = target.forward(mx.array(block), known)
+        at, kept = len(before), min(kept, len(block))
+        place = Place(mx.array([at], mx.int32), at - least, at + most)
+        found = target.forward(mx.array(block), placed.placed(place, len(block)))
+        assert mx.abs(found - expected).max().item() < 1e-4
+        known.rewind(len(block) - kept)
+        placed.settle(at + kept)
+        last = mx.array(before[:3])
+        assert mx.abs(target.forward(last, placed) - target.forward(last, known)).max().item() < 1e-4
+    finally:
+        target.release()
+
+
+_models: dict = {}
+
+
+def _model(name: str):
+    return _models.setdefault(name, build(name))
+
+
+def test_with_the_kernels_that_are_told_a_place_in_the_emulator(tiny, monkeypatch):
+    monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
+    asked = tokens((5, 17, 40, 41, 42, 17, 40), temperature=0.8, seed=11, max_tokens=16, ignore_eos=True, width=8)
+    want = reply(tiny, asked)
+    monkeypatch.setattr(queue, "pays", lambda: True)
+    tiny.reckon_with(replace(ASSUMED, queued=True))
+    tiny.pair.use(with_kernels(("kv_injection", "block_verify", "verify_attention"), metal_emulator.metal_kernel))
+    try:
+        got = reply(tiny, asked)
+    finally:
+        tiny.pair.use(PLAIN_OPERATIONS)
+    assert got.tokens == want.tokens and got.stats.accepted_per_round == want.stats.accepted_per_round
+
+
+def test_a_reply_that_is_stopped_costs_one_round_more_at_most(tiny, monkeypatch):
+    """Its events are the same, in the same order, and the next turn goes on from what was said."""
+    asked = tokens((9, 8, 7), max_tokens=200, ignore_eos=True, width=6, reuse=True)
+    passes = []
+    forward = tiny.pair.target.forward
+    monkeypatch.setattr(tiny.pair.target, "forward", lambda chunk, caches: passes.append(chunk.shape[0]) or forward(chunk, caches))
+
+    def stopped_after(rounds: int):
+        passes.clear()
+        tiny.relieve()
+        cancel, seen = threading.Event(), []
+        for event in tiny.generate(asked, cancel):
+            seen.append(event)
+            if [type(each).__name__ for each in seen].count("Round") == rounds:
+                cancel.set()
+        made = passes.count(6)
+        said = [token for each in seen if type(each).__name__ == "Commit" for token in each.tokens]
+        again = tokens((9, 8, 7, *said, 5), max_tokens=40, ignore_eos=True, width=6, reuse=True)
+        return [type(each).__name__ for each in seen], said, made, reply(tiny, again)
+
+    kinds, said, made, next_turn = stopped_after(5)
+    monkeypatch.setattr(queue, "pays", lambda: True)
+    tiny.reckon_with(replace(ASSUMED, queued=True))
+    lagging = stopped_after(5)
+    assert lagging[:2] == (kinds, said)
+    assert made == 5 and lagging[2] == 6
+    assert lagging[3].tokens == next_turn.tokens
+    assert lagging[3].stats.accepted_per_round == next_turn.stats.accepted_per_round
+    assert lagging[3].stats.reused_tokens == next_turn.stats.reused_tokens > 3
+    assert events(tiny, asked)[-1].stats.tokens == 200

@@ -1,0 +1,117 @@
+"""Warming: which passes are made before anybody waits for them, and that nothing of them stays."""
+
+import gc
+from pathlib import Path
+
+import mlx.core as mx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlx_engine import loading
+from mlx_engine.engine import Engine
+from mlx_engine.errors import UserError
+from mlx_engine.events import LoadProgress
+from mlx_engine.warming import warm
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import GOLDEN
+
+FOLDERS = GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter"
+BLOCK = 8
+
+
+class Watched:
+    """A target or a drafter that notes which passes are asked of it."""
+
+    def __init__(self, real) -> None:
+        self._real = real
+        self.passes: list[tuple[str, int, int]] = []  # what, rows, and tokens before them
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+    def forward(self, asked, caches):
+        self.passes.append(("forward", asked.shape[0], caches.length))
+        return self._real.forward(asked, caches)
+
+    def forward_tapped(self, asked, caches):
+        self.passes.append(("verify", asked.shape[0], caches.length))
+        return self._real.forward_tapped(asked, caches)
+
+    def propose(self, context, anchor, rows, *rest):
+        self.passes.append(("draft", rows, context.position))
+        return self._real.propose(context, anchor, rows, *rest)
+
+
+def test_a_prompt_a_plain_step_and_rounds_of_a_narrow_and_of_the_widest_block_are_made_twice(tiny):
+    target, drafter = Watched(tiny.pair.target), Watched(tiny.pair.drafter)
+    warm(target, drafter, 4096)
+    verified = [(rows, before) for _, rows, before in target.passes]
+    assert verified == [(64, 0), (1, 64), (2, 65), (BLOCK, 66), (1, 67), (2, 68), (BLOCK, 69)]
+    assert [(rows, before) for _, rows, before in drafter.passes] == [(2, 65), (BLOCK, 66), (2, 68), (BLOCK, 69)]
+
+
+def test_without_a_drafter_a_prompt_and_plain_steps_are_made(tiny):
+    target = Watched(tiny.pair.target)
+    warm(target, None, 4096)
+    assert target.passes == [("forward", 64, 0), ("forward", 1, 64), ("forward", 1, 65)]
+
+
+@given(limit=st.integers(1, 90))
+def test_a_small_context_gets_a_prompt_that_leaves_room_for_a_block(tiny, limit):
+    target = Watched(tiny.pair.target)
+    warm(target, tiny.pair.drafter, limit)
+    prompt = target.passes[0][1]
+    assert prompt == max(min(64, limit - BLOCK), 1)
+
+
+@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+@pytest.mark.parametrize("drafting", [True, False])
+def test_nothing_of_it_stays(pair, drafting, request):
+    """No memory, no listener left switched on, no number that a later reply would see."""
+    engine = request.getfixturevalue(pair)
+    asked = tokens(tuple(range(3, 40)), max_tokens=30, width=5, reuse=False)
+    before = reply(engine, asked)
+    warm(engine.pair.target, engine.pair.drafter, 4096)
+    gc.collect()
+    mx.random.seed(7)
+    held = mx.get_active_memory()
+    warm(engine.pair.target, engine.pair.drafter if drafting else None, 4096)
+    gc.collect()
+    assert mx.get_active_memory() == held
+    drawn = mx.random.uniform().item()
+    mx.random.seed(7)
+    assert mx.random.uniform().item() == drawn
+    after = reply(engine, asked)
+    assert (after.tokens, after.stats.accepted_per_round) == (before.tokens, before.stats.accepted_per_round)
+
+
+def test_loading_warms_once_before_it_is_ready_and_only_what_can_be_run(monkeypatch, tmp_path: Path):
+    warmed = []
+    monkeypatch.setattr(loading, "warm", lambda *asked: warmed.append(asked))
+    steps = []
+    for event in Engine().load(*FOLDERS):
+        if isinstance(event, LoadProgress):
+            steps.append((event.step, len(warmed)))
+    assert steps[-2:] == [("Warming up", 0), ("Ready", 1)]
+    with pytest.raises(UserError):
+        list(Engine().load(FOLDERS[0], tmp_path / "nowhere"))
+    assert len(warmed) == 1
+
+
+def test_loading_that_is_given_up_before_the_warming_makes_none_and_leaves_no_pair(monkeypatch):
+    monkeypatch.setattr(loading, "warm", lambda *asked: pytest.fail("it was given up"))
+    gc.collect()
+    held = mx.get_active_memory()
+    engine = Engine()
+    events = engine.load(*FOLDERS)
+    assert any(isinstance(event, LoadProgress) and event.step == "Warming up" for event in events)
+    events.close()
+    del events
+    gc.collect()
+    assert mx.get_active_memory() == held
+    with pytest.raises(UserError, match="No pair is loaded"):
+        _ = engine.pair
+    monkeypatch.undo()
+    list(engine.load(*FOLDERS))
+    assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4
