@@ -50,11 +50,12 @@ TABLE = (
         "1", "metal/primitives.cpp, indexing.cpp, sort.cpp, scan.cpp, softmax.cpp, reduce.cpp; gpu/primitives.cpp",
     ),
     Row(("rms_norm", "layer_norm"), "1, and 1 for an input that is not in rows", "metal/normalization.cpp RMSNorm::eval_gpu"),
-    Row(("rope",), "1", "metal/rope.cpp RoPE::eval_gpu"),
+    Row(("rope",), "1, and 1 where only a part of a head turns", "metal/rope.cpp RoPE::eval_gpu"),
     Row(
         ("scaled_dot_product_attention",),
         "up to 8 queries and 32 queries x grouped heads: 1, over 1,024 keys or more 2; more queries: 1 for dims 64, 80, 96, 128; "
-        "192 and 256 are unfused: scale, product, softmax, product, and 1 for a mask, 4 for a causal one",
+        "192 and 256 are unfused: scale, product, softmax, product, and 1 for a mask, 4 for a causal one. More than 8, fused, "
+        "come out as [rows, heads], which the next product reads",
         "metal/scaled_dot_product_attention.cpp has_fused_kernel, use_fallback; mlx/fast.cpp",
     ),
     Row(("gated_delta",), "1", "mlx_lm/models/gated_delta.py gated_delta_kernel"),
@@ -62,6 +63,7 @@ TABLE = (
     Row(("a kernel of one's own",), "1, and 1 for each input not in rows", "metal/custom_kernel.cpp CustomKernel::eval_gpu"),
     Row(("every other",), "1: unary, binary, ternary", "metal/unary.cpp, binary.cpp, ternary.cpp"),
 )  # fmt: skip
+_TILED = (64, 72, 80, 96, 128)  # head dims of the attention for more than 8 queries
 VIEWS = frozenset(TABLE[0].names)
 
 
@@ -104,7 +106,7 @@ def _cost(each: Primitive, inputs: list[Layout]) -> tuple[int, list[Layout] | No
     if each.name in VIEWS or each.name in ("Reshape", "Flatten"):
         return _view(each, inputs)
     if each.name == "CustomKernel":
-        return _kernel(each, inputs), None
+        return _kernel(each, inputs), _kernel_layouts(each)
     if each.name == "Concatenate":
         return len([tensor for tensor in each.inputs if tensor.nbytes]), None
     if each.name in ("DynamicSlice", "DynamicSliceUpdate"):
@@ -121,6 +123,8 @@ def _kernel(each: Primitive, inputs: list[Layout]) -> int:
         return 1 + sum(not _rows(layout) for layout in inputs)
     if each.kernel.startswith(MARK + "contiguous"):
         return int(not _rows(inputs[0]))
+    if each.kernel.startswith(MARK + "rope_partly"):
+        return 2
     if each.kernel.startswith((MARK + "rms_norm", MARK + "layer_norm")):
         return 1 + (not _rows(inputs[0]))
     if each.kernel.startswith(MARK + "scaled_dot_product_attention"):
@@ -128,12 +132,20 @@ def _kernel(each: Primitive, inputs: list[Layout]) -> int:
     return 1
 
 
+def _kernel_layouts(each: Primitive) -> list[Layout] | None:
+    """Where a kernel does not leave its outputs in rows."""
+    if not each.kernel.startswith(MARK + "scaled_dot_product_attention"):
+        return None
+    batch, heads, rows, dim = each.outputs[0].shape
+    return [_in_rows((batch, rows, heads, dim)).transpose(0, 2, 1, 3)] if rows > 8 and dim in _TILED else None
+
+
 def attention(inputs: tuple[Tensor, ...], causal: bool) -> int:
     """Dispatches of `mx.fast.scaled_dot_product_attention` for queries, keys, values and perhaps a mask."""
     (_, heads, rows, dim), (_, kv_heads, keys, _) = inputs[0].shape, inputs[1].shape
     if rows <= 8 and rows * (heads // kv_heads) <= 32 and dim in (64, 96, 128, 256):
         return 2 if keys >= 1024 else 1
-    if rows > 8 and dim in (64, 72, 80, 96, 128):
+    if rows > 8 and dim in _TILED:
         return 1
     return 4 + (4 if causal else len(inputs) > 3)
 

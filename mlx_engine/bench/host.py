@@ -3,7 +3,7 @@
 Of a greedy DFlash round 16 rows wide: primitives that are no views, estimated Metal dispatches (`dispatches.py`), the bytes they
 move, how often the host waits for the device, and how long the host is busy with building the graph. The pairs are as deep as
 real ones and otherwise tiny (`deep_pairs.py`). Other decoders are counted in the same way, where they are installed:
-`packaging/peers.sh --host` makes an environment for them. Metal kernels of a loop's own cannot run here: where a loop asks whether
+`tests/peers/run.sh --host` makes an environment for them. Metal kernels of a loop's own cannot run here: where a loop asks whether
 there is Metal, it takes its other way, and that is what is counted. The host's time is measured, on this machine's processor.
 """
 
@@ -12,7 +12,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -22,8 +22,10 @@ from mlx_engine import blas
 blas.prepare()  # before anything imports MLX
 
 import mlx.core as mx  # noqa: E402
+from mlx_lm.models.cache import KVCache  # noqa: E402
 
 from mlx_engine.bench import deep_pairs, dispatches, host_peers, tracing  # noqa: E402
+from mlx_engine.decoding.costs import ASSUMED  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.errors import UserError  # noqa: E402
@@ -37,12 +39,16 @@ Loop = Callable[[Path, Path], Iterator[None]]
 
 @dataclass(frozen=True)
 class Cost:
-    """A round of one loop. `parts` are dispatches by kind; `host_s` has every round that was timed."""
+    """A round of one loop. `parts` are dispatches by kind; `host_s` has every round that was timed.
+
+    Of the host's `waits`, those in `idle` leave the device without work.
+    """
 
     primitives: int
     dispatches: int
     bytes: int
     waits: int
+    idle: int
     host_s: tuple[float, ...]
     parts: dict[str, int]
 
@@ -51,12 +57,15 @@ class Cost:
 class Parts:
     """Dispatches of our own round, part by part; `kernel` where a kernel of ours takes the plain operations' place.
 
-    `verify` is the target's pass with its taps, `a_layer` the mean over its layers, embedding and head left out.
+    `verify` is the target's pass with its taps, `a_layer` the mean over its layers, embedding and head left out. What a layer's
+    recurrence would be after the block counts only where the next round computes it.
     """
 
     draft: int
     verify: int
+    verify_kernel: int
     a_layer: float
+    a_layer_kernel: float
     accept: int
     accept_kernel: int
     inject: int
@@ -67,6 +76,7 @@ def ours(target: Path, drafter: Path, operations: Operations = PLAIN) -> Iterato
     """Our own loop, a round at a time."""
     engine = _loaded(target, drafter)
     engine.pair.use(operations)
+    engine.reckon_with(replace(ASSUMED, queued=True))  # as on a Mac that calibration found to gain by it
     request = GenerationRequest(prompt_tokens=PROMPT, width=deep_pairs.BLOCK, max_tokens=1000, ignore_eos=True, reuse=False)
     for event in engine.generate(request):
         if isinstance(event, Failed):
@@ -85,9 +95,12 @@ def _while_traced(name: str) -> Callable[..., Any]:
     return run
 
 
+_ALL = Operations(**{name: _while_traced(name) for name in KERNELS})
+
+
 def with_our_kernels(target: Path, drafter: Path) -> Iterator[None]:
     """Our own loop with every kernel that it knows how to use. The host's time is that of the plain operations."""
-    return ours(target, drafter, Operations(**{name: _while_traced(name) for name in KERNELS}))
+    return ours(target, drafter, _ALL)
 
 
 LOOPS: dict[str, Loop] = {"Slipstream": ours, "Slipstream, kernels": with_our_kernels, **host_peers.LOOPS}
@@ -113,6 +126,7 @@ def cost(loop: Loop, target: Path, drafter: Path) -> Cost:
         both.dispatches - first.dispatches,
         both.bytes - first.bytes,
         traces[1].waits - traces[0].waits,
+        traces[1].idle - traces[0].idle,
         host,
         kinds,
     )
@@ -145,24 +159,29 @@ def parts(target: Path, drafter: Path) -> Parts:
             return fresh.state
 
         def verified() -> list:
-            fresh = caches.copy()
-            return [*model.forward_tapped(block, fresh), fresh.state]
+            fresh = model.fork(caches)
+            found = model.forward_tapped(block, fresh)
+            return [*found, *(layer.state for layer in fresh.layers if isinstance(layer, KVCache))]
 
-        def accepted() -> list[mx.array | None]:
+        def accepted() -> list[mx.array]:
             verdict = chooser.verify(logits, drafts, 0, None)
-            return [verdict.choices, verdict.counted]
+            return [verdict.choices, verdict.count()]
 
         plain = [counted(accepted), counted(injected)]
         chooser.operations = own.operations = with_kernels()
         kernels = [counted(accepted), counted(injected)]
         chooser.operations = own.operations = PLAIN
-        verify = counted(verified)
-        around = counted(lambda: [model.head(mx.fast.rms_norm(model.embed(block[None]), None, 1e-6))])
-        layers = len(caches.layers)
+        around = counted(lambda: [model.head(mx.fast.rms_norm(model.embed(block[None]), None, 1e-6))]) + len(own.config.taps)
+        layers, verify = len(caches.layers), counted(verified)
+        pair.use(_ALL)
+        verify_kernel = counted(verified)
+        pair.use(PLAIN)
         return Parts(
             draft=counted(lambda: own.propose(context, block[:1].astype(mx.uint32), rows, chooser, None)),
             verify=verify,
-            a_layer=(verify - around - len(own.config.taps)) / layers,
+            verify_kernel=verify_kernel,
+            a_layer=(verify - around) / layers,
+            a_layer_kernel=(verify_kernel - around) / layers,
             accept=plain[0],
             accept_kernel=kernels[0],
             inject=plain[1],
@@ -214,7 +233,7 @@ def table(report: dict[str, Any]) -> str:
         own = row["parts"]
         lines += [
             kind,
-            f"  {'a round of 16 rows':22}{'primitives':>12}{'dispatches':>12}{'MB moved':>10}{'waits':>7}"
+            f"  {'a round of 16 rows':22}{'primitives':>12}{'dispatches':>12}{'MB moved':>10}{'waits':>7}{'idle':>6}"
             f"{'host ms':>9}{'(least, most)':>16}",
         ]
         for name, found in row["loops"].items():
@@ -223,13 +242,15 @@ def table(report: dict[str, Any]) -> str:
                 continue
             times = [1e3 * seconds for seconds in found["host_s"]]
             lines.append(
-                f"  {name:22}{found['primitives']:>12,}{found['dispatches']:>12,}{found['bytes'] / 1e6:>10.1f}{found['waits']:>7}"
+                f"  {name:22}{found['primitives']:>12,}{found['dispatches']:>12,}{found['bytes'] / 1e6:>10.1f}"
+                f"{found['waits']:>7}{found['idle']:>6}"
                 f"{median(times):>9.2f}{f'{min(times):.1f} – {max(times):.1f}':>16}"
             )
         lines += [
             f"  ours, part by part: draft {own['draft']}, verify {own['verify']} ({own['a_layer']:.1f} a layer), "
-            f"accept {own['accept']} and a comparison on the host, inject {own['inject']}",
-            f"  with kernels: accept and next token {own['accept_kernel']}, inject {own['inject_kernel']}",
+            f"accept and next token {own['accept']}, inject {own['inject']}",
+            f"  with kernels: verify {own['verify_kernel']} ({own['a_layer_kernel']:.1f} a layer), "
+            f"accept and next token {own['accept_kernel']}, inject {own['inject_kernel']}",
             "",
         ]
     return "\n".join(lines).rstrip()

@@ -1,6 +1,6 @@
 """Slipstream beside other decoders: the same pair, the same prompts, one process, run by run in turn.
 
-    packaging/peers.sh [--runs 3] [--processes 3] [--json]
+    tests/peers/run.sh [--runs 3] [--processes 3] [--json]
 
 makes an environment of its own under build/ and runs this in it. Compared, in float32, greedily: plain decoding with mlx-lm's
 `stream_generate`; speculative decoding with the same, which needs a small language model (`--draft-model`); DFlash with z-lab's
@@ -223,7 +223,7 @@ RATIOS = (
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="packaging/peers.sh", description=__doc__.split("\n", 1)[0])
+    parser = argparse.ArgumentParser(prog="tests/peers/run.sh", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--runs", type=int, default=3, help="counted runs of every prompt in each process (default 3)")
     parser.add_argument(
         "--processes", type=int, default=1, help="processes, one after the other, whose runs are pooled (default 1)"

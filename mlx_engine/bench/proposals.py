@@ -54,7 +54,6 @@ OPEN = (
     ("What will tomorrow bring?", "Tomorrow"),
 )
 GROUPS = ("closed", "open", "all")
-YARDSTICKS = ("rejection", "independent")
 _LONGEST = 120  # tokens a reply
 _RESAMPLES = 2000
 
@@ -184,7 +183,7 @@ def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
     """One reply in rounds of the drafter's block size, up to its end or `_LONGEST` tokens."""
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
-    caches, context, ends = begun.caches.copy(), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
+    caches, context, ends = target.fork(begun.caches), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
     last = cast(int, chooser.pick(begun.logits, chooser.noise(begun.length, 1, target.vocabulary)).item())
     tokens, rounds = 0, 0
     while last not in ends and tokens < _LONGEST - 1:

@@ -120,6 +120,7 @@ def decode(
     depth: int,
     seed: int,
     slower: float = 1.0,
+    scatter: float = SCATTER,
 ) -> tuple[float, list[Outcome]]:
     """Time for a reply as long as the text, in plain steps at the least depth, and what its passes gave."""
     draw, time, at, outcomes = random.Random(seed), 0.0, 0, []
@@ -131,7 +132,7 @@ def decode(
         while accepted < width - 1 and ease[at + accepted][0] < ease[at + accepted][1] * later**accepted:
             accepted += 1
         kind = Pass(choice.kind.proposer, width)
-        seconds = slower * machine.table.seconds(PLAIN if width == 1 else kind, depth + at) * draw.lognormvariate(0.0, SCATTER)
+        seconds = slower * machine.table.seconds(PLAIN if width == 1 else kind, depth + at) * draw.lognormvariate(0.0, scatter)
         outcome = Outcome(choice, depth + at, seconds, min(accepted + 1, width - 1), accepted)
         controller.saw(outcome)
         outcomes.append(outcome)

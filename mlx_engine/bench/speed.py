@@ -22,7 +22,6 @@ from mlx_engine.bench import comparison, picture, results, roofline
 from mlx_engine.bench.energy import Meter
 from mlx_engine.bench.general_prompts import GENERAL
 from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
-from mlx_engine.errors import UserError
 from mlx_engine.events import GenerationRequest, Reply
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.demo import demo_pair
@@ -63,7 +62,7 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
         prompts=SETS[chosen][: given.prompts],
         runs=given.runs,
         max_tokens=given.max_tokens,
-        widths=_widths(given.widths, info.block_size),
+        widths=_widths(given, info.block_size),
         cool_down_s=given.cool_down,
     )
     before, meter = _load(), Meter()
@@ -133,12 +132,12 @@ def turns(prompts: list[Prompt], number: int, fixed: tuple[results.Way, ...]) ->
     return order
 
 
-def _widths(asked: tuple[int, ...] | None, block: int) -> tuple[int, ...]:
-    if asked is None:
+def _widths(given: argparse.Namespace, block: int) -> tuple[int, ...]:
+    if given.widths is None:
         return tuple(sorted({*(width for width in _USUAL_WIDTHS if width < block), block} - {1}))
-    if too_wide := [width for width in asked if width > block]:
-        raise UserError(f"A width of {too_wide[0]} is more than this drafter's block of {block}. Give widths from 2 to {block}.")
-    return asked
+    if too_wide := [width for width in given.widths if width > block]:
+        given.parser.error(f"a width of {too_wide[0]} is more than this drafter's block of {block}; give widths from 2 to {block}.")
+    return given.widths
 
 
 def _load() -> list[float]:

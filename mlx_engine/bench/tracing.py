@@ -10,7 +10,7 @@ import copy
 import io
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -58,10 +58,14 @@ class Primitive:
 
 @dataclass
 class Trace:
-    """The primitives of a stretch in order, and how often the host waited for something that was not computed yet."""
+    """The primitives of a stretch in order, and how often the host waited for something that was not computed yet.
+
+    In `idle` of these waits nothing was queued behind what it waited for, so that the device had no work until the host went on.
+    """
 
     primitives: list[Primitive] = field(default_factory=list)
     waits: int = 0
+    idle: int = 0
     queued: int = 0  # times that work was handed over without waiting
 
 
@@ -87,27 +91,32 @@ def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
     wanted: list[mx.array] = []
     early: list[mx.array] = []
     alive: list[mx.array] = []
-    known: set[int] = set()  # ids of all that was wanted
+    known: dict[int, int] = {}  # ids of all that was wanted, and how often work had been queued before
     here: set[int] = set()  # of what the host has waited for
 
-    def want(parts: Any, done: set[int]) -> bool:
-        """Note what is neither computed nor in `done`; whether there is any."""
+    def want(parts: Any, done: Container[int]) -> list[mx.array]:
+        """Note what is neither computed nor in `done`, and give it."""
         fresh = [array for _, array in _leaves(parts) if isinstance(array, mx.array) and id(array) not in done and _pending(array)]
         new = [array for array in fresh if id(array) not in known]
-        known.update(map(id, new))
+        known.update({id(array): found.queued for array in new})
         alive.extend(new)  # so that no other array gets its id
         wanted.extend(copy.copy(array) for array in new)  # handles of their own, which no update in place changes
-        return bool(fresh)
+        return fresh
 
     def waited(*parts: Any) -> None:
-        found.waits += want(parts, here)
-        here.update(known)  # what was queued before it has been computed as well
+        fresh = want(parts, here)
+        if not fresh:
+            return
+        last = max(known[id(array)] for array in fresh)
+        found.waits += 1
+        found.idle += last >= found.queued - 1
+        here.update(each for each, at in known.items() if at <= last)  # what was queued before it has been computed as well
         for together in _made_together:
             if not here.isdisjoint(map(id, together)):
                 here.update(map(id, together))
 
     def queued(*parts: Any) -> None:
-        found.queued += want(parts, known)
+        found.queued += bool(want(parts, known))
 
     own = {name: getattr(_GRAPH, name) for name in _READS}
     salts = count(17)
@@ -135,7 +144,7 @@ def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
             for _times in range(before):
                 stretch()
             early.extend(wanted)
-            earlier.waits, earlier.queued = found.waits, found.queued
+            earlier.waits, earlier.idle, earlier.queued = found.waits, found.idle, found.queued
             stretch()
         return wanted
 
@@ -197,9 +206,11 @@ def _marked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         results = function(*args, **kwargs)
         outputs = [results] if isinstance(results, mx.array) else list(results)
         inputs = [array for _, array in _leaves((args, kwargs)) if isinstance(array, mx.array)]
-        causal = "_causal" if kwargs.get("mask") == "causal" and name == FAST[3] else ""
+        variant = "_causal" if kwargs.get("mask") == "causal" and name == FAST[3] else ""
+        if name == "rope" and args[1] < args[0].shape[-1]:
+            variant = "_partly"
         kernel: Any = mx.fast.metal_kernel(
-            name=f"{MARK}{name}{causal}",
+            name=f"{MARK}{name}{variant}",
             input_names=[f"i{n}" for n in range(len(inputs))],
             output_names=[f"o{n}" for n in range(len(outputs))],
             source=f"// {MARK}{name}",

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Slipstream beside other decoders, in an environment of its own under build/: packaging/peers.sh [--runs 3] [--json] for speed,
-# packaging/peers.sh --host for what a round costs the host.
+# Slipstream beside other decoders, in an environment of its own under build/: tests/peers/run.sh [--runs 3] [--json] for speed,
+# tests/peers/run.sh --host for what a round costs the host.
 set -eu
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 packaging/setup.sh run
 place=build/peers
 peers="dflash==0.1.0 dflash-mlx==0.1.8 mlx-dspark==0.20.3 mlx-vlm==0.7.10"

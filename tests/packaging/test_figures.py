@@ -1,0 +1,87 @@
+"""Figures on the pages are those of the committed measurements, and of nothing else."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mlx_engine.bench import comparison
+from mlx_engine.cli import main
+from tests.mlx_engine.scripted_engine import ScriptedEngine
+from tests.packaging import ROOT, script
+
+figures = script("figures.py")
+
+
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of measurements in the place of the committed one: an engine that plays a script, and made-up peers."""
+    folder = tmp_path / "report"
+    folder.mkdir()
+    options = ["--runs", "2", "--prompts", "3", "--cool-down", "0", "--out", str(tmp_path / "speed.json")]
+    assert main(["bench", *options], ScriptedEngine) == 0
+    measured = json.loads((tmp_path / "speed.json").read_text())
+    (folder / "speed.json").write_text(json.dumps(figures.slim(measured)))
+    peers = json.loads((figures.REPORT / "peers.json").read_text())
+    peers["ratios"]["dflash / plain"] = {"value": 7.77, "low": 6.66, "high": 8.88, "pairs": 24}
+    (folder / "peers.json").write_text(json.dumps({**peers, "median_tok_s": {"dflash": 321.4}}))
+    monkeypatch.setattr(figures, "REPORT", folder)
+    return folder
+
+
+def test_the_pages_say_what_was_measured() -> None:
+    for path, text in figures.pages().items():
+        assert path.read_text(encoding="utf-8") == text, f"{path.relative_to(ROOT)}: run `python packaging/figures.py`"
+
+
+def test_other_measurements_make_other_pages(report: Path) -> None:
+    front, page = (figures.pages()[path] for path in (ROOT / "README.md", report / "README.md"))
+    assert front != (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "was 7.8 times as fast" in front and "| 7.8 | 6.7 to 8.9 |" in front
+    speed = json.loads((report / "speed.json").read_text())
+    for text in (f"{speed['dflash']['decode_tok_s']:.0f} tok/s with DFlash", f"{speed['identical']} of {speed['compared']} texts"):
+        assert text in front
+    assert "| dflash | 321.4 |" in page and "speed.svg" in page and speed["machine"]["mlx"] in page
+
+
+def test_what_was_not_measured_is_not_told(report: Path) -> None:
+    (report / "speed.json").unlink()
+    front, page = (figures.pages()[path] for path in (ROOT / "README.md", report / "README.md"))
+    assert "slipstream bench` on the same machine" not in front
+    assert "Not measured for this version yet." in page and "speed.svg" not in page
+
+
+def test_a_kept_report_can_be_compared_with_another(report: Path) -> None:
+    kept = comparison.read(report / "speed.json")
+    assert comparison.compare(kept, kept)["ways"].keys() == {"plain", "dflash", "width 4", "width 8"}
+    assert len(json.dumps(kept)) < len((report.parent / "speed.json").read_text())
+
+
+def test_a_page_without_its_marks_is_refused() -> None:
+    page = "before\n<!-- figures -->\nold\n<!-- figures: end -->\nafter\n"
+    assert figures.between(page, "figures", "new") == page.replace("old", "\nnew\n")
+    for broken in (page.replace("<!-- figures -->", ""), page.replace("<!-- figures: end -->", "")):
+        with pytest.raises(figures.Refusal, match="lost its mark <!-- figures"):
+            figures.between(broken, "figures", "new")
+
+
+def test_a_busy_machine_or_a_failed_measurement_changes_nothing(
+    report: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path.name: path.read_text() for path in report.iterdir()}
+
+    def carry_out(command: list[str], wanted: bool = False) -> str:
+        if command == figures.PEERS:
+            raise figures.Refusal("run.sh ended with 1")
+        Path(command[command.index("--out") + 1]).write_text((report / "speed.json").read_text())
+        return ""
+
+    monkeypatch.setattr(figures, "carry_out", carry_out)
+    for load, words in ((3.0, "busy"), (0.1, "run.sh ended with 1")):
+        loads: Any = (load, load, load)
+        monkeypatch.setattr(os, "getloadavg", lambda loads=loads: loads)
+        assert figures.main(["--measure"]) == 1
+        assert words in capsys.readouterr().err
+        assert {path.name: path.read_text() for path in report.iterdir()} == before
