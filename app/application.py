@@ -29,6 +29,7 @@ from app.store_thread import StoreThread
 from app.views.icon import window_icon
 from app.views.main_window import MainWindow
 from app.views.theme import Theme
+from mlx_engine.events import Stats
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ class Slipstream(QObject):
         self._memory = MemoryWatch(self)
         self._memory.short.connect(self.conductor.tell)
         self.conductor.busy_changed.connect(self._note_work)
+        self.conductor.replied.connect(self._note_peak)
 
     def start(self) -> None:
         # A call into Qt gives Python's lock away and must win it back from the engine, which by default holds it for 5 ms.
@@ -78,8 +80,10 @@ class Slipstream(QObject):
     def _note_work(self) -> None:
         """Neither sleep nor App Nap while a reply or a comparison is written."""
         self._activity.set_held("reply", self.conductor.busy, tr("A reply is being written"))
-        if not self.conductor.busy and self.conductor.chat.turns and (stats := self.conductor.chat.turns[-1].reply.stats):
-            self._memory.note_peak(stats.peak_memory_bytes)
+
+    @Slot(object)
+    def _note_peak(self, stats: Stats) -> None:
+        self._memory.note_peak(stats.peak_memory_bytes)
 
     @Slot()
     def _note_downloads(self) -> None:
@@ -90,6 +94,7 @@ class Slipstream(QObject):
         """End a reply that runs, free the models on their own thread; `ended` follows. The window is gone at once."""
         self.window.hide()
         self.picker.close()
+        self.conductor.keep_settings()
         self.engine.shut_down()
 
     @Slot()
@@ -148,14 +153,14 @@ def run(arguments: list[str]) -> int:
     app.setQuitOnLastWindowClosed(False)  # the engine's thread ends first
     language.translate_qt()
 
-    instance = SingleInstance()
+    where = places.find()
+    instance = SingleInstance(where.data or where.settings)
     if not instance.claim():
         if instance.call_first():
             return 0
         print("Slipstream is already running but does not answer. Quit it, then start it again.", file=sys.stderr)
         return 1
 
-    where = places.find()
     slipstream = Slipstream(app, where)
     crashed = crash_log.start(where.log_file, slipstream.tell_of_bug)
     log.info("Slipstream starts")
@@ -172,6 +177,7 @@ def run(arguments: list[str]) -> int:
         slipstream.conductor.tell(f"{words} {crashed}.")
     status = app.exec()
     # Quit may have come past the window: from the Dock, or when the user logs out.
+    slipstream.conductor.keep_settings()
     ended = slipstream.engine.wait(PATIENCE_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(PATIENCE_S) and ended

@@ -5,8 +5,9 @@ Views call its methods and listen to its signals. It has no widgets, so the beha
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.attaching import Attaching
 from app.comparing import Comparing, Comparison
@@ -26,6 +27,8 @@ from app.store_thread import StoreThread
 from app.writing import Writing
 from mlx_engine.events import GenerationRequest, LoadProgress, Mode, PairInfo, Sampling
 
+KEEP_MS = 500  # after the last change of a chat's settings
+
 
 class Conductor(QObject):
     """The app's state. `busy` from the moment a reply or comparison is asked for until its end was heard. A reply goes on when
@@ -40,6 +43,7 @@ class Conductor(QObject):
     turn_added = Signal(object)  # Turn, at the end
     turn_pointed = Signal(object, object)  # Turn, Node: go there
     reply_changed = Signal(object)  # Turn
+    replied = Signal(object)  # Stats of what the loaded pair has just written, whichever chat is shown
     editing_changed = Signal(object)  # the Turn whose question is being written anew, or None
     comparison_started = Signal(object)  # Comparison
     noticed = Signal(object)  # Notice
@@ -58,6 +62,7 @@ class Conductor(QObject):
         self._loading.noticed.connect(self.noticed)
         self._writing = Writing(engine, self.library, self)
         self._writing.changed.connect(self.reply_changed)
+        self._writing.finished.connect(self.replied)
         self._writing.ended.connect(self._ended)
         self._comparing = Comparing(engine, self)
         self._comparing.started.connect(self.comparison_started)
@@ -72,6 +77,11 @@ class Conductor(QObject):
         self._comparing.recorded.connect(self.comparisons.add)
         self.chat = Chat()
         self.editing: Turn | None = None
+        self._unkept: Chat | None = None  # its settings were changed
+        self._keep_soon = QTimer(self)  # a system prompt that is typed is not written to the disk with every key
+        self._keep_soon.setSingleShot(True)
+        self._keep_soon.setInterval(KEEP_MS)
+        self._keep_soon.timeout.connect(self.keep_settings)
         self._opening = ""
         self._told_at_start: list[str] = []
         self._at_start = True
@@ -150,8 +160,17 @@ class Conductor(QObject):
         if settings != self.chat.settings:
             self.chat.settings = settings
             if not self.chat.empty:
-                self.library.save(self.chat, ())
+                self._unkept = self.chat
+                self._keep_soon.start()
         self.switches_changed.emit()
+
+    @Slot()
+    def keep_settings(self) -> None:
+        """Write what was changed of the settings, if anything was."""
+        self._keep_soon.stop()
+        if self._unkept is not None:
+            self.library.save(self._unkept, ())
+            self._unkept = None
 
     @property
     def default_sampling(self) -> Sampling:
@@ -200,6 +219,11 @@ class Conductor(QObject):
         """What the loaded pair was loaded from."""
         return self._loading.asked
 
+    @Slot(object, object)
+    def models_moved(self, before: Path, now: Path) -> None:
+        """The model folder lies elsewhere."""
+        self._loading.moved(before, now)
+
     @property
     def loading_from(self) -> LoadPair | None:
         """What is being loaded."""
@@ -209,6 +233,9 @@ class Conductor(QObject):
     def send(self, prompt: str, attachments: Sequence[Attachment] = ()) -> bool:
         """Ask, with these files, or ask anew what is being edited; False when that cannot be now, and then nothing was taken."""
         prompt = clean(prompt).strip()
+        if self.attaching.reading:
+            self.noticed.emit(Notice(tr("A file is still being read. Your message stays here; send it in a moment.")))
+            return False
         if not prompt and not attachments:
             self.noticed.emit(Notice(tr("There is nothing to send yet: write a message first.")))
             return False
@@ -317,6 +344,7 @@ class Conductor(QObject):
 
     def _show(self, chat: Chat) -> None:
         self.cancel_edit()
+        self.keep_settings()
         self._opening = ""
         self.chat = chat
         self.chat_changed.emit()

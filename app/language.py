@@ -1,6 +1,5 @@
-"""The window's language. What the app says itself goes through `tr`. The engine's own sentences, of errors and of "
-"why something cannot
-be, stay English, and so does all output in a terminal.
+"""The window's language. What the app says itself goes through `tr`. The engine's own sentences, of errors and of
+why something cannot be, stay English, and so does all output in a terminal.
 
 Translations lie in resources/translations as Qt's .ts files, and compiled as .qm; packaging/translations.py keeps both up to date.
 """

@@ -3,6 +3,7 @@
 The list is kept here and changed at once; the database follows on its own thread.
 """
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from app.conversations.settings import BUILT_IN, ChatSettings, Preset
 from app.conversations.store import Contents, Entry, Folder, Hit, Snapshot, Store
 from app.language import tr
 from app.store_thread import StoreThread
+from mlx_engine.errors import UserError
 
 MOST_UNDO = 50
 
@@ -47,7 +49,8 @@ class Library(QObject):
 
     def load(self) -> None:
         """Read the list; `loaded` follows."""
-        self._store.read(Store.begin, self._fill)
+        self._store.read(Store.contents, self._fill)
+        self._store.write(Store.begin)  # may fail, and then waits: whoever has a full disk still sees what is there
 
     def _fill(self, contents: Contents) -> None:
         self.entries = {entry.id: entry for entry in contents.chats} | self.entries
@@ -234,7 +237,7 @@ class Library(QObject):
     # Export and import
 
     def export_chats(self, chat_ids: Sequence[str], to: Path) -> None:
-        """Write chats to a file (.md or .json, by its name), or as Markdown, one file each, into a folder."""
+        """Write chats to a file, .md or .json by its name."""
         folders = dict(self.folders)
         entries = [self.entries[one] for one in chat_ids if one in self.entries]
 
@@ -250,34 +253,36 @@ class Library(QObject):
 
         def work(store: Store) -> transfer.Imported:
             found = transfer.read(file)
+            ids = set(taken)
             for chat in found.chats:
-                if chat.id in taken or store.load(chat.id) is not None or store.knows(chat.root.below()):
+                own = {chat.id, *(node.id for node in chat.root.below())}
+                if not ids.isdisjoint(own) or store.load(chat.id) is not None or store.knows(chat.root.below()):
                     fresh_ids(chat)
-            for folder in found.folders:
-                store.save_folder(folder)
-            store.save_all(
+                ids |= own
+            snapshots = (
                 Snapshot.of(chat, chat.root.below(), *found.places.get(number, ("", False)))
                 for number, chat in enumerate(found.chats)
             )
+            try:
+                store.save_all(snapshots, found.folders)
+            except sqlite3.OperationalError as error:
+                raise UserError(
+                    tr("{name} was not imported: its chats cannot be kept just now ({error}).", name=file.name, error=error)
+                ) from error
             return found
 
         self._store.read(work, self._imported)
 
     def _imported(self, found: transfer.Imported) -> None:
-        self.folders |= {folder.id: folder for folder in found.folders}
+        self.folders = {folder.id: folder for folder in found.folders} | self.folders  # one that is here keeps its name
         for number, chat in enumerate(found.chats):
             folder, pinned = found.places.get(number, ("", False))
             self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=folder, pinned=pinned)
         ids = [chat.id for chat in found.chats]
         count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=f"{len(ids):,}")
 
-        def back() -> None:
-            for one in ids:
-                self.entries.pop(one, None)
-            self._store.write(lambda store: store.delete(ids))
-            self.removed.emit(ids)
-
-        self._can_undo(tr("Imported {count}", count=count), back)
+        # Deleted like any other: what was said in them since then can be brought back.
+        self._can_undo(tr("Imported {count}", count=count), lambda: self.delete(ids))
         self.changed.emit()
         self.told.emit(tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else ""))
 

@@ -1,5 +1,8 @@
 """The pair that answers: loading it, and what is known of it then."""
 
+from dataclasses import replace
+from pathlib import Path
+
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.calibrating import Calibrating
@@ -8,6 +11,14 @@ from app.language import tr
 from app.notice import Notice
 from mlx_engine.events import Failed, LoadProgress, PairInfo
 
+_STEPS = {
+    "Starting the engine": tr("Starting the engine"),
+    "Checking the files": tr("Checking the files"),
+    "Reading the target": tr("Reading the target"),
+    "Reading the drafter": tr("Reading the drafter"),
+    "Warming up": tr("Warming up"),
+    "Ready": tr("Ready"),
+}  # as the engine names them
 _KEEPS_THE_OLD = 0.0  # while a loading has come no further, the files are only looked at and the pair before is still there
 
 
@@ -45,6 +56,12 @@ class PairLoading(QObject):
         self._job = self._engine.submit(pair)
         self.changed.emit()
 
+    def moved(self, before: Path, now: Path) -> None:
+        """The model folder lies elsewhere: what was loaded from it counts as loaded from there."""
+        if self.asked is not None and self.asked.target is not None:
+            self.asked = LoadPair(*(_moved(one, before, now) for one in (self.asked.target, self.asked.drafter)))
+            self.changed.emit()
+
     def cancel(self) -> None:
         """Load no further, as soon as the part that is being read is read."""
         if self._job:
@@ -60,7 +77,7 @@ class PairLoading(QObject):
     def _take(self, item: News) -> None:
         match item.event:
             case LoadProgress() as progress:
-                self.progress = progress
+                self.progress = replace(progress, step=_STEPS.get(progress.step, progress.step))
                 if progress.fraction > _KEEPS_THE_OLD and self.pair is not None:
                     self._become(None)
                 self.changed.emit()
@@ -90,3 +107,7 @@ class PairLoading(QObject):
         if not self._had_one:
             return ""
         return tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded now.")
+
+
+def _moved(place: Path | None, before: Path, now: Path) -> Path | None:
+    return now / place.relative_to(before) if place is not None and place.is_relative_to(before) else place

@@ -1,29 +1,29 @@
-"""One Slipstream a user: a second start raises the first one's window and ends."""
+"""One Slipstream for a database: a second start raises the first one's window and ends."""
 
-import tempfile
+import hashlib
+import logging
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from app.places import user
+log = logging.getLogger(__name__)
 
 RAISE = b"raise\n"
 DONE = b"done\n"
+LONGEST_ADDRESS = 90  # bytes; macOS takes 103, and Qt makes a longer name for a moment
 
 
 class SingleInstance(QObject):
-    """Try `claim`; if it fails, `call_first`. A lock file decides, so that two starts at once cannot both win and a socket left
-    by a crash can be told from a living one."""
+    """Try `claim`; if it fails, `call_first`. A lock file beside the database decides: it lasts as long as what it guards, and two
+    starts at once cannot both win. A socket left by a crash can be told from a living one."""
 
     called = Signal()  # a second instance asks this one to show itself
 
-    def __init__(self, name: str = "", parent: QObject | None = None) -> None:
+    def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        folder = Path(tempfile.gettempdir())
-        name = name or f"slipstream-{user()}"
-        self._address = str(folder / f"{name}.socket")
-        self._lock = QLockFile(str(folder / f"{name}.lock"))
+        self._address = address(folder)
+        self._lock = QLockFile(str(folder / "slipstream.lock"))
         self._lock.setStaleLockTime(0)  # never stale by age; a lock whose process is gone is
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
@@ -34,7 +34,8 @@ class SingleInstance(QObject):
         if not self._lock.tryLock(0):
             return self._lock.error() != QLockFile.LockError.LockFailedError
         QLocalServer.removeServer(self._address)
-        self._server.listen(self._address)
+        if not self._server.listen(self._address):
+            log.warning("A second start cannot call this one: %s", self._server.errorString())
         return True
 
     def call_first(self, patience_ms: int = 10_000) -> bool:
@@ -74,3 +75,12 @@ class SingleInstance(QObject):
             self.called.emit()
             socket.write(DONE)
             socket.flush()
+
+
+def address(folder: Path) -> str:
+    """Of the first one's socket: beside the lock, or where that makes too long a name for a socket, in a folder that all starts
+    share, whatever TMPDIR each was given."""
+    beside = str(folder / "slipstream.socket")
+    if len(beside.encode()) <= LONGEST_ADDRESS:
+        return beside
+    return f"/tmp/slipstream-{hashlib.sha256(beside.encode()).hexdigest()[:16]}.socket"

@@ -15,6 +15,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.conversations.opening import Opened, open_store
 from app.conversations.store import Store
+from app.language import tr
 from mlx_engine.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,8 @@ class StoreThread(QObject):
         self._log_file = log_file
         self._jobs: queue.SimpleQueue[tuple[Work, Then | None, bool] | None] = queue.SimpleQueue()
         self._waiting: list[Work] = []
-        self._troubled = False
+        self._has_waited = False  # something could not be written when it was handed in
+        self._told_of = {"write": "", "read": ""}  # the trouble that was told last, while it lasts
         self._shut = False
         self._done.connect(self._hear)
         # A daemon, so that a disk that hangs keeps no process alive; `wait` sees to it that what was handed in is written.
@@ -83,58 +85,85 @@ class StoreThread(QObject):
         while (job := self._jobs.get()) is not None:
             work, then, writes = job
             value = None
+            doing = "write" if writes else "read"
             try:
                 value = self._write(opened.store, work) if writes else work(opened.store)
+                self._told_of[doing] = ""
             except UserError as error:
                 self.told.emit(str(error))
             except Exception as error:
                 log.exception("The store failed")
-                self._tell_trouble(error)
+                self._tell_trouble(doing, error)
             else:
                 if then is not None and not writes:
                     self._done.emit(then, value)
             if then is not None and writes:
                 self._done.emit(then, value)
+        self._write_what_waits(opened.store)
         try:
-            if self._waiting:
-                self._write(opened.store, lambda store: None)
             opened.store.purge()
         except Exception:
             log.exception("The store failed at the end")
         opened.store.close()
+
+    def _write_what_waits(self, store: Store) -> None:
+        """The last attempt: what fails takes nothing with it that waits behind it."""
+        while self._waiting:
+            try:
+                self._catch_up(store)
+            except sqlite3.OperationalError:
+                log.exception("The disk takes nothing more; %s writes are lost", len(self._waiting))
+                return
+            except Exception:
+                log.exception("The store failed at the end")
 
     def _open(self) -> Opened:
         try:
             return self._make()
         except Exception as error:
             log.exception("The store cannot be opened")
-            return Opened(Store(None), False, f"Your chats cannot be opened ({error}). Chats of this run are not kept.")
+            complaint = tr("Your chats cannot be opened ({error}). Chats of this run are not kept.", error=error)
+            return Opened(Store(None), False, complaint)
 
     def _write(self, store: Store, work: Work) -> object:
         """Do what waits, then this. Raises what the disk says; the work then waits."""
         self._waiting.append(work)
+        value = self._catch_up(store)
+        if self._has_waited:
+            self._has_waited = False
+            self.told.emit(tr("Your chats are being kept again."))
+        return value
+
+    def _catch_up(self, store: Store) -> object:
+        """Do all that waits, in order; what the last of it returned."""
         value: object = None
         while self._waiting:
             try:
                 value = self._waiting[0](store)
             except sqlite3.OperationalError:
-                raise  # the disk is full, or gone for a while: another time
+                self._has_waited = True  # the disk is full, or gone for a while: another time
+                raise
             except BaseException:
                 self._waiting.pop(0)
                 raise
             self._waiting.pop(0)
-        if self._troubled:
-            self._troubled = False
-            self.told.emit("Your chats are being kept again.")
         return value
 
-    def _tell_trouble(self, error: Exception) -> None:
-        if isinstance(error, sqlite3.OperationalError):
-            sentence = f"Your chats cannot be kept just now: {error}. Slipstream tries again with each message."
-        elif isinstance(error, sqlite3.DatabaseError):
-            sentence = f"The file of your chats is damaged ({error}). Export what you need, then start Slipstream again."
+    def _tell_trouble(self, doing: str, error: Exception) -> None:
+        """Once, until that is done again."""
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
+            sentence = tr(
+                "The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.", error=error
+            )
+        elif not isinstance(error, sqlite3.OperationalError):
+            sentence = tr("Something went wrong inside Slipstream; the details are in {log_file}.", log_file=self._log_file)
+        elif doing == "write":
+            sentence = tr("Your chats cannot be kept just now: {error}. Slipstream tries again with each message.", error=error)
         else:
-            sentence = f"Something went wrong inside Slipstream; the details are in {self._log_file}."
-        if not self._troubled:
+            sentence = tr("Your chats cannot be read just now: {error}.", error=error)
+        if sentence != self._told_of[doing]:
             self.told.emit(sentence)
-        self._troubled = isinstance(error, sqlite3.DatabaseError)
+        self._told_of[doing] = sentence
+
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

@@ -6,7 +6,7 @@ from app.conversations.chat import Chat, Turn
 from app.engine_thread import EngineThread, News
 from app.language import tr
 from app.library import Library
-from mlx_engine.events import Failed, GenerationRequest
+from mlx_engine.events import Failed, Finished, GenerationRequest
 
 SAVE_MS = 500  # between two writes of a reply that grows
 UNSENT = -1  # the number of a job that waits until the user's message is on the disk
@@ -16,6 +16,7 @@ class Writing(QObject):
     """`turn` and `chat` from the moment a reply is asked for until its end was heard; None when none is written."""
 
     changed = Signal(object)  # Turn: its reply grew
+    finished = Signal(object)  # Stats of what was just written
     ended = Signal()
 
     def __init__(self, engine: EngineThread, library: Library, parent: QObject | None = None) -> None:
@@ -80,6 +81,8 @@ class Writing(QObject):
                 self._end()
             else:
                 self.turn.reply.accept(item.event, item.at_s)
+                if isinstance(item.event, Finished):
+                    self.finished.emit(item.event.stats)
         if touched and self.turn is not None:
             self.changed.emit(self.turn)
 

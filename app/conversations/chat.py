@@ -236,6 +236,11 @@ def past(node: Node) -> tuple[Message, ...]:
     return tuple(messages)
 
 
+def standing_before(request: GenerationRequest) -> int:
+    """How many messages of the chat stand before the prompt; a system prompt is none of them."""
+    return max(0, sum(1 for one in request.messages if one.role != "system") - 1)
+
+
 def same_again(turn: Turn) -> GenerationRequest:
     """The request of a turn with the seed it was answered with."""
     seed = turn.reply.stats.seed if turn.reply.stats else turn.request.seed

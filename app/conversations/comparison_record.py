@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, cast, get_args
 
-from app.conversations.chat import new_id
+from app.conversations.chat import new_id, standing_before
 from app.conversations.plain_text import clean
 from app.conversations.records import stats_from
 from app.conversations.settings import sampling_from
@@ -97,7 +97,7 @@ class ComparisonRecord:
             target=pair.target,
             drafter=pair.drafter,
             prompt=prompt,
-            before=max(0, len(request.messages) - 1),
+            before=standing_before(request),
             sampling=request.sampling,
             seed=result.plain.stats.seed,
             max_tokens=request.max_tokens,

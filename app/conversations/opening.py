@@ -35,45 +35,53 @@ def open_store(folder: Path | None, writable: bool = True) -> Opened:
     if not writable:
         return _in_memory(file, tr("Slipstream cannot write to {folder}", folder=folder))
     try:
-        reason = _why_unusable(file)
-        if reason:
-            return _set_aside(file, reason)
+        if (fault := _fault_of(file)) is not None:
+            return _set_aside(file, fault)
         return Opened(Store(file), keeps=True)
     except (sqlite3.Error, OSError) as error:
         log.exception("The database cannot be opened")
         return _in_memory(file, tr("The chats in {file} cannot be opened ({error})", file=file, error=_words(error)))
 
 
-def _why_unusable(file: Path) -> str:
+@dataclass(frozen=True)
+class _Fault:
+    """Why a file cannot be used, in words, and whether a later version could."""
+
+    reason: str
+    is_newer: bool = False
+
+
+def _fault_of(file: Path) -> _Fault | None:
     """Looks without leaving a mark: SQLite opens the file for reading only, and what it notes beside it is put back."""
     if not file.exists() or not file.stat().st_size:
-        return ""
+        return None
     with file.open("rb") as opened:
         if opened.read(16) != b"SQLite format 3\0":
-            return tr("is damaged")
+            return _Fault(tr("is damaged"))
     try:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
             version = schema.version_of(database)
             if version > schema.VERSION:
-                return tr(
+                reason = tr(
                     "was written by a newer Slipstream (format {version}; this one reads up to {version_2})",
                     version=version,
                     version_2=schema.VERSION,
                 )
+                return _Fault(reason, is_newer=True)
             if version == 0 and database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-                return tr("is not a database of Slipstream's")
+                return _Fault(tr("is not a database of Slipstream's"))
             ((state, *_),) = database.execute("PRAGMA quick_check(1)").fetchall()
-            return "" if state == "ok" else tr("is damaged")
+            return None if state == "ok" else _Fault(tr("is damaged"))
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _BROKEN:
             raise
-        return tr("is damaged")
+        return _Fault(tr("is damaged"))
 
 
 _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 
-def _set_aside(file: Path, reason: str) -> Opened:
+def _set_aside(file: Path, fault: _Fault) -> Opened:
     """Rename the file and open a new one in its place."""
     stamp = time.strftime("%Y-%m-%d %H-%M-%S")
     aside = file.with_name(f"{file.stem} set aside {stamp}{file.suffix}")
@@ -84,15 +92,13 @@ def _set_aside(file: Path, reason: str) -> Opened:
     for old, new in zip(schema.beside(file), schema.beside(aside), strict=True):
         if old.exists():
             os.replace(old, new)
-    log.error("%s %s; it is now %s", file, reason, aside)
+    log.error("%s %s; it is now %s", file, fault.reason, aside)
     advice = (
-        tr("Open it with that version, or update Slipstream and import it.")
-        if "newer" in reason
-        else tr("Nothing in it was changed.")
+        tr("Open it with that version, or update Slipstream and import it.") if fault.is_newer else tr("Nothing in it was changed.")
     )
     complaint = tr(
         "The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.",
-        reason=reason,
+        reason=fault.reason,
         aside=aside,
         advice=advice,
     )

@@ -21,6 +21,7 @@ from mlx_engine.events import GenerationRequest, Message, Mode, Stats, StopReaso
 
 Json = dict[str, Any]
 
+MOST = 1 << 63  # no figure is larger, and each can be reckoned with
 ENDINGS = {*get_args(StopReason), "interrupted", "unanswered"}
 _NO_STATS = Stats("plain", 0, 0, 0, None, None, None, 0, 0, 0, 0, (), (), 0, "", 0, 0)
 
@@ -37,6 +38,7 @@ def details(node: Node) -> Json:
         "origin": reply.origin,
         "thinking_s": reply.thinking_s,
         "tokens": reply.tokens,
+        "tokens_before": reply.tokens_before,
         "rounds": reply.rounds,
         "tested": reply.tested,
         "accepted": reply.accepted,
@@ -93,10 +95,11 @@ def node_from(
         stats=stats_from(found.get("stats")),
         origin=_text(found.get("origin")),
         tokens=_count(found.get("tokens")) or 0,
+        tokens_before=_count(found.get("tokens_before")) or 0,
         rounds=_count(found.get("rounds")) or 0,
         tested=_count(found.get("tested")) or 0,
         accepted=_count(found.get("accepted")) or 0,
-        thinking_s=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < math.inf else None,
+        thinking_s=float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < MOST else None,
         answer_by=_fitting(answer_by, text),
         thinking_by=_fitting(thinking_by, thinking),
     )
@@ -133,8 +136,8 @@ def chat_from_json(data: object) -> Chat:
         _text(data.get("title")).strip() or NEW_CHAT,
         ChatSettings.from_json(data.get("settings")),
         _text(data.get("id")) or new_id(),
-        _time(data.get("created"), now),
-        _time(data.get("changed"), now),
+        time_from(data.get("created"), now),
+        time_from(data.get("changed"), now),
     )
     hang(chat, (_row(one) for one in data["messages"]))
     return chat
@@ -193,7 +196,7 @@ def _row(data: object) -> Row:
         node_id,
         _text(data.get("text")),
         _text(data.get("thinking")),
-        _time(data.get("created"), time.time()),
+        time_from(data.get("created"), time.time()),
         _dict(data.get("details")),
         _text(data.get("suppliers")),
     )
@@ -236,8 +239,8 @@ def _alike(value: object, like: object) -> bool:
     if isinstance(like, tuple):
         return isinstance(value, tuple) and all(type(one) is int or _pair(one) for one in value)
     if like is None:
-        return value is None or type(value) in (int, float)
-    return type(value) is type(like)
+        return value is None or (isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST)
+    return type(value) is type(like) and (not isinstance(value, int) or abs(value) < MOST)
 
 
 def _text(value: object) -> str:
@@ -260,7 +263,8 @@ def _count(value: object, missing: int | None = 0) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else missing
 
 
-def _time(value: object, missing: float) -> float:
+def time_from(value: object, missing: float) -> float:
     """Seconds since 1970, within what a calendar can show."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return min(max(float(cast(float, value)), 0.0), 4e9) if is_number else missing
+    if not isinstance(value, int | float) or isinstance(value, bool) or value != value or abs(value) == math.inf:
+        return missing
+    return float(min(max(value, 0), 4e9))  # bounded first: a whole number may be larger than any float

@@ -1,6 +1,6 @@
 """One reply while it grows and after: its text, its figures, and how it ended."""
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -118,6 +118,11 @@ class Reply:
         self._thinking_since = None
 
     @property
+    def room_ended(self) -> bool:
+        """It stopped before it had as many tokens as were asked for: the context is full. Each part may have that many."""
+        return self.reason == "length" and self.stats is not None and self.stats.tokens - self.tokens_before < self.max_tokens
+
+    @property
     def can_continue(self) -> bool:
         """Whether more may follow: it was cut off, and something is there to go on from."""
         return self.reason in ("length", "cancelled", "interrupted", "error") and not self.empty and not self.origin
@@ -155,8 +160,12 @@ def joined(first: Stats, second: Stats) -> Stats:
         if part.decode_tok_s:
             steps += part.tokens - 1
             seconds += (part.tokens - 1) / part.decode_tok_s
-    return replace(
-        second,
+    because: Counter[str] = Counter()
+    for part in (first, second):
+        because.update(dict(part.plain_because))
+    mode: Mode = "dflash" if "dflash" in (first.mode, second.mode) else "plain"
+    return Stats(
+        mode=mode,
         prompt_tokens=first.prompt_tokens,
         reused_tokens=first.reused_tokens,
         tokens=first.tokens + second.tokens,
@@ -170,6 +179,10 @@ def joined(first: Stats, second: Stats) -> Stats:
         accepted_per_round=first.accepted_per_round + second.accepted_per_round,
         widths=first.widths + second.widths,
         plain_steps=first.plain_steps + second.plain_steps,
+        why_plain=second.why_plain or first.why_plain if first.mode == second.mode else "",
         peak_memory_bytes=max(first.peak_memory_bytes, second.peak_memory_bytes),
         seed=first.seed,
+        lookup_rounds=first.lookup_rounds + second.lookup_rounds,
+        trials=first.trials + second.trials,
+        plain_because=tuple(because.most_common()),
     )

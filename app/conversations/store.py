@@ -90,12 +90,16 @@ class Store:
 
     # At the start
 
-    def begin(self) -> Contents:
-        """Mark replies whose writer is gone as interrupted, forget what was deleted in an earlier run, and list what there is."""
+    def begin(self) -> None:
+        """Mark replies whose writer is gone as interrupted, and forget what was deleted in an earlier run. To be done before
+        anything of this run is written."""
         with self._change() as db:
-            db.execute("DELETE FROM chat WHERE deleted IS NOT NULL")
+            _forget_deleted(db)
             interrupted = "json_set(details, '$.reason', 'interrupted')"
             db.execute(f"UPDATE message SET running = 0, details = {interrupted} WHERE running")
+
+    def contents(self) -> Contents:
+        """What there is."""
         folders = tuple(Folder(*row) for row in self._db.execute("SELECT id, name, created FROM folder ORDER BY created"))
         presets = tuple(
             Preset(name, ChatSettings.from_json(json.loads(settings)))
@@ -138,9 +142,11 @@ class Store:
             if open_now:
                 db.execute("INSERT OR REPLACE INTO note VALUES ('open_chat', ?)", (snapshot.entry.id,))
 
-    def save_all(self, snapshots: Iterable["Snapshot"]) -> None:
-        """Write several chats, all or none."""
+    def save_all(self, snapshots: Iterable["Snapshot"], folders: Iterable[Folder] = ()) -> None:
+        """Write several chats and their folders, all or none. A folder that is there stays as it is."""
         with self._change() as db:
+            new = [(folder.id, clean(folder.name), folder.created) for folder in folders]
+            db.executemany("INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", new)
             for snapshot in snapshots:
                 self._write(db, snapshot)
 
@@ -171,7 +177,7 @@ class Store:
     def purge(self) -> None:
         """Forget deleted chats now."""
         with self._change() as db:
-            db.execute("DELETE FROM chat WHERE deleted IS NOT NULL")
+            _forget_deleted(db)
 
     # Folders and presets
 
@@ -276,6 +282,12 @@ class Store:
 
     def _change(self) -> "_Change":
         return _Change(self._db)
+
+
+def _forget_deleted(db: sqlite3.Connection) -> None:
+    if db.execute("DELETE FROM chat WHERE deleted IS NOT NULL").rowcount:
+        # The index would keep the words, marked as deleted, until it happens to be rewritten.
+        db.execute("INSERT INTO found (found) VALUES ('optimize')")
 
 
 class _Change:

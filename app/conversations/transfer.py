@@ -1,12 +1,12 @@
 """Chats to files and from files: Markdown and JSON out, our own JSON, an earlier database and ChatGPT's export in."""
 
 import json
-import re
 import shutil
 import sqlite3
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -17,14 +17,14 @@ from app.conversations import chatgpt_import, schema, whole_file
 from app.conversations.chat import Chat
 from app.conversations.markdown_export import to_markdown
 from app.conversations.plain_text import clean
-from app.conversations.records import chat_from_json, chat_to_json
-from app.conversations.store import Entry, Folder, Store
+from app.conversations.records import chat_from_json, chat_to_json, time_from
+from app.conversations.salvage import salvage
+from app.conversations.store import Entry, Folder
 from app.language import tr
 from mlx_engine.errors import UserError
 
 FORMAT, VERSION = "slipstream-chats", 1
 MOST_BYTES = 2 << 30
-MOST_NAME = 80  # characters of a file's name
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Imported:
 
 
 def export(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder], to: Path) -> str:
-    """Write chats to `to`: JSON or Markdown by its name, or into a folder one Markdown file each. Returns what was done, in words.
+    """Write chats to the file `to`: JSON or Markdown by its name. Returns what was done, in words.
 
     Raises:
         UserError: nothing to export, or the place cannot be written to.
@@ -46,11 +46,7 @@ def export(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder], t
     if not chats:
         raise UserError(tr("There is no chat to export yet."))
     try:
-        if to.is_dir():
-            names: set[str] = set()
-            for chat, _ in chats:
-                whole_file.write(to / _name(chat.title, names), to_markdown(chat))
-        elif to.suffix.lower() == ".json":
+        if to.suffix.lower() == ".json":
             whole_file.write(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
         else:
             whole_file.write(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
@@ -143,9 +139,8 @@ def _from_own(data: Mapping[str, Any], name: str) -> Imported:
     imported = Imported()
     for one in folders:
         if isinstance(one, Mapping) and isinstance(one.get("id"), str) and isinstance(one.get("name"), str):
-            created = one.get("created")
-            at = float(created) if isinstance(created, int | float) else time.time()
-            imported.folders.append(Folder(clean(one["id"]), clean(one["name"]), at))
+            created = time_from(one.get("created"), time.time())
+            imported.folders.append(Folder(clean(one["id"]), clean(one["name"]), created))
     known = {folder.id for folder in imported.folders}
     for number, one in enumerate(chats):
         try:
@@ -168,23 +163,25 @@ def _from_database(file: Path) -> Imported:
         try:
             with closing(sqlite3.connect(copy)) as database:
                 version = schema.version_of(database)
-            if version > schema.VERSION:
-                raise UserError(
-                    tr("{name} was written by a newer Slipstream. Update Slipstream, then import it again.", name=file.name)
-                )
-            if not version:
-                raise UserError(tr("{name} is not a database of Slipstream's.", name=file.name))
-            with closing(Store(copy)) as store:
-                contents = store.begin()
-                imported = Imported(folders=list(contents.folders))
-                for number, entry in enumerate(contents.chats):
-                    if (chat := store.load(entry.id)) is not None:
-                        imported.chats.append(chat)
-                        imported.places[number] = (entry.folder, entry.pinned)
+                if version > schema.VERSION:
+                    raise UserError(
+                        tr("{name} was written by a newer Slipstream. Update Slipstream, then import it again.", name=file.name)
+                    )
+                if not version:
+                    raise UserError(tr("{name} is not a database of Slipstream's.", name=file.name))
+                salvaged = salvage(database)
         except sqlite3.Error as error:
             raise UserError(
                 tr("{name} is damaged ({error}), so nothing was imported from it.", name=file.name, error=error)
             ) from error
+    if salvaged.damaged and not salvaged.chats:
+        raise UserError(tr("{name} is damaged, and no chat in it can be read.", name=file.name))
+    imported = Imported([chat for chat, _, _ in salvaged.chats], salvaged.folders)
+    imported.places = {number: (folder, pinned) for number, (_, folder, pinned) in enumerate(salvaged.chats)}
+    if salvaged.damaged:
+        imported.remark = tr("The file is damaged; this is what could be read of it.")
+        if salvaged.empty:
+            imported.remark += " " + tr("Chats of which nothing is left: {count}.", count=f"{salvaged.empty:,}")
     return imported
 
 
@@ -196,17 +193,7 @@ def _from_zip(file: Path) -> bytes:
             if name is None or archive.getinfo(name).file_size > MOST_BYTES:
                 raise UserError(tr("{name} holds no conversations.json. Choose the archive that ChatGPT sent.", name=file.name))
             return archive.read(name)
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise UserError(tr("{name} is a damaged archive. Download it again.", name=file.name)) from error
-
-
-def _name(title: str, taken: set[str]) -> str:
-    """A file's name that every system accepts, not one of those given before."""
-    words = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", title).split()
-    stem = " ".join(words).strip(" .")[:MOST_NAME].strip(" .") or "Chat"
-    name, number = f"{stem}.md", 1
-    while name.casefold() in taken:
-        number += 1
-        name = f"{stem} {number}.md"
-    taken.add(name.casefold())
-    return name
+    except RuntimeError as error:  # a password, or a way of packing that is not known here
+        raise UserError(tr("{name} cannot be unpacked here. Unpack it, then import the JSON file.", name=file.name)) from error

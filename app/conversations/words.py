@@ -124,7 +124,7 @@ def stop_words(reply: Reply) -> str:
     match reply.reason:
         case "cancelled":
             return tr("stopped by you")
-        case "length" if reply.stats and reply.stats.tokens < reply.max_tokens:
+        case "length" if reply.room_ended:
             return tr("the context is full")
         case "length":
             return tr("reached the limit of {max_tokens} tokens", max_tokens=number(reply.max_tokens))

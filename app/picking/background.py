@@ -6,7 +6,9 @@ from contextlib import suppress
 from typing import Any
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
+from shiboken6 import isValid
 
+from app.language import tr
 from mlx_engine.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -41,6 +43,12 @@ class Background(QObject):
             receiver(value)
 
 
+def while_there(receiver: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A widget's method as a receiver of answers: none reaches it once the widget was closed and deleted."""
+    widget = receiver.__self__  # type: ignore[attr-defined]
+    return lambda value: receiver(value) if isValid(widget) else None
+
+
 class _Job(QRunnable):
     def __init__(
         self,
@@ -59,6 +67,9 @@ class _Job(QRunnable):
             receiver, value = self._failed, str(error)
         except Exception as error:
             log.exception("Work behind the picker failed")
-            receiver, value = self._failed, f"Something went wrong inside Slipstream ({error}); the log has the details."
+            receiver, value = (
+                self._failed,
+                tr("Something went wrong inside Slipstream ({error}); the log has the details.", error=error),
+            )
         with suppress(RuntimeError):  # the window has gone meanwhile
             self._answer(receiver, value)

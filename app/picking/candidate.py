@@ -4,16 +4,30 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from app.language import tr
 from mlx_engine.events import Mode
 from mlx_engine.pairs.catalogue import BUILT_IN, Entry, Reported
 from mlx_engine.pairs.fit import Fit, Verdict
+from mlx_engine.pairs.own_pairs import OwnPair
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speed import Speed
 
 State = Literal["unavailable", "absent", "waiting", "running", "paused", "failed", "ready", "loading", "loaded"]
 Filter = Literal["all", "fits", "on disk", "coding", "small"]
-FILTERS: dict[Filter, str] = {"all": "All", "fits": "Fits", "on disk": "On disk", "coding": "Coding", "small": "Small"}
+FILTERS: dict[Filter, str] = {
+    "all": tr("All"),
+    "fits": tr("Fits"),
+    "on disk": tr("On disk"),
+    "coding": tr("Coding"),
+    "small": tr("Small"),
+}
 SMALL_BYTES = 12e9
+_NOTES = {
+    "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.": tr(
+        "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code."
+    ),
+    "The drafter was trained on replies without thinking.": tr("The drafter was trained on replies without thinking."),
+}  # of our catalogue; those of a user's own stay as they are
 _ORDER: dict[Verdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
 
 
@@ -57,6 +71,7 @@ class Candidate:
     gated: bool = False
     reported: tuple[Reported, ...] = ()
     state: State = "absent"
+    own: OwnPair | None = None  # the user put it together
 
     @property
     def shown(self) -> Choice:
@@ -88,7 +103,7 @@ def of_entry(entry: Entry, choices: tuple[Choice, ...]) -> Candidate:
         name=entry.name,
         choices=choices,
         tags=tuple(tag for tag in entry.tags if tag != BUILT_IN),
-        note=entry.note,
+        note=_NOTES.get(entry.note, entry.note),
         why_not=entry.why_not,
         confirmed=entry.confirmed,
         family=str(entry.family.value) if entry.family else "",
@@ -128,6 +143,7 @@ def order(candidates: list[Candidate]) -> list[Candidate]:
             bool(one.why_not),
             _ORDER[one.verdict] > 2,
             not one.here,
+            not one.shown.size,  # nothing can be said for what nothing is known of
             slow,
             _ORDER[one.verdict],
             one.shown.size if slow else -one.shown.size,
@@ -140,15 +156,15 @@ def why_this_one(candidate: Candidate) -> str:
     """What speaks for it, from what is known."""
     shown, words = candidate.shown, []
     if candidate.verdict == "comfortable":
-        words.append("Leaves room for long chats and your other programs.")
+        words.append(tr("Leaves room for long chats and your other programs."))
     elif candidate.verdict == "tight":
-        words.append("Fits, with little room to spare.")
+        words.append(tr("Fits, with little room to spare."))
     if "coding" in candidate.tags:
-        words.append("Trained for code.")
+        words.append(tr("Trained for code."))
     if candidate.generation == 2:
-        words.append("A DFlash 2 drafter, the current generation: it keeps more drafts than the first.")
+        words.append(tr("A DFlash 2 drafter, the current generation: it keeps more drafts than the first."))
     if "small" in candidate.tags and shown.size:
-        words.append("Small, so quick to fetch and light on memory.")
+        words.append(tr("Small, so quick to fetch and light on memory."))
     if candidate.note:
         words.append(candidate.note)
     return " ".join(words)

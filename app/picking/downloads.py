@@ -3,12 +3,14 @@
 import json
 import logging
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
 from app import child
+from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import Queued, QueueFile
@@ -46,6 +48,7 @@ class Downloads(QObject):
         self._lines: deque[bytes] = deque()
         self._rest = b""
         self._closed = False
+        self._then: Callable[[], None] | None = None  # to be done once the process has ended, while nothing may be fetched
         self._beat = QTimer(self)
         self._beat.setInterval(BEAT_MS)
         self._beat.timeout.connect(self._take)
@@ -75,6 +78,25 @@ class Downloads(QObject):
         self._tell("cancel", pair)
         self.changed.emit()
 
+    def limit(self, rate: float | None) -> None:
+        """At most so many bytes a second. A process that starts later finds the limit where it is kept."""
+        if self._process is not None:
+            self._process.write(json.dumps({"do": "limit", "bytes_per_s": rate}).encode() + b"\n")
+
+    def hold(self, then: Callable[[], None]) -> None:
+        """Let the process end, keep what came, and then do that. `go_on` lets it start again."""
+        self._then = then
+        if self._process is None:
+            then()
+            return
+        self._process.closeWriteChannel()
+        QTimer.singleShot(2 * GOODBYE_MS, self._process, self._process.kill)
+
+    def go_on(self) -> None:
+        """After `hold`."""
+        self._then = None
+        self.resume_queue(left_in_queue())
+
     @property
     def running(self) -> bool:
         return any(one.state in ("waiting", "running") for one in self.transfers.values())
@@ -94,15 +116,17 @@ class Downloads(QObject):
     # The process
 
     def _start(self) -> QProcess | None:
-        if self._process is None and not self._closed:
+        if self._process is None and not self._closed and self._then is None:
             process = QProcess(self)
             program, arguments = child.command(MODULE)
             process.setStandardErrorFile(QProcess.nullDevice())
             process.readyReadStandardOutput.connect(self._read)
             process.finished.connect(self._ended)
-            process.start(program, arguments)
+            process.errorOccurred.connect(self._failed)
+            self._rest = b""
             self._process = process
             self._beat.start()
+            process.start(program, arguments)
         return self._process
 
     def _tell(self, do: str, pair: Pair) -> None:
@@ -117,14 +141,26 @@ class Downloads(QObject):
             *lines, self._rest = (self._rest + bytes(self._process.readAllStandardOutput().data())).split(b"\n")
             self._lines.extend(lines)
 
+    @Slot(QProcess.ProcessError)
+    def _failed(self, error: QProcess.ProcessError) -> None:
+        """A process that cannot start never ends either."""
+        if error == QProcess.ProcessError.FailedToStart and self._process is not None:
+            log.error("The download process cannot start: %s", self._process.errorString())
+            self.trouble = "The download process cannot be started. If Slipstream was moved or replaced, start it again."
+            self._ended()
+
     @Slot()
     def _ended(self) -> None:
         self._read()
+        if self._process is not None:
+            self._process.deleteLater()
         self._process = None
         self._take()
-        if not self._closed and self.running:
+        if self._then is not None:
+            self._then()
+        elif not self._closed and self.running:
             if not self.trouble:
-                self.trouble = "The download process ended by itself. What came is kept; press Resume to go on."
+                self.trouble = tr("The download process ended by itself. What came is kept; press Resume to go on.")
             for pair, one in self.transfers.items():
                 if one.state in ("waiting", "running"):
                     self.transfers[pair] = replace(one, state="failed", words=self.trouble, speed=0.0, seconds_left=None)

@@ -8,18 +8,20 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.conductor import Conductor
-from app.conversations.words import size
 from app.engine_thread import LoadPair
+from app.language import tr
 from app.picking.background import Background
 from app.picking.candidate import Candidate, Choice, Filter, State, passes
 from app.picking.downloads import Downloads, Transfer, left_in_queue
-from app.picking.survey import Survey, ask_hub, check_folders, folders_key, of_folders, survey
+from app.picking.storage import Storage
+from app.picking.survey import Judge, Survey, ask_hub, check_folders, folders_key, of_folders, of_repos, survey
 from mlx_engine.events import Stats
-from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs import machine
 from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.fit import CONTEXT
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
+from mlx_engine.pairs.own_pairs import OwnPair, add_own_pair, forget_own_pair
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
 
 ASK_AFTER_MS = 350  # that a pair was looked at before the hub is asked about it
 
@@ -39,8 +41,12 @@ class Picker(QObject):
         self.downloads = Downloads(self)
         self.downloads.changed.connect(self.changed)
         self.downloads.ready.connect(self._ready)
+        self.storage = Storage(self._background, self.downloads, self)
+        self.storage.told.connect(self.told)
+        self.storage.changed.connect(self.changed)
+        self.storage.rearranged.connect(self.refresh)
+        self.storage.moved.connect(conductor.models_moved)
         self._all: tuple[Candidate, ...] = ()
-        self._added: list[Candidate] = []  # pairs of folders, named by the user in this run
         self.measured_machine = True
         self.complaints: tuple[str, ...] = ()
         self.loading = False
@@ -50,7 +56,6 @@ class Picker(QObject):
         self.selected = ""
         self._wanted_after = ""  # a pair that is to be selected once it is listed
         self._speeds: MeasuredSpeeds | None = None
-        self._last_stats: Stats | None = None
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
         self._soon.setInterval(ASK_AFTER_MS)
@@ -58,14 +63,16 @@ class Picker(QObject):
         conductor.measuring.changed.connect(self._note_machine)
         conductor.pair_changed.connect(self.changed)
         conductor.load_changed.connect(self.changed)
-        conductor.busy_changed.connect(self._note_speed)
+        conductor.replied.connect(self._note_speed)
 
     def start(self) -> None:
         """Go on with downloads that an earlier run left."""
         self._background.run(left_in_queue, self.downloads.resume_queue, self.told.emit)
+        self.storage.start()
 
     def close(self) -> None:
-        """Let downloads end where they are; what came is kept."""
+        """Let downloads end where they are; what came is kept. What was deleted goes for good."""
+        self.storage.close()
         self._background.close()
         self.downloads.close()
 
@@ -76,6 +83,7 @@ class Picker(QObject):
         """Look through catalogue and disk anew."""
         self.loading = not self._all
         self._background.run(survey, self._surveyed, self._failed)
+        self.storage.look()
         self.changed.emit()
 
     def _failed(self, sentence: str) -> None:
@@ -91,14 +99,12 @@ class Picker(QObject):
         known = {(one.id, choice.pair): choice for one in self._all for choice in one.choices if choice.asked or choice.trouble}
         chosen = {one.id: one.shown.pair for one in self._all}
         fresh = []
-        for one in (*self._added, *found.candidates):
-            if one in fresh:
-                continue
+        for one in found.candidates:
             choices = tuple(self._keep_answer(choice, known.get((one.id, choice.pair))) for choice in one.choices)
             place = next((at for at, choice in enumerate(choices) if choice.pair == chosen.get(one.id, choices[0].pair)), 0)
             fresh.append(replace(one, choices=choices, choice=place))
         self._all = tuple(fresh)
-        if self._wanted_after:
+        if any(one.id == self._wanted_after for one in self._all):  # not in a list that was begun before it was added
             self.selected, self._wanted_after = self._wanted_after, ""
         if not any(one.id == self.selected for one in self._all):
             loaded = next((one.id for one in self._all if self.state(one) in ("loaded", "loading")), "")
@@ -236,12 +242,17 @@ class Picker(QObject):
     def download(self) -> None:
         """Fetch the pair, or go on with it."""
         one = self.current
-        if one is not None and one.shown.pair is not None and (self.state(one) in ("paused", "failed") or self.may_download):
+        if one is None or one.shown.pair is None or not (self.state(one) in ("paused", "failed") or self.may_download):
+            return
+        aside = next((each for each in self.storage.deleted if set(each.repos) <= set(one.shown.pair.repos)), None)
+        if self._free_to_act() and aside is not None:
+            self.storage.bring_back(aside)  # quicker than fetching it again
+        elif self._free_to_act():
             self.downloads.add(one.shown.pair)
 
     @Slot()
     def pause(self) -> None:
-        if (one := self.current) is not None and one.shown.pair is not None:
+        if (one := self.current) is not None and one.shown.pair is not None and self._free_to_act():
             self.downloads.pause(one.shown.pair)
 
     @Slot()
@@ -252,7 +263,7 @@ class Picker(QObject):
             return
         if self.state(one) == "loading":
             self._conductor.cancel_load()
-        elif one.shown.pair is not None and self.transfer(one) is not None:
+        elif one.shown.pair is not None and self.transfer(one) is not None and self._free_to_act():
             self.downloads.cancel(one.shown.pair)
             self._update(one.shown.pair, lambda choice: replace(choice, asked=False))
             self._soon.start()
@@ -263,7 +274,9 @@ class Picker(QObject):
         one = self.current
         if one is not None and one.shown.folders is not None and self.state(one) == "ready":
             if self._conductor.busy:
-                self.told.emit("A reply is still being written. Stop it, or wait for its end, before you switch models.")
+                self.told.emit(tr("A reply is still being written. Stop it, or wait for its end, before you switch models."))
+                return
+            if not self._free_to_act():
                 return
             folders = one.shown.folders
             self._conductor.use(LoadPair() if folders == demo_pair() else LoadPair(*folders))
@@ -282,24 +295,37 @@ class Picker(QObject):
 
     @Slot()
     def delete(self) -> None:
-        """Remove the pair from this disk, for good."""
+        """Remove the pair from this disk. It can be brought back until the app is quit."""
         one, repos = self.current, self.deletable
-        if one is None or not repos:
-            return
-        pair, name = one.shown.pair, one.name
-        assert pair is not None
+        if one is not None and one.shown.pair is not None and repos and self._free_to_act():
+            self.storage.delete(one.name, repos, one.shown.pair)
 
-        def work() -> int:
-            cache = Cache()
-            freed = sum(cache.remove(repo) for repo in repos)
-            QueueFile().drop(pair)
-            return freed
+    @Slot()
+    def forget(self) -> None:
+        """Take a pair of the user's own out of the list; its files stay."""
+        if (one := self.current) is not None and (pair := one.own) is not None:
+            self._background.run(lambda: forget_own_pair(pair), lambda _: self.refresh(), self.told.emit)
 
-        def then(freed: int) -> None:
-            self.told.emit(f"{name} was deleted: {size(freed)} are free again.")
-            self.refresh()
+    def move(self, folder: Path) -> None:
+        """Move the model folder."""
+        if self._conductor.loading is not None:
+            self.told.emit(tr("A pair is being loaded. Wait for its end before you move the models."))
+        elif self._free_to_act():
+            self.storage.move(folder)
 
-        self._background.run(work, then, self.told.emit)
+    def log_in(self, token: str, then: Callable[[str], None], failed: Callable[[str], None]) -> None:
+        """Keep a token of the hub; what it refused before is asked for once more."""
+
+        def kept(account: str) -> None:
+            then(account)
+            self._ask()
+
+        self.storage.log_in(token, kept, failed)
+
+    def _free_to_act(self) -> bool:
+        if words := self.storage.in_the_way:
+            self.told.emit(words)
+        return not words
 
     def check(self, target: str, drafter: str, then: Callable[[str], None]) -> None:
         """Whether a pair that the user names goes together: the sentence, empty when it does. Repos or folders."""
@@ -316,14 +342,20 @@ class Picker(QObject):
         """List a pair that the user named, and look at it."""
 
         def folders() -> Candidate:
-            return of_folders(Path(target).expanduser().absolute(), Path(drafter).expanduser().absolute() if drafter else None)
+            names = [str(Path(name).expanduser().absolute()) for name in (target, drafter) if name]
+            pair = OwnPair(*names)
+            found = of_folders(pair, Judge(machine.known(), CONTEXT, MeasuredSpeeds()))
+            add_own_pair(pair)
+            return found
 
         def repos() -> Candidate:
-            told = ask_hub(Choice("", Pair(target, drafter or None)))
-            return Candidate(f"own:{key(target, drafter)}", target.split("/")[-1], (told,), note="A pair of your own.")
+            pair = OwnPair(target, drafter or None)
+            found = of_repos(pair, ask_hub(Choice("", pair.repos)))
+            add_own_pair(pair)
+            return found
 
         def then(one: Candidate) -> None:
-            self._added = [one, *(each for each in self._added if each.id != one.id)]
+            self._all = (one, *(each for each in self._all if each.id != one.id))
             self._wanted_after, self.words, self.filter = one.id, "", "all"
             self.refresh()
 
@@ -336,19 +368,15 @@ class Picker(QObject):
         name = next((one.name for one in self._all for choice in one.choices if choice.pair == pair), pair.name)
         for note in notes:
             self.told.emit(note)
-        self._added = [one for one in self._added if one.shown.pair != pair]
         self.fetched.emit(name)
         self.refresh()
 
-    @Slot()
-    def _note_speed(self) -> None:
+    @Slot(object)
+    def _note_speed(self, stats: Stats) -> None:
         """A reply has ended: its speed is this pair's, on this machine."""
-        turns = self._conductor.chat.turns
-        stats = turns[-1].reply.stats if turns and not self._conductor.busy else None
         loaded = self._conductor.loaded_from
-        if stats is None or stats is self._last_stats or loaded is None:
+        if loaded is None:
             return
-        self._last_stats = stats
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()
         known = next((one.shown.pair for one in self._all if one.shown.folders == folders), None)
         name = key(known.target, known.drafter) if known else folders_key(folders)

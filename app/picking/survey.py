@@ -1,11 +1,13 @@
 """What there is to pick from: the catalogue, this disk, and what is known of each pair's fit and speed. Slow; done off the window's
 thread."""
 
+import logging
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from app.language import tr
 from app.picking.candidate import Candidate, Choice, of_entry, order
 from app.suiting import USABLE, fastest, needed_bytes, without_gpu
 from mlx_engine.errors import UserError
@@ -22,9 +24,18 @@ from mlx_engine.pairs.fit import CONTEXT, Fit, Line, fit
 from mlx_engine.pairs.library import OnDisk, library
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.own_pairs import OwnPair, own_pairs
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speed import Speed, expected, seen
 from mlx_engine.pairs.target_state import whole
+
+log = logging.getLogger(__name__)
+
+_FOUND_IN = {
+    "hub cache": tr("Found in the hub’s cache."),
+    "LM Studio": tr("Found among LM Studio’s models."),
+    "folder": tr("Found in the folder of models."),
+}
 
 
 @dataclass(frozen=True)
@@ -41,7 +52,9 @@ def survey(context: int = CONTEXT) -> Survey:
     known, here, facts = catalogue(), library(), machine.known()
     judge = Judge(facts, context, MeasuredSpeeds())
     found = [of_entry(entry, _choices(entry, here, judge)) for entry in known.entries]
-    found += _others(known, here, judge)
+    own = [_own(pair, here, judge) for pair in own_pairs()]
+    mine = {choice.folders for one in own for choice in one.choices}
+    found += own + [one for one in _others(known, here, judge) if one.shown.folders not in mine]
     found = [_with_pace(one, facts) for one in found]
     return Survey(tuple(order(found)), known.complaints, facts)
 
@@ -68,21 +81,28 @@ class Judge:
         self._free = room.free_memory()
 
     def judged(self, choice: Choice, configs: tuple[dict, ...], sizes: tuple[int, int]) -> Choice:
-        """With fit and speed from config.json files and weight sizes."""
+        """With fit and speed from config.json files and weight sizes. No folder's oddity takes the others' place in the list."""
+        try:
+            return self._judged(choice, configs, sizes)
+        except UserError as error:
+            trouble = str(error)
+        except Exception:
+            log.exception("A pair cannot be judged: %s", choice.folders or choice.pair)
+            trouble = tr("Its config.json is so unusual that Slipstream cannot judge it.")
+        return replace(choice, trouble=trouble, size=sum(sizes), estimated=False)
+
+    def _judged(self, choice: Choice, configs: tuple[dict, ...], sizes: tuple[int, int]) -> Choice:
         target, drafter = configs[0], configs[1] if len(configs) > 1 else None
         text = text_config(target)
         name = key(choice.pair.target, choice.pair.drafter) if choice.pair else folders_key(choice.folders)
         speeds: dict[Mode, Speed] = {}
         limit = whole(text, "max_position_embeddings")
         context = min(self._context, limit or self._context)
-        try:
-            fitting = fit(target, drafter, *sizes, context, self._facts, free=self._free)
-            if self._facts is not None:
-                parsed = parse(drafter) if drafter else None
-                generation = 2 if parsed and parsed.selector else 1
-                speeds = expected(self._facts, target, parsed, sizes, context, generation)
-        except UserError as error:
-            return replace(choice, trouble=str(error), size=sum(sizes), estimated=False)
+        fitting = fit(target, drafter, *sizes, context, self._facts, free=self._free)
+        if self._facts is not None:
+            parsed = parse(drafter) if drafter else None
+            generation = 2 if parsed and parsed.selector else 1
+            speeds = expected(self._facts, target, parsed, sizes, context, generation)
         speeds |= seen(self._measured.of(name))
         return replace(choice, fit=fitting, speeds=speeds, size=sum(sizes), estimated=False, context=limit or choice.context)
 
@@ -130,18 +150,47 @@ def check_folders(target: Path, drafter: Path | None) -> str:
     return why_not_dflash(config) or misfit(config, read_config(drafter, "drafter"))
 
 
-def of_folders(target: Path, drafter: Path | None, context: int = CONTEXT) -> Candidate:
+def own_id(pair: OwnPair) -> str:
+    """What a pair of the user's own is called in the list."""
+    return f"{'folder' if pair.of_folders else 'own'}:{key(pair.target, pair.drafter)}"
+
+
+def of_repos(pair: OwnPair, choice: Choice) -> Candidate:
+    """A pair of two repos."""
+    return Candidate(own_id(pair), pair.target.split("/")[-1], (choice,), note=tr("A pair of your own."), own=pair)
+
+
+def of_folders(pair: OwnPair, judge: Judge) -> Candidate:
     """A pair of two folders.
 
     Raises:
         UserError: one of them cannot be read.
     """
-    judge = Judge(machine.known(), context, MeasuredSpeeds())
+    target, drafter = pair.folders
     configs = tuple(read_config(folder, role) for folder, role in ((target, "target"), (drafter, "drafter")) if folder)
     sizes = (weight_bytes(target), weight_bytes(drafter) if drafter else 0)
-    name = target.parent.name if target.name == "target" else target.name
     choice = judge.judged(Choice("", None, (target, drafter)), configs, sizes)
-    return Candidate(f"folder:{folders_key((target, drafter))}", name, (choice,), family=str(configs[0].get("model_type") or ""))
+    return replace(_unseen(pair), choices=(choice,), family=str(configs[0].get("model_type") or ""))
+
+
+def _own(pair: OwnPair, here: list[OnDisk], judge: Judge) -> Candidate:
+    """As far as it is known without the hub; one whose folders cannot be read is listed with the reason."""
+    if pair.of_folders:
+        try:
+            return of_folders(pair, judge)
+        except UserError as error:
+            return replace(_unseen(pair), why_not=str(error))
+    halves = [_whole(here, repo) for repo in pair.repos.repos]
+    if None in halves:
+        return of_repos(pair, judge.guessed(Choice("", pair.repos), 0))
+    target, *drafter = [one for one in halves if one is not None]
+    return of_repos(pair, _from_disk("", pair.repos, target, drafter[0] if drafter else None, judge))
+
+
+def _unseen(pair: OwnPair) -> Candidate:
+    target, _ = pair.folders
+    name = target.parent.name if target.name == "target" else target.name
+    return Candidate(own_id(pair), name, (Choice("", None),), note=tr("A pair of your own."), own=pair)
 
 
 def _choices(entry: Entry, here: list[OnDisk], judge: Judge) -> tuple[Choice, ...]:
@@ -159,7 +208,7 @@ def _choices(entry: Entry, here: list[OnDisk], judge: Judge) -> tuple[Choice, ..
 
 
 def _choice(entry: Entry, target: TargetRepo, here: list[OnDisk], judge: Judge) -> Choice:
-    label = f"{target.bits} bits" if target.bits else target.repo.split("/")[-1]
+    label = tr("{bits} bits", bits=target.bits) if target.bits else target.repo.split("/")[-1]
     if entry.drafter is None:
         return Choice(label, None)
     pair = Pair(target.repo, str(entry.drafter.value))
@@ -196,9 +245,9 @@ def _others(known: Catalogue, here: list[OnDisk], judge: Judge) -> list[Candidat
             with suppress(UserError):
                 pair = Pair(target.repo, drafter.repo if drafter else None)
         choice = _from_disk("", pair, target, drafter, judge)
-        note = f"Found in {'the ' if target.place == 'hub cache' else ''}{target.place}."
+        note = _FOUND_IN.get(target.place, "")
         if drafter is None:
-            note += " No drafter for it is on this disk, so it decodes plainly."
+            note = f"{note} {tr('No drafter for it is on this disk, so it decodes plainly.')}".strip()
         family = str(target.config.get("model_type") or "")
         name = target.repo.split("/")[-1]
         found.append(Candidate(f"disk:{target.folder}", name, (choice,), note=note, family=family))

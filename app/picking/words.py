@@ -1,24 +1,25 @@
 """What the picker says of a pair."""
 
 from app.conversations.words import size
+from app.language import tr
 from app.picking.candidate import Candidate, State
 from app.picking.downloads import Transfer
 from mlx_engine.pairs.fit import Verdict
 
 VERDICTS: dict[Verdict, str] = {
-    "comfortable": "Fits comfortably",
-    "tight": "Fits, tightly",
-    "will swap": "Too large: would swap",
-    "no": "Does not fit",
-    "unknown": "Fit unknown",
+    "comfortable": tr("Fits comfortably"),
+    "tight": tr("Fits, tightly"),
+    "will swap": tr("Too large: would swap"),
+    "no": tr("Does not fit"),
+    "unknown": tr("Fit unknown"),
 }
 _STATES: dict[State, str] = {
-    "waiting": "Waiting",
-    "paused": "Paused",
-    "failed": "Stopped",
-    "ready": "On disk",
-    "loading": "Loading",
-    "loaded": "In use",
+    "waiting": tr("Waiting"),
+    "paused": tr("Paused"),
+    "failed": tr("Stopped"),
+    "ready": tr("On disk"),
+    "loading": tr("Loading"),
+    "loaded": tr("In use"),
 }
 
 
@@ -26,15 +27,17 @@ def status(state: State, transfer: Transfer | None) -> str:
     """A word for the end of a row; empty for a pair that is just there to be had."""
     if state == "running" and transfer is not None and transfer.total:
         return f"{transfer.done / transfer.total:.0%}".replace("%", " %")
-    return "Fetching" if state == "running" else _STATES.get(state, "")
+    return tr("Fetching") if state == "running" else _STATES.get(state, "")
 
 
 def row(one: Candidate) -> str:
     """The second line of a row."""
     if one.why_not:
-        return "Cannot be run yet"
+        return tr("Cannot be run yet")
     shown = one.shown
-    weight = f"{'about ' if shown.estimated else ''}{size(shown.size)}" if shown.size else "Size unknown"
+    weight = tr("Size unknown")
+    if shown.size:
+        weight = tr("about {size}", size=size(shown.size)) if shown.estimated else size(shown.size)
     return f"{weight} · {VERDICTS[one.verdict]}"
 
 
@@ -42,18 +45,18 @@ def progress(transfer: Transfer) -> str:
     """How far a download is: bytes, speed, time left, and what else there is to say."""
     parts = []
     if transfer.total:
-        parts.append(f"{size(transfer.done)} of {size(transfer.total)}")
+        parts.append(tr("{done} of {total}", done=size(transfer.done), total=size(transfer.total)))
     if transfer.state == "running":
         if transfer.speed:
             parts.append(f"{size(transfer.speed)}/s")
         if transfer.seconds_left is not None and transfer.total and transfer.done < transfer.total:
-            parts.append(f"{duration(transfer.seconds_left)} left")
+            parts.append(tr("{time} left", time=duration(transfer.seconds_left)))
         if not parts:
-            parts.append("Asking the hub…")
+            parts.append(tr("Asking the hub…"))
     elif transfer.state == "waiting":
-        parts.append("waits for its turn" if parts else "Waits for its turn")
+        parts.append(tr("waits for its turn") if parts else tr("Waits for its turn"))
     elif transfer.state == "paused":
-        parts.append("paused; what came is kept" if parts else "Paused; what came is kept")
+        parts.append(tr("paused; what came is kept") if parts else tr("Paused; what came is kept"))
     if transfer.words:
         parts.append(transfer.words)
     return " · ".join(parts)

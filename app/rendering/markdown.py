@@ -22,6 +22,8 @@ DEEPEST = 60
 # finished while a reply streams. HTML is off: a reply is text, and what looks like a tag is shown as it was written.
 _parser = MarkdownIt("commonmark", {"html": False, "maxNesting": DEEPEST}).enable(["table", "strikethrough"]).disable("reference")
 _parser.use(maths_plugin)
+# The parser puts its rules together at the first use, and is not whole meanwhile. It must be before two threads can use it.
+_parser.parse("*a*")
 
 Kind = Literal["paragraph", "list", "quote", "table", "fence", "other"]
 

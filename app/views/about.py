@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.language import tr
 from app.release import Release, licences
 from app.views.button import button
 from app.views.icon import window_icon
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
 WORDS = tr("""A small model drafts, a large one checks, and every token shown is the large model's own.
@@ -23,17 +24,17 @@ class AboutDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(tr("About Slipstream"))
         self.setAccessibleName(tr("About Slipstream"))
-        picture = QLabel()
+        picture = Label()
         picture.setPixmap(window_icon().pixmap(PIXELS, PIXELS))
         picture.setFixedSize(PIXELS, PIXELS)
-        name = QLabel("Slipstream")
+        name = Label("Slipstream")
         theme.set_font(name, 1.6, bold=True)
-        self.version = QLabel(
+        self.version = Label(
             tr("Version {version}", version=release.version) if release.version else tr("A version that nobody numbered")
         )
         self.version.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.version, "secondary")
-        words = QLabel(WORDS)
+        words = Label(WORDS)
         words.setWordWrap(True)
         text = QVBoxLayout()
         text.setSpacing(4)
@@ -46,7 +47,7 @@ class AboutDialog(QDialog):
         head.addWidget(picture, 0, Qt.AlignmentFlag.AlignTop)
         head.addLayout(text, 1)
 
-        caption = QLabel(tr("Whose work is in it, and under which licence"))
+        caption = Label(tr("Whose work is in it, and under which licence"))
         theme.set_font(caption, SMALL, bold=True)
         self.licences = QPlainTextEdit(licences())
         self.licences.setReadOnly(True)

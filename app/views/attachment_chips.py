@@ -1,7 +1,7 @@
 """Files that go with a message, as chips: name, size, tokens."""
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations import words
 from app.conversations.attachments import Attachment
@@ -9,6 +9,7 @@ from app.conversations.words import number, size
 from app.language import tr
 from app.views.button import button
 from app.views.icon_button import IconButton
+from app.views.label import Label, as_tip
 from app.views.stats_line import Flow
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import TokenCount
@@ -29,7 +30,7 @@ class AttachmentChips(QWidget):
         self._removable = removable
         self.chips: list[AttachmentChip] = []
         self._flow = Flow(self, right=not removable)
-        self._waiting = QLabel(tr("Reading…"))
+        self._waiting = Label(tr("Reading…"))
         theme.set_font(self._waiting, SMALL)
         look(self._waiting, "secondary")
         self._waiting.hide()
@@ -69,10 +70,10 @@ class AttachmentChip(QFrame):
         look(self, "attachment")
         name = file.name if len(file.name) <= LONGEST_NAME else file.name[: LONGEST_NAME - 12] + "…" + file.name[-11:]
         self.open_button = button(name, tr("Attached: {name}. Show its text", name=file.name))
-        self.open_button.setToolTip(tr("Show the text of {name}", name=file.name))
+        self.open_button.setToolTip(as_tip(tr("Show the text of {name}", name=file.name)))
         self.open_button.clicked.connect(self.show_text)
         facts, too_long = figures(file, count)
-        self.facts = QLabel(facts)
+        self.facts = Label(facts)
         self.facts.setAccessibleName(facts)
         theme.set_font(self.facts, SMALL)
         look(self.facts, "danger" if too_long else "secondary")
@@ -121,7 +122,7 @@ class TextDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(file.name)
         self.resize(640, 520)
-        note = QLabel(tr("This text goes to the model with the message."))
+        note = Label(tr("This text goes to the model with the message."))
         note.setWordWrap(True)
         look(note, "secondary")
         theme.set_font(note, SMALL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMenu
 
 from app.language import tr
+from app.views.saving import ask_where, file_name
 
 if TYPE_CHECKING:
     from app.views.main_window import MainWindow
@@ -53,8 +53,9 @@ class ChatCommands(QObject):
         self.pin = make(tr("&Pin"), self._pin, "Ctrl+Alt+P")
         self.pin.setCheckable(True)
         self.duplicate = make(tr("D&uplicate"), self._duplicate, "Ctrl+D")
+        # No key of the window's: what deletes a chat in the list deletes a word where a text is written.
         self.delete = make(tr("&Delete"), self._delete)
-        self.delete.setShortcuts([QKeySequence("Ctrl+Backspace"), QKeySequence("Ctrl+Delete")])
+        window.sidebar.list.delete_asked.connect(self.delete.trigger)
         self.move = QMenu(tr("Move to &Folder"), window)
         self.move.aboutToShow.connect(self._fill_move)
         for signal in (
@@ -231,32 +232,17 @@ class ChatCommands(QObject):
         kind, one = self.target
         if kind != "chat":
             return
-        title = re.sub(r'[\x00-\x1f<>:"/\\|?*]+', " ", self._library.entries[one].title).strip(" .") or "Chat"
-        file, chosen = QFileDialog.getSaveFileName(
-            self._window, tr("Export Chat"), f"{title}.md", tr("Markdown (*.md);;JSON, with all branches (*.json)")
-        )
-        if file:
-            self._library.export_chats([one], _with_suffix(file, chosen))
+        title = file_name(self._library.entries[one].title, tr("Chat"))
+        kinds = {".md": tr("Markdown (*.md)"), ".json": tr("JSON, with all branches (*.json)")}
+        if file := ask_where(self._window, tr("Export Chat"), title, kinds):
+            self._library.export_chats([one], file)
 
     def _export_all(self) -> None:
-        file, chosen = QFileDialog.getSaveFileName(
-            self._window,
-            tr("Export All Chats"),
-            tr("Slipstream chats.json"),
-            tr("JSON, can be imported again (*.json);;Markdown (*.md)"),
-        )
-        if file:
-            self._library.export_chats(self._window.sidebar.list.chat_ids(), _with_suffix(file, chosen))
+        kinds = {".json": tr("JSON, can be imported again (*.json)"), ".md": tr("Markdown (*.md)")}
+        if file := ask_where(self._window, tr("Export All Chats"), tr("Slipstream chats"), kinds):
+            self._library.export_chats(self._window.sidebar.list.chat_ids(), file)
 
     def _import(self) -> None:
         file, _ = QFileDialog.getOpenFileName(self._window, tr("Import Chats"), "", tr("Chats (*.json *.zip *.db);;All files (*)"))
         if file:
             self._library.import_file(Path(file))
-
-
-def _with_suffix(file: str, chosen: str) -> Path:
-    """A name typed without an ending gets that of the chosen kind."""
-    path = Path(file)
-    if path.suffix.lower() in (".md", ".json"):
-        return path
-    return path.with_name(path.name + (".json" if chosen.startswith("JSON") else ".md"))

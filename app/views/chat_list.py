@@ -19,6 +19,7 @@ from app.conductor import Conductor
 from app.conversations.shelves import Shelf, shelves
 from app.language import tr
 from app.views.icon_button import SIGN, draw_sign
+from app.views.label import as_tip
 from app.views.theme import LISTED, Theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -33,6 +34,7 @@ class ChatList(QTreeView):
     """Shows the library; opening, renaming and moving go straight to it."""
 
     opened = Signal(str)  # a chat's id
+    delete_asked = Signal()  # of the current row, by key
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -99,7 +101,7 @@ class ChatList(QTreeView):
             for entry in shelf.entries:
                 item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
                 item.setData(bool(shelf.folder), INSIDE)
-                item.setToolTip(entry.title)
+                item.setToolTip(as_tip(entry.title))
                 heading.appendRow(item)
             self._model.appendRow(heading)
             if shelf.folder:
@@ -143,6 +145,10 @@ class ChatList(QTreeView):
             elif kind == "chat":
                 self._soon.stop()
                 self.opened.emit(one)
+            return
+        if event.key() in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete) and self.state() != self.State.EditingState:
+            if kind in ("chat", "folder"):
+                self.delete_asked.emit()
             return
         super().keyPressEvent(event)
         if self.currentIndex() != before and self.current[0] == "chat":

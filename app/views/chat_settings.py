@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -26,6 +27,7 @@ from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
 from app.views.button import button
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Sampling
 
@@ -132,6 +134,7 @@ class ChatSettingsDialog(QDialog):
         self.seed = QLineEdit()
         look(self.seed, "entry")
         self.seed.setPlaceholderText(tr("Random"))
+        self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
         self._place(tr("Seed"), tr("The same seed gives the same reply. Empty: a new one each time."), self.seed)
         self.thinking = QCheckBox(tr("Let the model think before it answers"))
@@ -228,7 +231,7 @@ class ChatSettingsDialog(QDialog):
         if not isinstance(field, QLineEdit):
             field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             field.installEventFilter(_NoWheel(field))
-        name = QLabel(label)
+        name = Label(label)
         self._theme.set_font(name, SMALL)
         name.setToolTip(tip)
         name.setBuddy(field)
@@ -285,15 +288,23 @@ class _NoWheel(QObject):
 
 
 def _heading(theme: Theme, text: str) -> QLabel:
-    label = QLabel(text)
+    label = Label(text)
     theme.set_font(label, SMALL, bold=True)
     look(label, "secondary")
     return label
 
 
+class _Seed(QValidator):
+    """Takes a number that can be a seed, or nothing, and no other key: what is no number must not mean a random one."""
+
+    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
+        fits = not text.strip() or _seed(text) is not None
+        return (QValidator.State.Acceptable if fits else QValidator.State.Invalid, text, at)
+
+
 def _seed(text: str) -> int | None:
     text = text.strip()
-    return int(text) if text.isascii() and text.isdigit() and int(text) < 2**64 else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 and int(text) < 2**64 else None
 
 
 def _same(one: Sampling, other: Sampling) -> bool:

@@ -14,11 +14,12 @@ from PySide6.QtGui import (
     QTextOption,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.language import tr
 from app.rendering.blocks import Code
 from app.rendering.highlight import Highlighter
+from app.views.label import Label
 from app.views.marks import Marks, selections
 from app.views.theme import SMALL, Theme, look
 from app.views.tint import NO_TINT, Tint, tint_selections
@@ -39,7 +40,7 @@ class CodeView(QFrame):
         self.language = block.language
         self._text = ""
         look(self, "code")
-        self._title = QLabel(block.language or "text")
+        self._title = Label(block.language or "text")
         theme.set_font(self._title, SMALL)
         look(self._title, "faint")
         self.wrap = _button(tr("Wrap"), tr("Wrap long lines"))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QFrame, QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.comparing import Comparison
 from app.conductor import Conductor
 from app.conversations import words
-from app.conversations.chat import Turn
+from app.conversations.chat import Turn, standing_before
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
 from app.conversations.reply import Reply
@@ -21,7 +21,9 @@ from app.views.compare_figures import MODES, CompareFigures
 from app.views.compare_history import CompareHistory
 from app.views.compare_side import CompareSide
 from app.views.comparison_card import card, png
+from app.views.label import Label
 from app.views.message import NoticeView
+from app.views.saving import ask_where, file_name
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Mode
 
@@ -62,7 +64,7 @@ class CompareDialog(QDialog):
         ask.addWidget(self.prompt, 1)
         ask.addWidget(self.repeats, 0, Qt.AlignmentFlag.AlignTop)
         ask.addWidget(self.run_button, 0, Qt.AlignmentFlag.AlignTop)
-        self.how = QLabel()
+        self.how = Label()
         theme.set_font(self.how, SMALL)
         self.how.setWordWrap(True)
         look(self.how, "secondary")
@@ -75,10 +77,10 @@ class CompareDialog(QDialog):
         columns.addWidget(self.sides["dflash"], 1)
 
         self.figures = CompareFigures(theme)
-        self.headline = QLabel()
+        self.headline = Label()
         theme.set_font(self.headline, 1.3, bold=True)
         self.headline.setAccessibleName(tr("Result"))
-        self.verdict = QLabel()
+        self.verdict = Label()
         self.verdict.setAccessibleName(tr("Verdict"))
         look(self.verdict, "secondary")
         for label in (self.headline, self.verdict):
@@ -97,7 +99,7 @@ class CompareDialog(QDialog):
         self.copy_button.clicked.connect(self.copy_picture)
         self.close_button = button(tr("Close"), tr("Close"), "bordered")
         self.close_button.clicked.connect(self.reject)
-        self.told = QLabel()
+        self.told = Label()
         theme.set_font(self.told, SMALL)
         look(self.told, "faint")
         foot = QHBoxLayout()
@@ -250,7 +252,7 @@ class CompareDialog(QDialog):
         same = tr("One after the other, never at the same time, with the same seed and settings.")
         if self._turn is None or prompt != self._turn.prompt.strip():
             return same
-        before = len(self._turn.request.messages) - 1
+        before = standing_before(self._turn.request)
         return same + (
             tr(" After the {before} message{before_2} that stood before it.", before=before, before_2="" if before == 1 else "s")
             if before > 0
@@ -268,22 +270,18 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _save_picture(self) -> None:
-        if self.record is not None and (file := self._ask_file(tr("Save Picture"), "png", tr("Picture (*.png)"))):
+        if self.record is not None and (file := self._ask_file(tr("Save Picture"), ".png", tr("Picture (*.png)"))):
             self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
 
     @Slot()
     def _save_figures(self) -> None:
-        if self.record is not None and (file := self._ask_file(tr("Save Figures"), "json", tr("JSON (*.json)"))):
+        if self.record is not None and (file := self._ask_file(tr("Save Figures"), ".json", tr("JSON (*.json)"))):
             self._conductor.comparisons.save(json.dumps(self.record.to_json(), ensure_ascii=False, indent=1) + "\n", file)
 
-    def _ask_file(self, title: str, ending: str, kinds: str) -> Path | None:
+    def _ask_file(self, title: str, ending: str, kind: str) -> Path | None:
         assert self.record is not None
-        stem = re.sub(r"[^\w ]+", " ", self.record.prompt[:200], flags=re.UNICODE).strip()[:40].strip() or "comparison"
-        name, _ = QFileDialog.getSaveFileName(self, title, tr("Compare {stem}.{ending}", stem=stem, ending=ending), kinds)
-        if not name:
-            return None
-        file = Path(name)
-        return file if file.suffix.lower() == f".{ending}" else file.with_name(f"{file.name}.{ending}")
+        stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("comparison"))
+        return ask_where(self, title, tr("Compare {stem}", stem=stem), {ending: kind})
 
     def done(self, result: int) -> None:
         if self.running:

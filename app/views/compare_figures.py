@@ -11,6 +11,7 @@ from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import spread
 from app.conversations.reply import Reply
 from app.language import tr
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Mode, Stats
 
@@ -90,9 +91,8 @@ def _cells(stats: Stats, rate: float | None, first: float | None, runs: Sequence
 
 
 def _label(theme: Theme, kind: str, text: str) -> QLabel:
-    made = QLabel(text)
+    made = Label(text)
     theme.set_font(made, SMALL)
-    made.setTextFormat(Qt.TextFormat.PlainText)
     made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     if kind:
         look(made, kind)

@@ -4,12 +4,13 @@ import time
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
 from app.comparison_history import ComparisonHistory
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
 from app.language import tr
+from app.views.label import Label, as_tip
 from app.views.theme import SMALL, Theme, look
 
 WIDTH = 230
@@ -39,7 +40,7 @@ class CompareHistory(QWidget):
         self.list.itemClicked.connect(self._choose)
         self.list.forget.connect(self._forget)
         look(self.list, "history")
-        self.empty = QLabel(tr("What you compare is listed here."))
+        self.empty = Label(tr("What you compare is listed here."))
         self.empty.setWordWrap(True)
         theme.set_font(self.empty, SMALL)
         look(self.empty, "faint")
@@ -73,7 +74,7 @@ class CompareHistory(QWidget):
             if pair in (EVERY, record.pair):
                 item = QListWidgetItem(_words(record))
                 item.setData(Qt.ItemDataRole.UserRole, record)
-                item.setToolTip(f"{record.pair}\n{record.prompt[:400]}")
+                item.setToolTip(as_tip(f"{record.pair}\n{record.prompt[:400]}"))
                 self.list.addItem(item)
         self.list.setCurrentRow(-1)
         self.list.blockSignals(False)

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
@@ -22,6 +21,7 @@ from app.conversations.chat import Turn
 from app.language import tr
 from app.views.attachment_chips import AttachmentChips
 from app.views.icon_button import IconButton
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
 MOST_LINES = 8
@@ -57,7 +57,7 @@ class Composer(QFrame):
         self._files_aside: tuple[Attachment, ...] = ()
         self._editing = False
         self.banner = QWidget()
-        label = QLabel(tr("Editing an earlier message"))
+        label = Label(tr("Editing an earlier message"))
         look(label, "secondary")
         theme.set_font(label, SMALL)
         self.cancel_button = QPushButton(tr("Cancel"))
@@ -96,6 +96,18 @@ class Composer(QFrame):
     def draft(self) -> str:
         """The new message that is being written, also while an earlier one is edited."""
         return self._set_aside if self._editing else self.text
+
+    @property
+    def draft_files(self) -> tuple[Attachment, ...]:
+        """The files that are to go with it."""
+        return self._files_aside if self._editing else tuple(self._attaching.files)
+
+    def show_draft(self, text: str, files: tuple[Attachment, ...]) -> None:
+        """Put a message here that was begun before."""
+        if text != self.text:
+            self.field.setPlainText(text)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+        self._attaching.set_files(files)
 
     @Slot()
     def clear(self) -> None:

@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from app.context_meter import ContextMeter, Room
 from app.conversations.words import number
 from app.language import tr
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
 BAR = QSize(56, 4)
@@ -23,7 +24,7 @@ class ContextView(QWidget):
         super().__init__(parent)
         self._meter = meter
         self._bar = _Bar(theme)
-        self.label = QLabel()
+        self.label = Label()
         theme.set_font(self.label, SMALL)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setAccessibleName(tr("Context"))

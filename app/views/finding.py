@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit
 
 from app.language import tr
 from app.rendering.blocks import Block
@@ -16,6 +16,7 @@ from app.rendering.parts import as_typed, parts, plain, units
 from app.rendering.streaming import StreamingMarkdown
 from app.views.button import button
 from app.views.column import Column, Place
+from app.views.label import Label
 from app.views.marks import Stretch
 from app.views.theme import SMALL, Theme, look
 
@@ -46,7 +47,7 @@ class FindBar(QFrame):
         self.field.setPlaceholderText(tr("Find in this chat"))
         self.field.setAccessibleName(tr("Find in this chat"))
         self.field.setClearButtonEnabled(True)
-        self.count = QLabel()
+        self.count = Label()
         theme.set_font(self.count, SMALL)
         self.count.setAccessibleName(tr("Hits"))
         look(self.count, "secondary")

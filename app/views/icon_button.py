@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from app.views.label import as_tip
 from app.views.theme import Theme
 
 SIDE = 30
@@ -20,7 +21,7 @@ class IconButton(QAbstractButton):
         self._theme = theme
         self._sign = sign
         self.setAccessibleName(name)
-        self.setToolTip(name)
+        self.setToolTip(as_tip(name))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         theme.changed.connect(self.update)

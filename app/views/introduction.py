@@ -1,17 +1,18 @@
 """The first page that a new user sees: what this is, which pair suits this machine, and a way to begin at once."""
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.conversations.words import size
 from app.language import tr
 from app.suiting import Suiting
 from app.views.button import button
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
 WHAT = tr(
     "A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of "
-    "words at once. You get the large model’s own words, several times faster."
+    "words at once. You get the large model’s own words, usually sooner."
 )
 PRIVATE = tr("Nothing you write leaves this computer.")
 
@@ -25,14 +26,14 @@ class Introduction(QWidget):
     def __init__(self, theme: Theme, found: Suiting | None, no_gpu: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(tr("Welcome"))
-        self.what = QLabel(WHAT)
+        self.what = Label(WHAT)
         self.what.setWordWrap(True)
         self.what.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         look(self.what, "secondary")
-        heading = QLabel(tr("Suits this computer"))
+        heading = Label(tr("Suits this computer"))
         theme.set_font(heading, SMALL, bold=True)
         look(heading, "secondary")
-        self.name, self.why = QLabel(), QLabel()
+        self.name, self.why = Label(), Label()
         theme.set_font(self.name, 1.15, bold=True)
         theme.set_font(self.why, SMALL)
         look(self.why, "secondary")
@@ -42,7 +43,7 @@ class Introduction(QWidget):
         self.choose_button.clicked.connect(self.choose)
         self.begin_button = button(tr("Try the Demo Pair Now"), tr("Begin with the demo pair"), "primary")
         self.begin_button.clicked.connect(self.begun)
-        private = QLabel(tr("{private} The demo pair comes with Slipstream and needs no download; it is a toy.", private=PRIVATE))
+        private = Label(tr("{private} The demo pair comes with Slipstream and needs no download; it is a toy.", private=PRIVATE))
         private.setWordWrap(True)
         private.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         theme.set_font(private, SMALL)

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.language import tr
 from app.rendering.markdown import is_safe_link
+from app.views.label import as_tip
 
 SHOWN = 70  # characters of an address in the menu; the tooltip has all
 
@@ -21,7 +22,7 @@ def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
     shown = address if len(address) <= SHOWN else f"{address[: SHOWN - 20]}…{address[-19:]}"
     title = menu.addAction(shown.replace("&", "&&"))
     title.setEnabled(False)
-    title.setToolTip(address)
+    title.setToolTip(as_tip(address))
     menu.addSeparator()
     menu.addAction(tr("Open in Browser")).triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
     menu.addAction(tr("Copy Address")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))

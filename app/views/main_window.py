@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent, QTextCursor
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
 from app.comparing import Comparison
@@ -19,6 +19,7 @@ from app.views.chat_commands import ChatCommands
 from app.views.chat_settings import ChatSettingsDialog
 from app.views.compare import CompareDialog
 from app.views.composer import Composer, files_in
+from app.views.drafts import Drafts
 from app.views.foot import Foot
 from app.views.introduction import Introduction
 from app.views.menus import Menus
@@ -126,6 +127,7 @@ class MainWindow(QMainWindow):
         assert isinstance(application, QGuiApplication)
         application.screenRemoved.connect(self.come_onto_screen)
         self._announcing = Announcing(conductor, self)
+        self._drafts = Drafts(conductor, self.composer, settings, self)
         self._show_state()
         self._restore()
         self.composer.field.setFocus()
@@ -342,7 +344,7 @@ class MainWindow(QMainWindow):
             self.compare_dialog.close()
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("sidebar", self._wants_sidebar)
-        self._settings.setValue("draft", self.composer.draft)  # what was not sent is there at the next start
+        self._drafts.store()
         if self.sidebar.isVisible():
             self._settings.setValue("sidebar_width", self.sidebar.width())
         if (loaded := self.conductor.loaded_from) is not None:
@@ -358,8 +360,6 @@ class MainWindow(QMainWindow):
         if isinstance(shape, QByteArray):
             self.restoreGeometry(shape)
         self.come_onto_screen()
-        self.composer.field.setPlainText(str(self._settings.value("draft", "", str)))
-        self.composer.field.moveCursor(QTextCursor.MoveOperation.End)
         self._wants_sidebar = self._settings.value("sidebar", True, bool) is not False
         width = self._settings.value("sidebar_width", USUAL, int)
         if isinstance(width, int):

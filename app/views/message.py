@@ -4,7 +4,7 @@ from math import ceil
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QFontMetricsF, QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations.chat import Turn
 from app.language import tr
@@ -12,6 +12,7 @@ from app.rendering.markdown import clean
 from app.views.attachment_chips import AttachmentChips
 from app.views.blocks_view import BlocksView
 from app.views.button import button
+from app.views.label import Label
 from app.views.stats_line import StatsLine
 from app.views.text_run import LINE_HEIGHT
 from app.views.theme import Theme, look
@@ -152,8 +153,7 @@ class NoticeView(QFrame):
     def __init__(self, theme: Theme, text: str, kind: str = "notice", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         look(self, kind)
-        self.label = QLabel(text)
-        self.label.setTextFormat(Qt.TextFormat.PlainText)
+        self.label = Label(text)
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(120)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -210,7 +210,7 @@ class ReplyView(QWidget):
         self.versions = Versions(theme, turn.answered) if turn.answered is not None else None
         if self.versions is not None:
             self.stats.add(self.versions)
-        self._waiting = QLabel("…")
+        self._waiting = Label("…")
         self._waiting.setAccessibleName(tr("Waiting for the first token"))
         look(self._waiting, "faint")
         self._layout = QVBoxLayout(self)

@@ -1,13 +1,16 @@
 """A pair that the user names: two repos of the hub, or two folders. Whether they go together is said first."""
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QGridLayout, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
+from app.language import tr
+from app.picking.background import while_there
 from app.picking.picker import Picker, is_folder
 from app.views.button import button
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
-HINT = "OWNER/NAME, or a folder"
+HINT = tr("OWNER/NAME, or a folder")
 
 
 class OwnPairDialog(QDialog):
@@ -17,12 +20,14 @@ class OwnPairDialog(QDialog):
         super().__init__(parent)
         self._picker = picker
         self._checked: tuple[str, str] | None = None
-        self.setWindowTitle("Own Pair")
-        self.setAccessibleName("Own pair")
-        self.setMinimumWidth(480)
-        text = QLabel(
-            "A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. "
-            "Only data files are ever read, never a repo’s Python."
+        self.setWindowTitle(tr("Own Pair"))
+        self.setAccessibleName(tr("Own pair"))
+        self.setMinimumWidth(560)
+        text = Label(
+            tr(
+                "A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. "
+                "Only data files are ever read, never a repo’s Python."
+            )
         )
         text.setWordWrap(True)
         theme.set_font(text, SMALL)
@@ -34,26 +39,36 @@ class OwnPairDialog(QDialog):
         self.target, self.drafter = QLineEdit(), QLineEdit()
         for field in (self.target, self.drafter):
             look(field, "entry")
-        for row, (name, field) in enumerate((("Target", self.target), ("Drafter", self.drafter))):
-            label = QLabel(name)
+        rows = (
+            (tr("Target"), self.target, HINT, tr("Choose the target’s folder"), self._browse_target),
+            (
+                tr("Drafter"),
+                self.drafter,
+                f"{HINT}; {tr('empty for none')}",
+                tr("Choose the drafter’s folder"),
+                self._browse_drafter,
+            ),
+        )
+        for row, (name, field, hint, choose, act) in enumerate(rows):
+            label = Label(name)
             theme.set_font(label, SMALL, bold=True)
             label.setBuddy(field)
             field.setAccessibleName(name)
-            field.setPlaceholderText(HINT if name == "Target" else f"{HINT}; empty for none")
+            field.setPlaceholderText(hint)
             field.textChanged.connect(self._changed)
-            browse = button("Folder…", f"Choose the {name.lower()}’s folder", "bordered")
-            browse.clicked.connect(self._browse_target if name == "Target" else self._browse_drafter)
+            browse = button(tr("Folder…"), choose, "bordered")
+            browse.clicked.connect(act)
             grid.addWidget(label, row, 0)
             grid.addWidget(field, row, 1)
             grid.addWidget(browse, row, 2)
-        self.verdict = QLabel()
+        self.verdict = Label()
         self.verdict.setWordWrap(True)
-        self.verdict.setAccessibleName("Whether they go together")
+        self.verdict.setAccessibleName(tr("Whether they go together"))
         theme.set_font(self.verdict, SMALL)
-        self.go = button("Check", "Check whether they go together", "primary")
+        self.go = button(tr("Check"), tr("Check whether they go together"), "primary")
         self.go.setDefault(True)
         self.go.clicked.connect(self._go)
-        close = button("Cancel", "Cancel", "bordered")
+        close = button(tr("Cancel"), tr("Cancel"), "bordered")
         close.clicked.connect(self.reject)
         foot = QHBoxLayout()
         foot.addStretch(1)
@@ -78,7 +93,7 @@ class OwnPairDialog(QDialog):
     def _changed(self) -> None:
         """What was checked is not what stands here any more."""
         self._checked = None
-        self.go.setText("Check")
+        self.go.setText(tr("Check"))
         self.go.setEnabled(bool(self.names[0]))
         self.verdict.setText("")
 
@@ -90,11 +105,11 @@ class OwnPairDialog(QDialog):
             self.accept()
             return
         if drafter and is_folder(target) != is_folder(drafter):
-            self._say("Give two repos or two folders: one of each does not work.", "danger")
+            self._say(tr("Give two repos or two folders: one of each does not work."), "danger")
             return
         self.go.setEnabled(False)
-        self._say("Looking at both…" if drafter else "Looking at it…", "secondary")
-        self._picker.check(target, drafter, self._answered)
+        self._say(tr("Looking at both…") if drafter else tr("Looking at it…"), "secondary")
+        self._picker.check(target, drafter, while_there(self._answered))
 
     def _answered(self, sentence: str) -> None:
         self.go.setEnabled(True)
@@ -102,8 +117,8 @@ class OwnPairDialog(QDialog):
             self._say(sentence, "danger")
             return
         self._checked = self.names
-        self.go.setText("Add")
-        self._say("They go together." if self.names[1] else "It can be run, plainly.", "secondary")
+        self.go.setText(tr("Add"))
+        self._say(tr("They go together.") if self.names[1] else tr("It can be run, plainly."), "secondary")
 
     def _say(self, sentence: str, kind: str) -> None:
         look(self.verdict, kind)
@@ -119,5 +134,5 @@ class OwnPairDialog(QDialog):
         self._browse(self.drafter)
 
     def _browse(self, field: QLineEdit) -> None:
-        if folder := QFileDialog.getExistingDirectory(self, "Choose a Folder", field.text()):
+        if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
             field.setText(folder)

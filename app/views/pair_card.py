@@ -1,26 +1,27 @@
 """The pair that is looked at: what it is, one button for what comes next, how it fits, and what else is known."""
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
 from app.conversations.words import size
+from app.language import tr
 from app.picking import words
 from app.picking.candidate import Candidate, State
 from app.picking.picker import Picker
 from app.views.button import button
+from app.views.label import Label
 from app.views.pair_facts import Arithmetic, PairFacts, facts_of
 from app.views.progress_bar import ThinBar
 from app.views.theme import SMALL, Theme, look
+from mlx_engine.pairs.refusals import advises_a_token
 
-MAIN: dict[State, str] = {"paused": "Resume", "failed": "Resume", "ready": "Use", "loaded": "In Use", "absent": "Download"}
+MAIN: dict[State, str] = {"paused": tr("Resume"), "failed": tr("Resume"), "ready": tr("Use"), "loaded": tr("In Use")}
 LINE = 640  # widest line of text
 
 
 class PairCard(QScrollArea):
     """Download, then Ready, then Use: one button. What may be done besides stands quietly beside it."""
-
-    delete_asked = Signal()
 
     def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -29,19 +30,19 @@ class PairCard(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("The pair that is selected")
-        self.title = QLabel()
+        self.setAccessibleName(tr("The pair that is selected"))
+        self.title = Label()
         self.title.setWordWrap(True)
         theme.set_font(self.title, 1.4, bold=True)
         self.bits = QComboBox()
-        self.bits.setAccessibleName("Quantisation")
+        self.bits.setAccessibleName(tr("Quantisation"))
         theme.set_font(self.bits, SMALL)
         self.bits.activated.connect(picker.choose)
-        self.verdict = QLabel()
+        self.verdict = Label()
         theme.set_font(self.verdict, SMALL)
-        self.tested = QLabel("Not confirmed")
+        self.tested = Label(tr("Not confirmed"))
         theme.set_font(self.tested, SMALL)
-        self.tested.setToolTip("Nobody vouches for these repos. The hub is asked before anything is offered.")
+        self.tested.setToolTip(tr("Nobody vouches for these repos. The hub is asked before anything is offered."))
         look(self.tested, "chip")
         chips = QHBoxLayout()
         chips.setSpacing(8)
@@ -51,33 +52,37 @@ class PairCard(QScrollArea):
         self.main = button("", "", "primary")
         self.main.setMinimumHeight(32)
         self.main.clicked.connect(self._act)
-        self.pause = button("Pause", "Pause the download", "bordered")
+        self.pause = button(tr("Pause"), tr("Pause the download"), "bordered")
         self.pause.clicked.connect(picker.pause)
-        self.cancel = button("Cancel", "Cancel", "bordered")
+        self.cancel = button(tr("Cancel"), tr("Cancel"), "bordered")
         self.cancel.clicked.connect(picker.cancel)
-        self.delete = button("Delete…", "Delete this pair from the disk", "bordered")
-        self.delete.clicked.connect(self.delete_asked)
+        self.delete = button(tr("Delete"), tr("Delete this pair from the disk"), "bordered")
+        self.delete.clicked.connect(picker.delete)
+        self.forget = button(tr("Remove from List"), tr("Remove this pair from the list; its files stay"), "bordered")
+        self.forget.clicked.connect(picker.forget)
         actions = QHBoxLayout()
         actions.setSpacing(8)
-        for widget in (self.main, self.bits, self.pause, self.cancel, self.delete):
+        for widget in (self.main, self.bits, self.pause, self.cancel, self.delete, self.forget):
             actions.addWidget(widget)
         actions.addStretch(1)
-        self.bar = ThinBar(theme, "Progress")
-        self.progress = QLabel()
+        self.bar = ThinBar(theme, tr("Progress"))
+        self.progress = Label()
         self.progress.setWordWrap(True)
         theme.set_font(self.progress, SMALL)
         look(self.progress, "secondary")
-        self.trouble = QLabel()
+        self.trouble = Label()
         self.trouble.setWordWrap(True)
         self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         theme.set_font(self.trouble, SMALL)
-        self.again = button("Ask Again", "Ask the hub again", "bordered")
+        self.again = button(tr("Ask Again"), tr("Ask the hub again"), "bordered")
         self.again.clicked.connect(picker.ask_again)
+        self.token = button(tr("Token…"), tr("Give a token of your account"), "bordered")
         self._panel = QFrame()
         inside = QHBoxLayout(self._panel)
         inside.setContentsMargins(16, 8, 16, 8)
         inside.setSpacing(16)
         inside.addWidget(self.trouble, 1)
+        inside.addWidget(self.token, 0, Qt.AlignmentFlag.AlignTop)
         inside.addWidget(self.again, 0, Qt.AlignmentFlag.AlignTop)
         self.arithmetic = Arithmetic(theme)
         self.facts = PairFacts(theme)
@@ -112,7 +117,7 @@ class PairCard(QScrollArea):
             return
         state = self._picker.state(one)
         self.title.setText(one.name)
-        self.verdict.setText("Cannot be run yet" if one.why_not else words.VERDICTS[one.verdict])
+        self.verdict.setText(tr("Cannot be run yet") if one.why_not else words.VERDICTS[one.verdict])
         look(self.verdict, "chip-accent" if one.verdict in ("comfortable", "tight") and not one.why_not else "chip")
         self.tested.setVisible(not one.confirmed and not one.why_not and not one.shown.asked and not one.shown.folders)
         self._show_bits(one, state)
@@ -135,21 +140,25 @@ class PairCard(QScrollArea):
         text = MAIN.get(state, "")
         asking = one.shown.pair in self._picker.asking
         if state == "absent":
-            text = "Asking the hub…" if asking and not one.confirmed else f"Download{_weight(one)}"
+            text = tr("Asking the hub…") if asking and not one.confirmed else _download(one)
         self.main.setText(text)
-        self.main.setAccessibleName(f"{text} {one.name}" if state != "loaded" else f"{one.name} is in use")
+        named = tr("{name} is in use", name=one.name) if state == "loaded" else tr("{action}: {name}", action=text, name=one.name)
+        self.main.setAccessibleName(named)
         self.main.setVisible(bool(text) and not (state == "absent" and one.why_not))
         self.main.setEnabled(
             state in ("paused", "failed")
             or (state == "absent" and self._picker.may_download)
             or (state == "ready" and self._conductor.loading is None and not self._conductor.busy)
         )
-        self.main.setToolTip("A reply is still being written." if state == "ready" and self._conductor.busy else "")
+        self.main.setToolTip(tr("A reply is still being written.") if state == "ready" and self._conductor.busy else "")
         self.pause.setVisible(state in ("running", "waiting"))
         self.cancel.setVisible(state in ("running", "waiting", "paused", "failed", "loading"))
-        self.cancel.setAccessibleName("Cancel loading" if state == "loading" else "Cancel the download and remove what came")
+        self.cancel.setAccessibleName(
+            tr("Cancel loading") if state == "loading" else tr("Cancel the download and remove what came")
+        )
         self.cancel.setToolTip(self.cancel.accessibleName())
         self.delete.setVisible(bool(self._picker.deletable))
+        self.forget.setVisible(one.own is not None and state in ("absent", "unavailable", "ready"))
 
     def _show_progress(self, one: Candidate, state: State) -> None:
         transfer, loading = self._picker.transfer(one), self._conductor.loading
@@ -158,7 +167,7 @@ class PairCard(QScrollArea):
             self.progress.setText(f"{loading.step}…")
         elif transfer is not None:
             self.bar.show_fraction(transfer.done / transfer.total if transfer.total else 0.0)
-            self.progress.setText(words.progress(transfer) if state != "failed" else "Stopped; what came is kept.")
+            self.progress.setText(words.progress(transfer) if state != "failed" else tr("Stopped; what came is kept."))
         shown = (state == "loading" and loading is not None) or transfer is not None
         self.bar.setVisible(shown)
         self.bar.setAccessibleDescription(self.progress.text())
@@ -170,10 +179,11 @@ class PairCard(QScrollArea):
         if not text and state == "absent":
             text = one.shown.trouble
         if not text and state == "absent" and one.gated:
-            text = "Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse."
+            text = tr("Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.")
         self.trouble.setText(text)
         self._panel.setVisible(bool(text))
         look(self._panel, "error" if text == one.shown.trouble or state == "failed" else "notice")
+        self.token.setVisible(advises_a_token(text) and state in ("absent", "failed"))
         self.again.setVisible(state == "absent" and text == one.shown.trouble and bool(text))
 
     @Slot()
@@ -183,8 +193,11 @@ class PairCard(QScrollArea):
             (self._picker.use if self._picker.state(one) == "ready" else self._picker.download)()
 
 
-def _weight(one: Candidate) -> str:
+def _download(one: Candidate) -> str:
+    """The button's word, with what is to be fetched where that is known."""
     shown = one.shown
-    if shown.missing is not None:
-        return f" {size(shown.missing)}" if shown.missing else ""
-    return f" about {size(shown.size)}" if shown.size else ""
+    if shown.missing:
+        return tr("Download {size}", size=size(shown.missing))
+    if shown.missing is None and shown.size:
+        return tr("Download about {size}", size=size(shown.size))
+    return tr("Download")

@@ -1,9 +1,10 @@
 """The pairs of the picker, one a row: its name, its size and fit, and what is being done with it."""
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from app.language import tr
 from app.picking import words
 from app.picking.candidate import Candidate
 from app.picking.picker import Picker
@@ -23,7 +24,7 @@ class PairList(QListView):
         self._filling = False
         self.setModel(self._rows)
         self.setItemDelegate(_Row(theme, picker, self))
-        self.setAccessibleName("Pairs of models")
+        self.setAccessibleName(tr("Pairs of models"))
         self.setFrameShape(QListView.Shape.NoFrame)
         self.setMouseTracking(True)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
@@ -61,8 +62,6 @@ class PairList(QListView):
 
 
 class _Rows(QAbstractListModel):
-    renewed = Signal()
-
     def __init__(self, picker: Picker) -> None:
         super().__init__()
         self._picker = picker

@@ -7,9 +7,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
-    QMessageBox,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -17,19 +15,24 @@ from PySide6.QtWidgets import (
 
 from app.conductor import Conductor
 from app.conversations.words import size
+from app.language import tr
 from app.picking.candidate import FILTERS
 from app.picking.picker import Picker
 from app.views.button import button
+from app.views.deleted_bar import DeletedBar
 from app.views.icon_button import SIGN, draw_sign
+from app.views.label import Label
+from app.views.model_settings import ModelSettingsDialog
 from app.views.own_pair import OwnPairDialog
 from app.views.pair_card import PairCard
 from app.views.pair_list import PairList
 from app.views.theme import SMALL, USUAL_SIZE, Theme, look
 
-TITLE = "Models"
+TITLE = tr("Models")
 LIST_WIDTH = 304  # at the usual size of text
 CARD_WIDTH = 336  # at least
 SAID_MS = 8000
+ROOM_MS = 5000
 
 
 class PickerDialog(QDialog):
@@ -53,7 +56,7 @@ class PickerDialog(QDialog):
         chips = QHBoxLayout()
         chips.setSpacing(0)
         for number, (which, text) in enumerate(FILTERS.items()):
-            chip = button(text, f"Show {text.lower()}")
+            chip = button(text, tr("Show: {what}", what=text))
             chip.setCheckable(True)
             chip.setChecked(picker.filter == which)
             look(chip, "filter")
@@ -62,13 +65,13 @@ class PickerDialog(QDialog):
         chips.addStretch(1)
         self.filters.idClicked.connect(self._filter)
         self.list = PairList(theme, picker)
-        self.empty = QLabel()
+        self.empty = Label()
         self.empty.setWordWrap(True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
         theme.set_font(self.empty, SMALL)
         look(self.empty, "secondary")
-        self.own = button("Own Pair…", "Add a pair of your own: two repos or two folders", "bordered")
+        self.own = button(tr("Own Pair…"), tr("Add a pair of your own: two repos or two folders"), "bordered")
         self.own.clicked.connect(self._add_own)
         side = QWidget()
         look(side, "sidebar")
@@ -85,16 +88,35 @@ class PickerDialog(QDialog):
         left.addLayout(top)
         left.addWidget(self.list, 1)
         left.addWidget(self.empty, 1)
-        foot = QHBoxLayout()
+        self.settings = button(tr("Settings…"), tr("Model folder, download speed, token"), "bordered")
+        self.settings.clicked.connect(self.show_settings)
+        self.room = Label()
+        self.room.setAccessibleName(tr("Room on the disk"))
+        theme.set_font(self.room, SMALL)
+        look(self.room, "secondary")
+        self.deleted = DeletedBar(theme, picker.storage)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(self.own)
+        buttons.addWidget(self.settings)
+        buttons.addStretch(1)
+        foot = QVBoxLayout()
         foot.setContentsMargins(16, 0, 16, 0)
-        foot.addWidget(self.own)
-        foot.addStretch(1)
+        foot.setSpacing(8)
+        foot.addWidget(self.deleted)
+        foot.addWidget(self.room)
+        foot.addLayout(buttons)
         left.addLayout(foot)
         self.card = PairCard(theme, picker, conductor)
-        self.card.delete_asked.connect(self._delete)
-        self.said = QLabel()
+        self.card.token.clicked.connect(self.show_settings)
+        picker.storage.changed.connect(self._show_room)
+        self._room_soon = QTimer(self)  # a download fills the disk meanwhile
+        self._room_soon.setInterval(ROOM_MS)
+        self._room_soon.timeout.connect(picker.storage.look)
+        self._room_soon.start()
+        self.said = Label()
         self.said.setWordWrap(True)
-        self.said.setAccessibleName("Message")
+        self.said.setAccessibleName(tr("Message"))
         self.said.setContentsMargins(24, 8, 24, 8)
         theme.set_font(self.said, SMALL)
         look(self.said, "secondary")
@@ -142,7 +164,7 @@ class PickerDialog(QDialog):
 
     @Slot(str)
     def _say_fetched(self, name: str) -> None:
-        self.say(f"{name} is complete and checked.")
+        self.say(tr("{name} is complete and checked.", name=name))
 
     @Slot(int)
     def _filter(self, number: int) -> None:
@@ -158,11 +180,11 @@ class PickerDialog(QDialog):
         self.list.setVisible(rows)
         self.empty.setVisible(not rows)
         if self._picker.loading:
-            self.empty.setText("Looking through the catalogue and this disk…")
+            self.empty.setText(tr("Looking through the catalogue and this disk…"))
         elif not rows:
             words = self._picker.words.strip()
-            sought = f"No pair matches “{words}” here. Own Pair… takes any two repos of the hub."
-            self.empty.setText(sought if words else "No pair passes this filter.")
+            sought = tr("No pair matches “{words}” here. Own Pair… takes any two repos of the hub.", words=words)
+            self.empty.setText(sought if words else tr("No pair passes this filter."))
 
     @Slot()
     def _add_own(self) -> None:
@@ -171,26 +193,22 @@ class PickerDialog(QDialog):
         dialog.open()
 
     @Slot()
-    def _delete(self) -> None:
-        one, repos = self._picker.current, self._picker.deletable
-        if one is None or not repos:
-            return
-        kept = (
-            ""
-            if one.shown.pair is None or len(repos) == len(one.shown.pair.repos)
-            else " Its drafter stays: another pair needs it."
-        )
-        ask = QMessageBox(self)
-        ask.setIcon(QMessageBox.Icon.Warning)
-        ask.setWindowTitle("Delete")
-        ask.setText(f"Delete {one.name} from this disk?")
-        ask.setInformativeText(f"About {size(one.shown.size)} become free. To use it again it has to be fetched again.{kept}")
-        yes = ask.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
-        no = ask.addButton(QMessageBox.StandardButton.Cancel)
-        ask.setDefaultButton(no)
-        ask.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        yes.clicked.connect(self._picker.delete)
-        ask.open()
+    def show_settings(self) -> None:
+        """Where models lie, how fast they are fetched, and as whom."""
+        dialog = ModelSettingsDialog(self._theme, self._picker, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot()
+    def _show_room(self) -> None:
+        storage = self._picker.storage
+        words = ""
+        if storage.moving is not None:
+            done, total = size(storage.moving.done), size(storage.moving.total)
+            words = tr("Moving the models: {done} of {total}", done=done, total=total)
+        elif storage.place is not None:
+            words = tr("{room} free on this disk", room=size(storage.place.free))
+        self.room.setText(words)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Return does what the card's button does; Esc closes."""
@@ -213,8 +231,8 @@ class _Search(QLineEdit):
         super().__init__()
         self._theme = theme
         look(self, "search")
-        self.setPlaceholderText("Search models")
-        self.setAccessibleName("Search models")
+        self.setPlaceholderText(tr("Search models"))
+        self.setAccessibleName(tr("Search models"))
         self.setClearButtonEnabled(True)
         theme.changed.connect(self.update)
 

@@ -2,17 +2,19 @@
 
 import re
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QDateTime, QLocale, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.conversations.store import Hit
+from app.conversations.store import Entry, Hit
 from app.language import tr
+from app.views.label import as_tip
 from app.views.theme import Theme
 
 _SIGNS = re.compile(r"\*\*|`+|(?:(?<=\s)|^)#{2,6} ")
 HIT = Qt.ItemDataRole.UserRole
 TITLE = Qt.ItemDataRole.UserRole + 1
+WHEN = Qt.ItemDataRole.UserRole + 2
 
 
 class SearchResults(QListView):
@@ -34,16 +36,21 @@ class SearchResults(QListView):
         theme.changed.connect(self.viewport().update)
         theme.text_resized.connect(self.doItemsLayout)
 
-    def show_hits(self, found: list[tuple[str, Hit]]) -> None:
-        """Titles with their hits."""
+    def show_hits(self, found: list[tuple[Entry, Hit]]) -> None:
+        """Chats with their hits. Of chats that share a title the day tells which is which."""
         self._model.clear()
-        for title, hit in found:
+        ids: dict[str, set[str]] = {}
+        for entry, _ in found:
+            ids.setdefault(entry.title, set()).add(entry.id)
+        for entry, hit in found:
+            title, when = entry.title, _when(entry.changed) if len(ids[entry.title]) > 1 else ""
             excerpt = plainly(hit.excerpt[: hit.start]) + hit.excerpt[hit.start : hit.end] + plainly(hit.excerpt[hit.end :])
-            item = QStandardItem(f"{title}: {excerpt}")  # what a screen reader says
+            item = QStandardItem(f"{title}, {when}: {excerpt}" if when else f"{title}: {excerpt}")  # what a screen reader says
             item.setData(hit, HIT)
             item.setData(title, TITLE)
+            item.setData(when, WHEN)
             item.setEditable(False)
-            item.setToolTip(excerpt)
+            item.setToolTip(as_tip(excerpt))
             self._model.appendRow(item)
         self.scrollToTop()
 
@@ -95,9 +102,15 @@ class _Delegate(QStyledItemDelegate):
             painter.setBrush(QColor(colours.chosen if chosen else colours.hover))
             painter.drawRoundedRect(area, 7, 7)
         inner = area.adjusted(10, 7, -10, -7)
+        room = inner.width()
+        if when := index.data(WHEN):
+            painter.setFont(self._theme.small())
+            painter.setPen(QColor(colours.secondary))
+            painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight, when)
+            room -= _width(painter.font(), when) + 8
         painter.setFont(self._theme.list_font())
         painter.setPen(QColor(colours.text))
-        title = painter.fontMetrics().elidedText(index.data(TITLE), Qt.TextElideMode.ElideRight, int(inner.width()))
+        title = painter.fontMetrics().elidedText(index.data(TITLE), Qt.TextElideMode.ElideRight, int(room))
         painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, title)
         self._paint_excerpt(painter, inner, hit)
         painter.restore()
@@ -130,6 +143,11 @@ class _Delegate(QStyledItemDelegate):
 def plainly(text: str) -> str:
     """Without the signs of Markdown that surround words; an excerpt is too short to be read as Markdown."""
     return _SIGNS.sub("", text)
+
+
+def _when(seconds: float) -> str:
+    """A day and a time, as the language writes them; seconds since 1970."""
+    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)
 
 
 def _width(font: QFont, text: str) -> float:

@@ -1,10 +1,11 @@
 """Settings of the whole app. Each holds at once; there is nothing to confirm."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QGridLayout, QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from app.language import LANGUAGES, tr
 from app.views.button import button
+from app.views.label import Label
 from app.views.preferences import Preferences
 from app.views.theme import APPEARANCES, CONTRASTS, SMALL, TEXT_SIZES, Theme, look
 
@@ -42,7 +43,7 @@ class SettingsDialog(QDialog):
         self.text_size.setPageStep(1)
         self.text_size.setTickPosition(QSlider.TickPosition.TicksBelow)
         self.text_size.valueChanged.connect(self._set_text_size)
-        self.sample = QLabel()
+        self.sample = Label()
         self.sample.setMinimumWidth(self.sample.fontMetrics().horizontalAdvance("24 px") + 4)
         look(self.sample, "secondary")
         sizes = QHBoxLayout()
@@ -69,7 +70,7 @@ class SettingsDialog(QDialog):
             self.language.addItem(name, code)
         self.language.activated.connect(self._set_language)
         self._row(tr("Language"), self.language)
-        self.restart = QLabel(tr("Slipstream speaks it from the next start on."))
+        self.restart = Label(tr("Slipstream speaks it from the next start on."))
         self.restart.setWordWrap(True)
         theme.set_font(self.restart, SMALL)
         look(self.restart, "secondary")
@@ -118,7 +119,7 @@ class SettingsDialog(QDialog):
 
     def _row(self, label: str, field: QWidget, content: QHBoxLayout | None = None) -> None:
         row = self._grid.rowCount()
-        name = QLabel(label)
+        name = Label(label)
         self._theme.set_font(name, SMALL, bold=True)
         name.setBuddy(field)
         field.setAccessibleName(label)

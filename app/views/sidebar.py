@@ -2,13 +2,14 @@
 
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
 from app.conversations.store import Hit, terms_of
 from app.language import tr
 from app.views.chat_list import ChatList
 from app.views.icon_button import SIGN, IconButton, draw_sign
+from app.views.label import Label
 from app.views.search_results import SearchResults
 from app.views.theme import SMALL, Theme, look
 
@@ -41,7 +42,7 @@ class Sidebar(QWidget):
         self.list.opened.connect(conductor.open_chat)
         self.results = SearchResults(theme)
         self.results.opened.connect(conductor.open_chat)
-        self.nothing = QLabel()
+        self.nothing = Label()
         self.nothing.setWordWrap(True)
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.nothing.setContentsMargins(20, 32, 20, 0)
@@ -98,11 +99,11 @@ class Sidebar(QWidget):
                 return  # more was typed since
             terms = [term.casefold() for term in terms_of(words)]
             titles = [
-                (entry.title, Hit(entry.id, "", tr("In the title"), 0, 0))
+                (entry, Hit(entry.id, "", tr("In the title"), 0, 0))
                 for entry in sorted(self._library.entries.values(), key=lambda entry: -entry.changed)
                 if terms and all(term in entry.title.casefold() for term in terms)
             ]
-            texts = [(self._library.entries[hit.chat].title, hit) for hit in hits if hit.chat in self._library.entries]
+            texts = [(self._library.entries[hit.chat], hit) for hit in hits if hit.chat in self._library.entries]
             self.results.show_hits(titles + texts)
             self._show_page(found=len(titles) + len(texts))
 
@@ -183,7 +184,7 @@ class UndoBar(QFrame):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         look(self, "undo")
-        self.label = QLabel()
+        self.label = Label()
         theme.set_font(self.label, SMALL)
         self.label.setWordWrap(True)
         self.label.setAccessibleName(tr("Done last"))

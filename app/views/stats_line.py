@@ -1,12 +1,13 @@
 """The line beside each reply: how it was decoded, how fast, and why it ended."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt, Slot
-from PySide6.QtWidgets import QLabel, QLayout, QLayoutItem, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLayout, QLayoutItem, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations import words
 from app.conversations.reply import Reply
 from app.language import tr
 from app.views.button import button
+from app.views.label import Label, as_tip
 from app.views.stats_popover import StatsPopover
 from app.views.theme import SMALL, Theme, look
 
@@ -18,8 +19,8 @@ class StatsLine(QWidget):
 
     def __init__(self, theme: Theme, stacked: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.chip = QLabel()
-        self.facts = QLabel()
+        self.chip = Label()
+        self.facts = Label()
         for label in (self.chip, self.facts):
             theme.set_font(label, SMALL)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -60,7 +61,7 @@ class StatsLine(QWidget):
         if facts != self.facts.text() or not facts:
             self.facts.setText(facts or " ")  # keeps its line, so that nothing jumps when the first figure comes
         if reply.stats:
-            tip = words.details(reply.stats)
+            tip = as_tip(words.details(reply.stats))
             self.chip.setToolTip(tip)
             self.facts.setToolTip(tip)
         self.more.setVisible(not self._stacked and reply.stats is not None and not reply.running)

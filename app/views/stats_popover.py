@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations import words
 from app.language import tr
+from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Stats
 
@@ -33,9 +34,8 @@ class StatsPopover(QFrame):
         if stats.prompt_tokens:
             layout.addWidget(_title(theme, tr("The prompt: reused from earlier turns and read anew")))
             layout.addWidget(PromptBar(theme, stats))
-        self.facts = QLabel(words.details(stats))
+        self.facts = Label(words.details(stats))
         theme.set_font(self.facts, SMALL)
-        self.facts.setTextFormat(Qt.TextFormat.PlainText)
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.facts, "secondary")
         layout.addWidget(self.facts)
@@ -53,7 +53,7 @@ class StatsPopover(QFrame):
 
 
 def _title(theme: Theme, text: str) -> QLabel:
-    made = QLabel(text)
+    made = Label(text)
     theme.set_font(made, SMALL, bold=True)
     return made
 

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QTextEdit, QWidget
 from app.language import tr
 from app.rendering.blocks import Span, Table
 from app.rendering.parts import OBJECT, units
+from app.views.label import as_tip
 from app.views.marks import Marks, Stretch, selections
 from app.views.maths import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
 from app.views.stack import Stack
@@ -395,7 +396,7 @@ class TableRows(QTextEdit):
         form.setProperty(LATEX, latex)
         form.setProperty(DISPLAY, False)
         form.setProperty(QTextFormat.Property.FontPixelSize, round(self._theme.text_pixels * 1.06))
-        form.setToolTip(latex)
+        form.setToolTip(as_tip(latex))
         form.setVerticalAlignment(self._objects.alignment(form))
         self.waiting = self.waiting or not self._theme.typesetter.known(self._objects.key(form))
         cursor.insertText(OBJECT, form)

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextEdit, QWidget
 from app.language import tr
 from app.rendering.blocks import Maths, Rule, Span, Text
 from app.rendering.parts import OBJECT
+from app.views.label import as_tip
 from app.views.marks import Marks, selections
 from app.views.maths import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
 from app.views.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
@@ -254,7 +255,7 @@ class TextRun(QTextEdit):
         form.setProperty(LATEX, latex)
         form.setProperty(DISPLAY, display)
         form.setProperty(QTextFormat.Property.FontPixelSize, round(self._theme.text_pixels * (1.12 if display else 1.06)))
-        form.setToolTip(latex)
+        form.setToolTip(as_tip(latex))
         form.setVerticalAlignment(self._objects.alignment(form))
         self._waiting = self._waiting or not self._theme.typesetter.known(self._objects.key(form))
         cursor.insertText(OBJECT, form)
@@ -343,7 +344,7 @@ def span_format(span: Span, base: QTextCharFormat, theme: Theme) -> QTextCharFor
     if span.link:
         form.setAnchor(True)
         form.setAnchorHref(span.link)
-        form.setToolTip(span.link)
+        form.setToolTip(as_tip(span.link))
         form.setForeground(QColor(colours.accent))
         form.setFontUnderline(True)
     return form

@@ -65,10 +65,6 @@ class Theme(QObject):
         """Whether anything may move by itself."""
         return self._system_moves and not self.wants_less_motion
 
-    @property
-    def high_contrast(self) -> bool:
-        return self.colours in (LIGHT_CONTRAST, DARK_CONTRAST)
-
     def set_appearance(self, appearance: Appearance) -> None:
         """Light, dark, or as the system is."""
         self.appearance = appearance

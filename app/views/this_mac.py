@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel,
 from app.conductor import Conductor
 from app.language import tr
 from app.views.button import button
+from app.views.label import Label
 from app.views.message import NoticeView
 from app.views.roofline_chart import RooflineChart
 from app.views.theme import Theme, look
@@ -56,7 +57,7 @@ class ThisMacDialog(QDialog):
         look(self.remark, "secondary")
         self.error = NoticeView(theme, "", "error")
 
-        self.state = QLabel()
+        self.state = Label()
         self.state.setFont(theme.small())
         look(self.state, "secondary")
         self.bar = QProgressBar()
@@ -191,8 +192,7 @@ def remark(found: Roofline) -> str:
 
 
 def _label(theme: Theme, text: str, factor: float = 0.0) -> QLabel:
-    label = QLabel(text)
-    label.setTextFormat(Qt.TextFormat.PlainText)
+    label = Label(text)
     label.setWordWrap(True)
     label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     if factor:
@@ -207,12 +207,12 @@ class _Figure(QFrame):
         super().__init__()
         look(self, "notice")
         self._name = name
-        title = QLabel(name)
+        title = Label(name)
         title.setFont(theme.small())
         look(title, "secondary")
-        self.figure = QLabel()
+        self.figure = Label()
         self.figure.setFont(theme.large(1.5))
-        self.meaning = QLabel(meaning)
+        self.meaning = Label(meaning)
         self.meaning.setFont(theme.small())
         self.meaning.setWordWrap(True)
         look(self.meaning, "faint")
@@ -234,9 +234,9 @@ class _Row:
     """One kind of pass: its name, a bar as long as the share that is reached, and its times."""
 
     def __init__(self, theme: Theme, name: str, grid: QGridLayout, at: int) -> None:
-        self.name = QLabel(name)
+        self.name = Label(name)
         self.bar = _Bar(theme, name)
-        self.words = QLabel()
+        self.words = Label()
         self.words.setFont(theme.small())
         look(self.words, "secondary")
         for column, part in enumerate((self.name, self.bar, self.words)):

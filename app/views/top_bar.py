@@ -2,13 +2,14 @@
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
 from app.conversations.words import MODE_NAMES, size
 from app.language import tr
 from app.views.button import button
 from app.views.icon_button import IconButton
+from app.views.label import Label, as_tip
 from app.views.switch import Switch
 from app.views.theme import MARGIN, SMALL, Theme, look
 
@@ -28,7 +29,7 @@ class TopBar(QWidget):
         self.name.setMinimumWidth(40)
         self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the list of chats"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
-        self.pending = QLabel()
+        self.pending = Label()
         theme.set_font(self.pending, SMALL)
         self.pending.setAccessibleName(tr("From the next reply on"))
         look(self.pending, "faint")
@@ -68,13 +69,15 @@ class TopBar(QWidget):
         if pair is not None:
             self._pair_name = pair.name
             self.name.setToolTip(
-                tr("Target: {target} ({target_bytes})\n", target=pair.target, target_bytes=size(pair.target_bytes))
-                + (
-                    tr("Drafter: {drafter} ({drafter_bytes})\n", drafter=pair.drafter, drafter_bytes=size(pair.drafter_bytes))
-                    if pair.drafter
-                    else tr("No drafter\n")
+                as_tip(
+                    tr("Target: {target} ({target_bytes})\n", target=pair.target, target_bytes=size(pair.target_bytes))
+                    + (
+                        tr("Drafter: {drafter} ({drafter_bytes})\n", drafter=pair.drafter, drafter_bytes=size(pair.drafter_bytes))
+                        if pair.drafter
+                        else tr("No drafter\n")
+                    )
+                    + tr("Context: {context_limit} tokens", context_limit=f"{pair.context_limit:,}")
                 )
-                + tr("Context: {context_limit} tokens", context_limit=f"{pair.context_limit:,}")
             )
         else:
             self._pair_name = tr("Loading…") if state.loading is not None else tr("No models loaded")
@@ -84,7 +87,7 @@ class TopBar(QWidget):
         self.dflash.setToolTip(
             tr("Draft with the small model, check with the large one. Holds from the next reply on.")
             if state.can_dflash or pair is None
-            else tr("Not available: {why_plain}", why_plain=pair.why_plain)
+            else as_tip(tr("Not available: {why_plain}", why_plain=pair.why_plain))
         )
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)

@@ -1,10 +1,11 @@
 """Which of several versions of a message is shown: "‹ 2 of 3 ›"."""
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.conversations.chat import Node
 from app.language import tr
+from app.views.label import Label, as_tip
 from app.views.theme import SMALL, Theme, look
 
 
@@ -16,7 +17,7 @@ class Versions(QWidget):
     def __init__(self, theme: Theme, node: Node, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._node = node
-        self.label = QLabel()
+        self.label = Label()
         theme.set_font(self.label, SMALL)
         look(self.label, "secondary")
         self.before = self._arrow("‹", tr("Previous version"), -1)
@@ -40,7 +41,7 @@ class Versions(QWidget):
     def _arrow(self, sign: str, name: str, step: int) -> QPushButton:
         made = QPushButton(sign)
         made.setAccessibleName(name)
-        made.setToolTip(name)
+        made.setToolTip(as_tip(name))
         made.setProperty("step", step)
         look(made, "arrow")
         made.clicked.connect(self._step)

@@ -1,11 +1,12 @@
 """The empty chat: what it is loading, and four things to ask; before the first of all, what this is."""
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QGridLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.language import tr
 from app.views.button import button
 from app.views.introduction import Introduction
+from app.views.label import Label
 from app.views.theme import Theme, look
 from mlx_engine.events import LoadProgress, PairInfo
 
@@ -30,11 +31,11 @@ class Welcome(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.title = QLabel(TITLE)
+        self.title = Label(TITLE)
         theme.set_font(self.title, 1.75, bold=True)
         self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.title.setWordWrap(True)
-        self.subtitle = QLabel()
+        self.subtitle = Label()
         self.subtitle.setWordWrap(True)
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         look(self.subtitle, "secondary")
@@ -153,7 +154,7 @@ class _Card(QPushButton):
     def __init__(self, prompt: str) -> None:
         super().__init__()
         self.prompt = prompt
-        label = QLabel(prompt)
+        label = Label(prompt)
         label.setWordWrap(True)
         label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         layout = QVBoxLayout(self)

@@ -50,6 +50,11 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>A file is still being read. Your message stays here; send it in a moment.</source>
+            <translation>Eine Datei wird noch gelesen. Ihre Nachricht bleibt stehen; senden Sie sie gleich.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
             <translation>Eine Antwort wird geschrieben; ein Vergleich braucht den Computer für sich. Warten Sie das Ende ab oder stoppen Sie sie.</translation>
         </message>
@@ -295,8 +300,18 @@
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
+            <source>Chats of which nothing is left: {count}.</source>
+            <translation>Chats, von denen nichts übrig ist: {count}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
             <source>Exported {chats} chat{len} to {to}.</source>
             <translation>Exportierte Chats: {chats}, nach {to}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>The file is damaged; this is what could be read of it.</source>
+            <translation>Die Datei ist beschädigt; dies ist, was sich davon lesen ließ.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
@@ -312,6 +327,11 @@
             <location filename="../../app/conversations/transfer.py" />
             <source>{name} cannot be read: {strerror}.</source>
             <translation>{name} kann nicht gelesen werden: {strerror}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} cannot be unpacked here. Unpack it, then import the JSON file.</source>
+            <translation>{name} lässt sich hier nicht entpacken. Entpacken Sie es und importieren Sie dann die JSON-Datei.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
@@ -337,6 +357,11 @@
             <location filename="../../app/conversations/transfer.py" />
             <source>{name} is damaged ({error}), so nothing was imported from it.</source>
             <translation>{name} ist beschädigt ({error}), deshalb wurde nichts daraus importiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is damaged, and no chat in it can be read.</source>
+            <translation>{name} ist beschädigt, und kein Chat darin lässt sich lesen.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
@@ -585,6 +610,11 @@
         </message>
         <message>
             <location filename="../../app/library.py" />
+            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
+            <translation>{name} wurde nicht importiert: Die Chats lassen sich gerade nicht sichern ({error}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
         </message>
@@ -625,6 +655,11 @@
         </message>
         <message>
             <location filename="../../app/pair_loading.py" />
+            <source>Checking the files</source>
+            <translation>Die Dateien werden geprüft</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash ist aus: {why_plain}</translation>
         </message>
@@ -640,13 +675,298 @@
         </message>
         <message>
             <location filename="../../app/pair_loading.py" />
+            <source>Reading the drafter</source>
+            <translation>Der Drafter wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Reading the target</source>
+            <translation>Das Zielmodell wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Ready</source>
+            <translation>Bereit</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
             <source>Starting</source>
             <translation>Startet</translation>
         </message>
         <message>
             <location filename="../../app/pair_loading.py" />
+            <source>Starting the engine</source>
+            <translation>Die Engine startet</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Warming up</source>
+            <translation>Wird warm</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
             <source>{name} is still loaded.</source>
             <translation>{name} ist weiterhin geladen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/background.py" />
+            <source>Something went wrong inside Slipstream ({error}); the log has the details.</source>
+            <translation>In Slipstream ist etwas schiefgegangen ({error}); Näheres steht im Protokoll.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>A DFlash 2 drafter, the current generation: it keeps more drafts than the first.</source>
+            <translation>Ein DFlash-2-Drafter, die heutige Generation: Von seinen Entwürfen bleiben mehr als von denen der ersten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>All</source>
+            <translation>Alle</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Coding</source>
+            <translation>Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
+            <translation>Kommt mit Slipstream und braucht kein Laden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Fits</source>
+            <translation>Passt</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Fits, with little room to spare.</source>
+            <translation>Passt, mit wenig Spielraum.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Leaves room for long chats and your other programs.</source>
+            <translation>Lässt Platz für lange Chats und Ihre anderen Programme.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>On disk</source>
+            <translation>Hier</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Small</source>
+            <translation>Klein</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Small, so quick to fetch and light on memory.</source>
+            <translation>Klein, also schnell geladen und sparsam mit Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>The drafter was trained on replies without thinking.</source>
+            <translation>Der Drafter wurde an Antworten ohne Denken trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Trained for code.</source>
+            <translation>Für Code trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/downloads.py" />
+            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
+            <translation>Der Prozess, der lädt, ist von selbst zu Ende gegangen. Was da ist, bleibt; mit „Fortsetzen“ geht es weiter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/picker.py" />
+            <source>A pair is being loaded. Wait for its end before you move the models.</source>
+            <translation>Ein Paar wird gerade geladen. Warten Sie das Ende ab, bevor Sie die Modelle verschieben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
+            <translation>Die Modelle werden gerade verschoben. Warten Sie das Ende ab, oder halten Sie es in den Einstellungen an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>The models lie in {folder} now.</source>
+            <translation>Die Modelle liegen jetzt in {folder}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
+            <translation>Das Verschieben wurde angehalten. Die Modelle liegen, wo sie lagen; was kopiert ist, bleibt für den nächsten Versuch.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>{freed} are free again.</source>
+            <translation>{freed} sind wieder frei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>A pair of your own.</source>
+            <translation>Ein eigenes Paar.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Found among LM Studio’s models.</source>
+            <translation>Gefunden unter den Modellen von LM Studio.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Found in the folder of models.</source>
+            <translation>Gefunden im Ordner der Modelle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Found in the hub’s cache.</source>
+            <translation>Gefunden im Cache des Hubs.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
+            <translation>Ihre config.json ist so ungewöhnlich, dass Slipstream sie nicht beurteilen kann.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>No drafter for it is on this disk, so it decodes plainly.</source>
+            <translation>Auf dieser Platte ist kein Drafter dafür, daher dekodiert es einfach.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>{bits} bits</source>
+            <translation>{bits} Bit</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Asking the hub…</source>
+            <translation>Der Hub wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Cannot be run yet</source>
+            <translation>Läuft noch nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Does not fit</source>
+            <translation>Passt nicht</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fetching</source>
+            <translation>Lädt</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fit unknown</source>
+            <translation>Passung unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fits comfortably</source>
+            <translation>Passt bequem</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fits, tightly</source>
+            <translation>Passt knapp</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>In use</source>
+            <translation>In Gebrauch</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Loading</source>
+            <translation>Wird geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Paused</source>
+            <translation>Angehalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Paused; what came is kept</source>
+            <translation>Angehalten; was da ist, bleibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Size unknown</source>
+            <translation>Größe unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Stopped</source>
+            <translation>Gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Too large: would swap</source>
+            <translation>Zu groß: würde auslagern</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Waiting</source>
+            <translation>Wartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Waits for its turn</source>
+            <translation>Wartet, bis es an der Reihe ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>about {size}</source>
+            <translation>etwa {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>paused; what came is kept</source>
+            <translation>angehalten; was da ist, bleibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>waits for its turn</source>
+            <translation>wartet, bis es an der Reihe ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>{done} of {total}</source>
+            <translation>{done} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>{time} left</source>
+            <translation>noch {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
+            <translation>Die Datei mit Ihren Chats ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats are being kept again.</source>
+            <translation>Ihre Chats werden wieder gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
+            <translation>Ihre Chats lassen sich gerade nicht sichern: {error}. Slipstream versucht es bei jeder Nachricht erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
+            <translation>Ihre Chats lassen sich nicht öffnen ({error}). Chats aus dieser Sitzung werden nicht aufbewahrt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be read just now: {error}.</source>
+            <translation>Ihre Chats lassen sich gerade nicht lesen: {error}.</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
@@ -822,6 +1142,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
+            <source>Chat</source>
+            <translation>Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
             <source>Chat Se&amp;ttings…</source>
             <translation>Chat-&amp;Einstellungen …</translation>
         </message>
@@ -872,13 +1197,18 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
-            <source>JSON, can be imported again (*.json);;Markdown (*.md)</source>
-            <translation>JSON, kann wieder importiert werden (*.json);;Markdown (*.md)</translation>
+            <source>JSON, can be imported again (*.json)</source>
+            <translation>JSON, kann wieder importiert werden (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
-            <source>Markdown (*.md);;JSON, with all branches (*.json)</source>
-            <translation>Markdown (*.md);;JSON, mit allen Zweigen (*.json)</translation>
+            <source>JSON, with all branches (*.json)</source>
+            <translation>JSON, mit allen Zweigen (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Markdown (*.md)</source>
+            <translation>Markdown (*.md)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
@@ -922,8 +1252,8 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
-            <source>Slipstream chats.json</source>
-            <translation>Slipstream-Chats.json</translation>
+            <source>Slipstream chats</source>
+            <translation>Slipstream-Chats</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
@@ -1172,8 +1502,8 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>Compare {stem}.{ending}</source>
-            <translation>Vergleich {stem}.{ending}</translation>
+            <source>Compare {stem}</source>
+            <translation>Vergleich {stem}</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
@@ -1277,11 +1607,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>Stopped</source>
-            <translation>Gestoppt</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
             <source>The comparison could not be finished</source>
             <translation>Der Vergleich konnte nicht beendet werden</translation>
         </message>
@@ -1299,6 +1624,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/compare.py" />
             <source>What shall both answer?</source>
             <translation>Was sollen beide beantworten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>comparison</source>
+            <translation>Vergleich</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
@@ -1466,6 +1796,36 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
         </message>
         <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Bring back what was deleted last</source>
+            <translation>Das zuletzt Gelöschte zurückholen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Deleted</source>
+            <translation>Gelöscht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Free Now</source>
+            <translation>Jetzt freigeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Give up bringing back, and free the room now</source>
+            <translation>Nicht mehr zurückholen und den Platz jetzt freigeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Undo</source>
+            <translation>Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>{names}: deleted. {room} become free when you quit.</source>
+            <translation>{names}: gelöscht. {room} werden beim Beenden frei.</translation>
+        </message>
+        <message>
             <location filename="../../app/views/finding.py" />
             <source>Close the search</source>
             <translation>Suche schließen</translation>
@@ -1497,8 +1857,8 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
-            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, several times faster.</source>
-            <translation>Ein großes Sprachmodell antwortet auf diesem Computer. Ein kleines läuft voraus und entwirft; das große prüft einen ganzen Block von Wörtern auf einmal. Sie bekommen die Worte des großen Modells, um ein Mehrfaches schneller.</translation>
+            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
+            <translation>Ein großes Sprachmodell antwortet auf diesem Computer. Ein kleines läuft voraus und entwirft; das große prüft einen ganzen Block von Wörtern auf einmal. Sie bekommen die Worte des großen Modells, meist früher.</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
@@ -1926,9 +2286,584 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Ihre Nachricht</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
-            <source>Chat</source>
-            <translation>Chat</translation>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Asking the hub whose token it is…</source>
+            <translation>Der Hub wird gefragt, wessen Token es ist…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>At most {rate}/s</source>
+            <translation>Höchstens {rate}/s</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Check the token and keep it in the keychain</source>
+            <translation>Das Token prüfen und im Schlüsselbund behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Download speed</source>
+            <translation>Ladetempo</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>For repos that want conditions accepted first. Kept in this system’s keychain, shown to the hub alone.</source>
+            <translation>Für Repos, deren Bedingungen erst angenommen werden müssen. Liegt im Schlüsselbund dieses Systems und geht nur an den Hub.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Forget</source>
+            <translation>Vergessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>How far the move is</source>
+            <translation>Wie weit das Verschieben ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Hub token</source>
+            <translation>Token des Hubs</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>It is named by {variable}, so it cannot be moved from here.</source>
+            <translation>{variable} legt ihn fest, darum kann er hier nicht verschoben werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Keep</source>
+            <translation>Behalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Model Settings</source>
+            <translation>Einstellungen für Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Model folder</source>
+            <translation>Ordner der Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Move the Models Where?</source>
+            <translation>Wohin mit den Modellen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Move the models to another folder</source>
+            <translation>Die Modelle in einen anderen Ordner verschieben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Move…</source>
+            <translation>Verschieben…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Moving: {done} of {total}. Pairs can be neither fetched, used nor deleted meanwhile; chats go on.</source>
+            <translation>Verschoben: {done} von {total}. So lange lassen sich Paare weder laden noch verwenden noch löschen; Chats gehen weiter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>No limit</source>
+            <translation>Unbegrenzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>Das Token aus dem Schlüsselbund entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Stop the move</source>
+            <translation>Das Verschieben anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>The keychain holds no token.</source>
+            <translation>Der Schlüsselbund enthält kein Token.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>The token is forgotten.</source>
+            <translation>Das Token ist vergessen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>The token of {account} is kept.</source>
+            <translation>Das Token von {account} ist hinterlegt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>What downloads take of your connection at most, together.</source>
+            <translation>So viel nehmen alle Downloads zusammen höchstens von Ihrer Verbindung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>{room} free on its disk.</source>
+            <translation>{room} frei auf seinem Datenträger.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. Only data files are ever read, never a repo’s Python.</source>
+            <translation>Ein Zielmodell ist jedes Modell, das mlx-lm ausführt; sein Drafter wurde für es trainiert. Ohne Drafter dekodiert es einfach. Gelesen werden nur Dateien mit Daten, nie das Python eines Repos.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Add</source>
+            <translation>Hinzufügen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Check</source>
+            <translation>Prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Check whether they go together</source>
+            <translation>Prüfen, ob sie zusammenpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Choose a Folder</source>
+            <translation>Ordner wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Choose the drafter’s folder</source>
+            <translation>Ordner des Drafters wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Choose the target’s folder</source>
+            <translation>Ordner des Zielmodells wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Drafter</source>
+            <translation>Drafter</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Folder…</source>
+            <translation>Ordner…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Give two repos or two folders: one of each does not work.</source>
+            <translation>Geben Sie zwei Repos oder zwei Ordner an: je eines von beiden geht nicht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>It can be run, plainly.</source>
+            <translation>Es läuft, einfach dekodiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Looking at both…</source>
+            <translation>Beide werden angesehen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Looking at it…</source>
+            <translation>Es wird angesehen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>OWNER/NAME, or a folder</source>
+            <translation>BESITZER/NAME oder ein Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Own Pair</source>
+            <translation>Eigenes Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Own pair</source>
+            <translation>Eigenes Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Target</source>
+            <translation>Zielmodell</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>They go together.</source>
+            <translation>Sie passen zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Whether they go together</source>
+            <translation>Ob sie zusammenpassen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>empty for none</source>
+            <translation>leer für keinen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>A reply is still being written.</source>
+            <translation>Es wird noch eine Antwort geschrieben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Ask Again</source>
+            <translation>Erneut fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Ask the hub again</source>
+            <translation>Den Hub erneut fragen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Cancel loading</source>
+            <translation>Laden abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Cancel the download and remove what came</source>
+            <translation>Laden abbrechen und entfernen, was da ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Delete this pair from the disk</source>
+            <translation>Dieses Paar von der Platte löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Download</source>
+            <translation>Laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Download about {size}</source>
+            <translation>Etwa {size} laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Download {size}</source>
+            <translation>{size} laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Give a token of your account</source>
+            <translation>Ein Token Ihres Kontos angeben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>In Use</source>
+            <translation>In Gebrauch</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.</source>
+            <translation>Sein Besitzer verlangt, dass vor dem Laden Bedingungen angenommen werden: Slipstream sagt, wo, falls der Hub ablehnt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Nobody vouches for these repos. The hub is asked before anything is offered.</source>
+            <translation>Für diese Repos bürgt niemand. Bevor etwas angeboten wird, wird der Hub gefragt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Not confirmed</source>
+            <translation>Nicht bestätigt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Pause</source>
+            <translation>Anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Pause the download</source>
+            <translation>Laden anhalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Progress</source>
+            <translation>Fortschritt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Quantisation</source>
+            <translation>Quantisierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Remove from List</source>
+            <translation>Aus der Liste nehmen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Remove this pair from the list; its files stay</source>
+            <translation>Dieses Paar aus der Liste nehmen; die Dateien bleiben</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Resume</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Stopped; what came is kept.</source>
+            <translation>Angehalten; was da ist, bleibt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>The pair that is selected</source>
+            <translation>Das gewählte Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Token…</source>
+            <translation>Token…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Use</source>
+            <translation>Verwenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>{action}: {name}</source>
+            <translation>{action}: {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} ist in Gebrauch</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Estimated once the hub has said which files there are.</source>
+            <translation>Wird geschätzt, sobald der Hub gesagt hat, welche Dateien es gibt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Everything is here</source>
+            <translation>Alles ist hier</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Hide the arithmetic</source>
+            <translation>Rechnung verbergen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>How much memory it needs is not known before the hub was asked.</source>
+            <translation>Wie viel Speicher es braucht, ist erst bekannt, wenn der Hub gefragt wurde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Its weights take about {needed} of the {budget} that models may use here.</source>
+            <translation>Seine Gewichte nehmen etwa {needed} von den {budget}, die Modelle hier nutzen dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Its weights take about {needed}.</source>
+            <translation>Seine Gewichte nehmen etwa {needed}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Kind</source>
+            <translation>Art</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Licence</source>
+            <translation>Lizenz</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Memory line by line</source>
+            <translation>Speicher, Zeile für Zeile</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Needs {size} at {tokens}</source>
+            <translation>Braucht {size} bei {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>None: decodes plainly</source>
+            <translation>Keiner: dekodiert einfach</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Not estimated yet. Help ▸ {page} measures how fast this computer is.</source>
+            <translation>Noch nicht geschätzt. Hilfe ▸ {page} misst, wie schnell dieser Computer ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>On disk at</source>
+            <translation>Liegt in</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Others measured</source>
+            <translation>Andere maßen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Show the arithmetic</source>
+            <translation>Rechnung zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Shown after a few replies.</source>
+            <translation>Steht nach einigen Antworten hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Speed</source>
+            <translation>Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>The exact sum comes with the hub’s answer.</source>
+            <translation>Die genaue Summe kommt mit der Antwort des Hubs.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Unknown</source>
+            <translation>Unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>What it needs is not known before its config.json says more.</source>
+            <translation>Was es braucht, ist nicht bekannt, solange seine config.json nicht mehr sagt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Why this one</source>
+            <translation>Warum dieses</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Without DFlash</source>
+            <translation>Ohne DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>block of {count}</source>
+            <translation>Block von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>drafter context</source>
+            <translation>Kontext des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>drafter weights</source>
+            <translation>Gewichte des Drafters</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>drafter {licence}</source>
+            <translation>Drafter {licence}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>recurrent state</source>
+            <translation>rekurrenter Zustand</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>target K/V</source>
+            <translation>K/V des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>target weights</source>
+            <translation>Gewichte des Zielmodells</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>this machine</source>
+            <translation>dieser Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>together</source>
+            <translation>zusammen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>unknown</source>
+            <translation>unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>weights of both</source>
+            <translation>Gewichte beider</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>workspace</source>
+            <translation>Zwischenergebnisse</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{low} to {high}× plain on {machine}</source>
+            <translation>{low} bis {high}× einfach auf {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed} of the {budget} that models may use here.</source>
+            <translation>{needed} von den {budget}, die Modelle hier nutzen dürfen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed} of the {budget} that models may use here; {free} are free just now, so quit other programs first.</source>
+            <translation>{needed} von den {budget}, die Modelle hier nutzen dürfen; {free} sind gerade frei, beenden Sie also erst andere Programme.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed}, more than the {budget} that models may use here: the system would swap.</source>
+            <translation>{needed}, mehr als die {budget}, die Modelle hier nutzen dürfen: das System würde auslagern.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed}, more than the {ceiling} that can be had here at all.</source>
+            <translation>{needed}, mehr als die {ceiling}, die hier überhaupt zu haben sind.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{ratio}× plain on {machine}</source>
+            <translation>{ratio}× einfach auf {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} at {tokens}</source>
+            <translation>{size} bei {tokens}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} for models</source>
+            <translation>{size} für Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} of memory are free just now</source>
+            <translation>{size} Speicher sind gerade frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} to fetch</source>
+            <translation>{size} zu laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_list.py" />
+            <source>Pairs of models</source>
+            <translation>Paare von Modellen</translation>
         </message>
         <message>
             <location filename="../../app/views/palette.py" />
@@ -1951,6 +2886,71 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Befehle, Chats und Voreinstellungen suchen</translation>
         </message>
         <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Add a pair of your own: two repos or two folders</source>
+            <translation>Ein eigenes Paar hinzufügen: zwei Repos oder zwei Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Looking through the catalogue and this disk…</source>
+            <translation>Katalog und Platte werden durchgesehen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Model folder, download speed, token</source>
+            <translation>Ordner der Modelle, Ladetempo, Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Models</source>
+            <translation>Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Moving the models: {done} of {total}</source>
+            <translation>Modelle verschieben: {done} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>No pair matches “{words}” here. Own Pair… takes any two repos of the hub.</source>
+            <translation>Kein Paar passt hier zu „{words}“. „Eigenes Paar…“ nimmt zwei beliebige Repos des Hubs.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>No pair passes this filter.</source>
+            <translation>Kein Paar kommt durch diesen Filter.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Own Pair…</source>
+            <translation>Eigenes Paar…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Room on the disk</source>
+            <translation>Platz auf dem Datenträger</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Search models</source>
+            <translation>Modelle suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Show: {what}</source>
+            <translation>Zeigen: {what}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>{name} is complete and checked.</source>
+            <translation>{name} ist vollständig und geprüft.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>{room} free on this disk</source>
+            <translation>{room} frei auf diesem Datenträger</translation>
+        </message>
+        <message>
             <location filename="../../app/views/roofline_chart.py" />
             <source>Roofline of this machine</source>
             <translation>Roofline dieses Computers</translation>
@@ -1959,6 +2959,21 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/roofline_chart.py" />
             <source>operations on every byte that is read</source>
             <translation>Rechenschritte je gelesenem Byte</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/saving.py" />
+            <source>Replace</source>
+            <translation>Ersetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/saving.py" />
+            <source>Replace?</source>
+            <translation>Ersetzen?</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/saving.py" />
+            <source>There is a file “{name}” already. Replace it?</source>
+            <translation>Es gibt schon eine Datei „{name}“. Soll sie ersetzt werden?</translation>
         </message>
         <message>
             <location filename="../../app/views/search_results.py" />
@@ -2077,11 +3092,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/sidebar.py" />
-            <source>Undo</source>
-            <translation>Widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>Hier stehen Ihre Chats.</translation>
         </message>
@@ -2099,11 +3109,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/stats_line.py" />
             <source>Mode</source>
             <translation>Verfahren</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/stats_line.py" />
-            <source>Speed</source>
-            <translation>Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/views/stats_popover.py" />

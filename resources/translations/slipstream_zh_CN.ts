@@ -50,6 +50,11 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>A file is still being read. Your message stays here; send it in a moment.</source>
+            <translation>仍有文件正在读取。您的消息会保留；请稍后发送。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
             <translation>正在撰写回复；比较需要独占电脑。请等它结束，或停止它。</translation>
         </message>
@@ -295,8 +300,18 @@
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
+            <source>Chats of which nothing is left: {count}.</source>
+            <translation>完全无法恢复的对话：{count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
             <source>Exported {chats} chat{len} to {to}.</source>
             <translation>已将 {chats} 个对话导出到 {to}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>The file is damaged; this is what could be read of it.</source>
+            <translation>文件已损坏；这是其中能够读取的内容。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
@@ -312,6 +327,11 @@
             <location filename="../../app/conversations/transfer.py" />
             <source>{name} cannot be read: {strerror}.</source>
             <translation>无法读取 {name}：{strerror}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} cannot be unpacked here. Unpack it, then import the JSON file.</source>
+            <translation>无法在此解压 {name}。请先解压，再导入其中的 JSON 文件。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
@@ -337,6 +357,11 @@
             <location filename="../../app/conversations/transfer.py" />
             <source>{name} is damaged ({error}), so nothing was imported from it.</source>
             <translation>{name} 已损坏（{error}），因此未从中导入任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/transfer.py" />
+            <source>{name} is damaged, and no chat in it can be read.</source>
+            <translation>{name} 已损坏，其中没有可读取的对话。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/transfer.py" />
@@ -585,6 +610,11 @@
         </message>
         <message>
             <location filename="../../app/library.py" />
+            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
+            <translation>未导入 {name}：暂时无法保存其中的对话（{error}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
         </message>
@@ -625,6 +655,11 @@
         </message>
         <message>
             <location filename="../../app/pair_loading.py" />
+            <source>Checking the files</source>
+            <translation>正在检查文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash 已关闭：{why_plain}</translation>
         </message>
@@ -640,13 +675,298 @@
         </message>
         <message>
             <location filename="../../app/pair_loading.py" />
+            <source>Reading the drafter</source>
+            <translation>正在读取草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Reading the target</source>
+            <translation>正在读取目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Ready</source>
+            <translation>就绪</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
             <source>Starting</source>
             <translation>正在启动</translation>
         </message>
         <message>
             <location filename="../../app/pair_loading.py" />
+            <source>Starting the engine</source>
+            <translation>正在启动引擎</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
+            <source>Warming up</source>
+            <translation>正在预热</translation>
+        </message>
+        <message>
+            <location filename="../../app/pair_loading.py" />
             <source>{name} is still loaded.</source>
             <translation>{name} 仍然处于载入状态。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/background.py" />
+            <source>Something went wrong inside Slipstream ({error}); the log has the details.</source>
+            <translation>Slipstream 内部出错（{error}）；详情见日志。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>A DFlash 2 drafter, the current generation: it keeps more drafts than the first.</source>
+            <translation>DFlash 2 草稿模型，当前一代：比第一代有更多草稿被接受。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>All</source>
+            <translation>全部</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Coding</source>
+            <translation>编程</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
+            <translation>随 Slipstream 提供，无需下载。只是玩具：一点算术、列表和代码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Fits</source>
+            <translation>合适</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Fits, with little room to spare.</source>
+            <translation>可以装下，但余量不多。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Leaves room for long chats and your other programs.</source>
+            <translation>为长对话和您的其他程序留有余地。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>On disk</source>
+            <translation>在本机</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Small</source>
+            <translation>小型</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Small, so quick to fetch and light on memory.</source>
+            <translation>体积小，下载快，占用内存少。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>The drafter was trained on replies without thinking.</source>
+            <translation>草稿模型是用不带思考的回复训练的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/candidate.py" />
+            <source>Trained for code.</source>
+            <translation>为编程而训练。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/downloads.py" />
+            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
+            <translation>下载进程自行结束了。已下载的部分会保留；按“继续”接着下载。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/picker.py" />
+            <source>A pair is being loaded. Wait for its end before you move the models.</source>
+            <translation>正在载入一对模型。请等它结束后再移动模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
+            <translation>正在移动模型。请等它结束，或在设置中停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>The models lie in {folder} now.</source>
+            <translation>模型现在位于 {folder}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
+            <translation>移动已停止。模型仍在原处；已复制的部分会留到下次继续。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/storage.py" />
+            <source>{freed} are free again.</source>
+            <translation>已释放 {freed}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>A pair of your own.</source>
+            <translation>您自己的模型对。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Found among LM Studio’s models.</source>
+            <translation>在 LM Studio 的模型中找到。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Found in the folder of models.</source>
+            <translation>在模型文件夹中找到。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Found in the hub’s cache.</source>
+            <translation>在模型库的缓存中找到。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
+            <translation>它的 config.json 过于特殊，Slipstream 无法判断。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>No drafter for it is on this disk, so it decodes plainly.</source>
+            <translation>本机磁盘上没有与之配套的草稿模型，因此以普通方式解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/survey.py" />
+            <source>{bits} bits</source>
+            <translation>{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Asking the hub…</source>
+            <translation>正在询问模型库…</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Cannot be run yet</source>
+            <translation>尚不能运行</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Does not fit</source>
+            <translation>装不下</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fetching</source>
+            <translation>下载中</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fit unknown</source>
+            <translation>是否装得下未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fits comfortably</source>
+            <translation>装下绰绰有余</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Fits, tightly</source>
+            <translation>勉强装下</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>In use</source>
+            <translation>使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Loading</source>
+            <translation>正在载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Paused</source>
+            <translation>已暂停</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Paused; what came is kept</source>
+            <translation>已暂停；已下载的部分会保留</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Size unknown</source>
+            <translation>大小未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Stopped</source>
+            <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Too large: would swap</source>
+            <translation>过大：会用到交换空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Waiting</source>
+            <translation>等待中</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>Waits for its turn</source>
+            <translation>等待轮到它</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>about {size}</source>
+            <translation>约 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>paused; what came is kept</source>
+            <translation>已暂停；已下载的部分会保留</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>waits for its turn</source>
+            <translation>等待轮到它</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>{done} of {total}</source>
+            <translation>{done}，共 {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/words.py" />
+            <source>{time} left</source>
+            <translation>剩余 {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
+            <translation>保存对话的文件已损坏（{error}）。请导出需要的内容，然后重新启动 Slipstream。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats are being kept again.</source>
+            <translation>您的对话已恢复保存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
+            <translation>暂时无法保存您的对话：{error}。每发送一条消息，Slipstream 都会重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
+            <translation>无法打开您的对话（{error}）。本次运行的对话不会保存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be read just now: {error}.</source>
+            <translation>暂时无法读取您的对话：{error}。</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
@@ -822,6 +1142,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
+            <source>Chat</source>
+            <translation>对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
             <source>Chat Se&amp;ttings…</source>
             <translation>对话设置(&amp;T)…</translation>
         </message>
@@ -872,13 +1197,18 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
-            <source>JSON, can be imported again (*.json);;Markdown (*.md)</source>
-            <translation>JSON，可再次导入 (*.json);;Markdown (*.md)</translation>
+            <source>JSON, can be imported again (*.json)</source>
+            <translation>JSON，可再次导入 (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
-            <source>Markdown (*.md);;JSON, with all branches (*.json)</source>
-            <translation>Markdown (*.md);;JSON，含所有分支 (*.json)</translation>
+            <source>JSON, with all branches (*.json)</source>
+            <translation>JSON，含所有分支 (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/chat_commands.py" />
+            <source>Markdown (*.md)</source>
+            <translation>Markdown (*.md)</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
@@ -922,8 +1252,8 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
-            <source>Slipstream chats.json</source>
-            <translation>Slipstream 对话.json</translation>
+            <source>Slipstream chats</source>
+            <translation>Slipstream 对话</translation>
         </message>
         <message>
             <location filename="../../app/views/chat_commands.py" />
@@ -1172,8 +1502,8 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>Compare {stem}.{ending}</source>
-            <translation>比较 {stem}.{ending}</translation>
+            <source>Compare {stem}</source>
+            <translation>比较 {stem}</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
@@ -1277,11 +1607,6 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
-            <source>Stopped</source>
-            <translation>已停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/compare.py" />
             <source>The comparison could not be finished</source>
             <translation>比较未能完成</translation>
         </message>
@@ -1299,6 +1624,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/compare.py" />
             <source>What shall both answer?</source>
             <translation>两者要回答什么？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare.py" />
+            <source>comparison</source>
+            <translation>比较</translation>
         </message>
         <message>
             <location filename="../../app/views/compare.py" />
@@ -1466,6 +1796,36 @@ Nothing you write leaves this computer.</source>
             <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
         </message>
         <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Bring back what was deleted last</source>
+            <translation>恢复最近删除的内容</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Deleted</source>
+            <translation>已删除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Free Now</source>
+            <translation>立即释放</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Give up bringing back, and free the room now</source>
+            <translation>放弃恢复，立即释放空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>Undo</source>
+            <translation>撤销</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/deleted_bar.py" />
+            <source>{names}: deleted. {room} become free when you quit.</source>
+            <translation>{names}：已删除。退出时释放 {room}。</translation>
+        </message>
+        <message>
             <location filename="../../app/views/finding.py" />
             <source>Close the search</source>
             <translation>关闭查找</translation>
@@ -1497,8 +1857,8 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
-            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, several times faster.</source>
-            <translation>一个大型语言模型在此电脑上回答。一个小模型先行起草；大模型一次检验一整块文字。您得到的是大模型自己的话，速度快好几倍。</translation>
+            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
+            <translation>一个大型语言模型在此电脑上回答。一个小模型先行起草；大模型一次检验一整块文字。您得到的是大模型自己的话，通常更快。</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
@@ -1926,9 +2286,584 @@ Nothing you write leaves this computer.</source>
             <translation>您的消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
-            <source>Chat</source>
-            <translation>对话</translation>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Asking the hub whose token it is…</source>
+            <translation>正在询问 Hub 这是谁的令牌…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>At most {rate}/s</source>
+            <translation>最多 {rate}/秒</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Check the token and keep it in the keychain</source>
+            <translation>检查令牌并存入钥匙串</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Download speed</source>
+            <translation>下载速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>For repos that want conditions accepted first. Kept in this system’s keychain, shown to the hub alone.</source>
+            <translation>用于需要先接受条款的仓库。保存在本系统的钥匙串中，只会交给 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Forget</source>
+            <translation>移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>How far the move is</source>
+            <translation>移动进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Hub token</source>
+            <translation>Hub 令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>It is named by {variable}, so it cannot be moved from here.</source>
+            <translation>它由 {variable} 指定，因此无法在此移动。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Keep</source>
+            <translation>保存</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Model Settings</source>
+            <translation>模型设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Model folder</source>
+            <translation>模型文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Move the Models Where?</source>
+            <translation>把模型移到哪里？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Move the models to another folder</source>
+            <translation>把模型移到另一个文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Move…</source>
+            <translation>移动…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Moving: {done} of {total}. Pairs can be neither fetched, used nor deleted meanwhile; chats go on.</source>
+            <translation>正在移动：{done} / {total}。其间不能下载、使用或删除模型；对话照常进行。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>No limit</source>
+            <translation>不限</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Remove the token from the keychain</source>
+            <translation>从钥匙串中移除令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>Stop the move</source>
+            <translation>停止移动</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>The keychain holds no token.</source>
+            <translation>钥匙串中没有令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>The token is forgotten.</source>
+            <translation>令牌已移除。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>The token of {account} is kept.</source>
+            <translation>已保存 {account} 的令牌。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>What downloads take of your connection at most, together.</source>
+            <translation>所有下载合计最多占用的网速。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/model_settings.py" />
+            <source>{room} free on its disk.</source>
+            <translation>所在磁盘剩余 {room}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. Only data files are ever read, never a repo’s Python.</source>
+            <translation>目标模型可以是 mlx-lm 能运行的任何模型；它的草稿模型是专为它训练的。没有草稿模型时以普通方式解码。只读取数据文件，绝不读取仓库中的 Python。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Add</source>
+            <translation>添加</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Check</source>
+            <translation>检查</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Check whether they go together</source>
+            <translation>检查它们是否相配</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Choose a Folder</source>
+            <translation>选择文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Choose the drafter’s folder</source>
+            <translation>选择草稿模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Choose the target’s folder</source>
+            <translation>选择目标模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Drafter</source>
+            <translation>草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Folder…</source>
+            <translation>文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Give two repos or two folders: one of each does not work.</source>
+            <translation>请给出两个仓库或两个文件夹：不能各给一个。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>It can be run, plainly.</source>
+            <translation>可以运行，以普通方式解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Looking at both…</source>
+            <translation>正在查看两者…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Looking at it…</source>
+            <translation>正在查看…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>OWNER/NAME, or a folder</source>
+            <translation>所有者/名称，或一个文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Own Pair</source>
+            <translation>自定模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Own pair</source>
+            <translation>自定模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Target</source>
+            <translation>目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>They go together.</source>
+            <translation>它们相配。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Whether they go together</source>
+            <translation>它们是否相配</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>empty for none</source>
+            <translation>留空表示没有</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>A reply is still being written.</source>
+            <translation>回复仍在书写中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Ask Again</source>
+            <translation>再次询问</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Ask the hub again</source>
+            <translation>再次询问模型库</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Cancel loading</source>
+            <translation>取消载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Cancel the download and remove what came</source>
+            <translation>取消下载并移除已下载的部分</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Delete this pair from the disk</source>
+            <translation>从磁盘删除此模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Download</source>
+            <translation>下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Download about {size}</source>
+            <translation>下载约 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Download {size}</source>
+            <translation>下载 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Give a token of your account</source>
+            <translation>提供你账户的令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>In Use</source>
+            <translation>使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.</source>
+            <translation>其所有者要求下载前先接受条款：如果模型库拒绝，Slipstream 会说明在哪里接受。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Nobody vouches for these repos. The hub is asked before anything is offered.</source>
+            <translation>没有人为这些仓库担保。在提供任何内容之前会先询问模型库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Not confirmed</source>
+            <translation>未经确认</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Pause</source>
+            <translation>暂停</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Pause the download</source>
+            <translation>暂停下载</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Progress</source>
+            <translation>进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Quantisation</source>
+            <translation>量化</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Remove from List</source>
+            <translation>从列表移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Remove this pair from the list; its files stay</source>
+            <translation>从列表中移除这一对；文件保留</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Resume</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Stopped; what came is kept.</source>
+            <translation>已停止；已下载的部分会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>The pair that is selected</source>
+            <translation>所选的模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Token…</source>
+            <translation>令牌…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>Use</source>
+            <translation>使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>{action}: {name}</source>
+            <translation>{action}：{name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_card.py" />
+            <source>{name} is in use</source>
+            <translation>{name} 使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Estimated once the hub has said which files there are.</source>
+            <translation>模型库告知有哪些文件之后再作估计。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Everything is here</source>
+            <translation>全部已在本机</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Hide the arithmetic</source>
+            <translation>隐藏计算</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>How much memory it needs is not known before the hub was asked.</source>
+            <translation>询问模型库之后才能知道它需要多少内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Its weights take about {needed} of the {budget} that models may use here.</source>
+            <translation>其权重约占 {needed}，模型在此可用 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Its weights take about {needed}.</source>
+            <translation>其权重约占 {needed}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Kind</source>
+            <translation>类型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Licence</source>
+            <translation>许可</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Memory line by line</source>
+            <translation>逐行列出内存</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Needs {size} at {tokens}</source>
+            <translation>{tokens}时需要 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>None: decodes plainly</source>
+            <translation>无：以普通方式解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Not estimated yet. Help ▸ {page} measures how fast this computer is.</source>
+            <translation>尚未估计。“帮助 ▸ {page}”会测量这台电脑有多快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>On disk at</source>
+            <translation>位于</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Others measured</source>
+            <translation>他人测得</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Show the arithmetic</source>
+            <translation>显示计算</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Shown after a few replies.</source>
+            <translation>几次回复之后显示。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Speed</source>
+            <translation>速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>The exact sum comes with the hub’s answer.</source>
+            <translation>精确的总和随模型库的答复而来。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Unknown</source>
+            <translation>未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>What it needs is not known before its config.json says more.</source>
+            <translation>在其 config.json 给出更多信息之前，无法得知所需内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Why this one</source>
+            <translation>为何选它</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>Without DFlash</source>
+            <translation>不用 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>block of {count}</source>
+            <translation>块大小 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>drafter context</source>
+            <translation>草稿模型上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>drafter weights</source>
+            <translation>草稿模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>drafter {licence}</source>
+            <translation>草稿模型 {licence}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>recurrent state</source>
+            <translation>循环状态</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>target K/V</source>
+            <translation>目标模型 K/V</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>target weights</source>
+            <translation>目标模型权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>this machine</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>together</source>
+            <translation>合计</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>unknown</source>
+            <translation>未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>weights of both</source>
+            <translation>两者的权重</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>workspace</source>
+            <translation>工作空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{low} to {high}× plain on {machine}</source>
+            <translation>{machine} 上为普通的 {low} 到 {high} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed} of the {budget} that models may use here.</source>
+            <translation>{needed}，模型在此可用 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed} of the {budget} that models may use here; {free} are free just now, so quit other programs first.</source>
+            <translation>{needed}，模型在此可用 {budget}；目前空闲 {free}，请先退出其他程序。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed}, more than the {budget} that models may use here: the system would swap.</source>
+            <translation>{needed}，超过模型在此可用的 {budget}：系统会用到交换空间。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{needed}, more than the {ceiling} that can be had here at all.</source>
+            <translation>{needed}，超过这里最多可分配的 {ceiling}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{ratio}× plain on {machine}</source>
+            <translation>{machine} 上为普通的 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} at {tokens}</source>
+            <translation>{tokens}时 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} for models</source>
+            <translation>可供模型 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} of memory are free just now</source>
+            <translation>目前空闲内存 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_facts.py" />
+            <source>{size} to fetch</source>
+            <translation>需下载 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/pair_list.py" />
+            <source>Pairs of models</source>
+            <translation>模型对</translation>
         </message>
         <message>
             <location filename="../../app/views/palette.py" />
@@ -1951,6 +2886,71 @@ Nothing you write leaves this computer.</source>
             <translation>搜索命令、对话和预设</translation>
         </message>
         <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Add a pair of your own: two repos or two folders</source>
+            <translation>添加您自己的模型对：两个仓库或两个文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Looking through the catalogue and this disk…</source>
+            <translation>正在查看目录和本机磁盘…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Model folder, download speed, token</source>
+            <translation>模型文件夹、下载速度、令牌</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Models</source>
+            <translation>模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Moving the models: {done} of {total}</source>
+            <translation>正在移动模型：{done} / {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>No pair matches “{words}” here. Own Pair… takes any two repos of the hub.</source>
+            <translation>这里没有与“{words}”匹配的模型对。“自定模型对…”接受模型库中的任意两个仓库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>No pair passes this filter.</source>
+            <translation>没有模型对符合此筛选条件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Own Pair…</source>
+            <translation>自定模型对…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Room on the disk</source>
+            <translation>磁盘空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Search models</source>
+            <translation>搜索模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>Show: {what}</source>
+            <translation>显示：{what}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>{name} is complete and checked.</source>
+            <translation>{name} 已下载完整并通过检查。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/picker_dialog.py" />
+            <source>{room} free on this disk</source>
+            <translation>此磁盘剩余 {room}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/roofline_chart.py" />
             <source>Roofline of this machine</source>
             <translation>本机的 Roofline</translation>
@@ -1959,6 +2959,21 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/roofline_chart.py" />
             <source>operations on every byte that is read</source>
             <translation>每读取一字节的运算次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/saving.py" />
+            <source>Replace</source>
+            <translation>替换</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/saving.py" />
+            <source>Replace?</source>
+            <translation>替换？</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/saving.py" />
+            <source>There is a file “{name}” already. Replace it?</source>
+            <translation>已存在名为“{name}”的文件。要替换吗？</translation>
         </message>
         <message>
             <location filename="../../app/views/search_results.py" />
@@ -2077,11 +3092,6 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/sidebar.py" />
-            <source>Undo</source>
-            <translation>撤销</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>您的对话会列在这里。</translation>
         </message>
@@ -2099,11 +3109,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/stats_line.py" />
             <source>Mode</source>
             <translation>方式</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/stats_line.py" />
-            <source>Speed</source>
-            <translation>速度</translation>
         </message>
         <message>
             <location filename="../../app/views/stats_popover.py" />

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from app import language
 
+HOME = tempfile.mkdtemp()
+for name, value in {"HOME": HOME, "XDG_DATA_HOME": HOME, "XDG_CACHE_HOME": HOME, "HF_HUB_OFFLINE": "1"}.items():
+    os.environ[name] = value  # before anything looks where models lie; the picker asks no hub
 language.start(Path(os.devnull))
 
 from PySide6.QtCore import QEventLoop, QSettings, Qt, QTimer  # noqa: E402
@@ -26,8 +29,12 @@ from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, ref
 ENGLISH = re.compile(
     r"\b(the|and|of|with|this|that|your|not|settings|copy|edit|show|compare|close|about|message|reply|read|from|next)\b", re.I
 )
-# Not the app's own: names, what the user or the model wrote, and the sample questions: the demo pair knows them in English only.
-FOREIGN = re.compile(r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Convert|What is).*")
+# Not the app's own: names, what the user or the model wrote, the sample questions, which the demo pair knows in English only, and
+# what the engine says: how a line of the memory's sum came about, why a pair cannot be run.
+FOREIGN = re.compile(
+    r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Convert|What is"
+    r"|size of the files|\(\d+ tokens ×|.* cannot be run).*"
+)
 
 
 def settle(milliseconds: int = 120) -> None:
@@ -146,6 +153,20 @@ def main(code: str, folder: Path | None) -> int:
         if dialog.isVisible():
             look(type(dialog).__name__, dialog)
             dialog.close()
+    window.show_models()
+    picker, models = window.picker, window.models
+    assert models is not None
+    while not picker.rows:
+        settle(30)
+    for name, pair in (("picker", "demo"), ("picker-other", picker.rows[-1].id)):
+        picker.select(pair)
+        settle(200)
+        look(name, models)
+    models.own.click()
+    for dialog in models.findChildren(QDialog):
+        look(type(dialog).__name__, dialog)
+        dialog.close()
+    models.close()
     window.close()
     slipstream.engine.wait(60)
     first.engine.wait(60)

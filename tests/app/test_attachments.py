@@ -1,6 +1,7 @@
 """Files that go with a message: what is read, what is refused, and that the model is told of them."""
 
 import io
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -222,6 +223,20 @@ def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(
     assert [one.name for one in app.conductor.attaching.files] == ["old.txt"] and app.window.composer.text == "First"
     app.conductor.cancel_edit()
     assert [one.name for one in app.conductor.attaching.files] == ["new.txt"] and app.window.composer.text == "Second"
+
+
+def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    gate = threading.Event()
+    monkeypatch.setattr("app.attaching.read", lambda path: (gate.wait(60), read(path))[1])
+    app.conductor.attaching.attach([file("n.txt", b"content")])
+    app.send("What does it say?")
+    assert not app.conductor.busy and app.window.composer.text == "What does it say?"
+    assert "still being read" in app.notices[-1]
+    gate.set()
+    app.until(lambda: app.conductor.attaching.reading == 0)
+    app.ask("What does it say?")
+    assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attaching.files == []
 
 
 def test_the_text_of_a_file_can_be_looked_at(start: Start, file: File) -> None:

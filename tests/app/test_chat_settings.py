@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pytestqt.qtbot import QtBot
 
 from app.conversations.settings import ChatSettings
 from mlx_engine.events import Message, Sampling
@@ -65,3 +66,41 @@ def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest
     sheet.delete.click()
     assert sheet.preset.findText("Mine") < 0 and sheet.preset.currentText() == "Custom"
     sheet.accept()
+
+
+def test_a_prompt_that_is_typed_is_written_once_and_never_lost(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    app = start(data=tmp_path / "data")
+    one = chat_with(app, "One")
+    app.window.show_chat_settings()
+    sheet = app.window.settings_dialog
+    saved: list[str] = []
+    save = app.conductor.library.save
+    app.conductor.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
+    qtbot.keyClicks(sheet.system, "Be brief")
+    app.until(lambda: bool(saved))
+    assert len(saved) < len("Be brief") and app.conductor.chat.settings.system == "Be brief"
+    qtbot.keyClicks(sheet.system, ".")
+    sheet.accept()
+    app.window.commands.new.trigger()
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    assert app.conductor.chat.settings.system == "Be brief."
+    app.conductor.set_dflash(False)
+    app.window.close()
+    app.until(lambda: not app.slipstream.store._thread.is_alive())
+    again = start(data=tmp_path / "data")
+    again.until(lambda: bool(again.conductor.chat.turns))
+    assert again.conductor.chat.settings == ChatSettings("Be brief.", dflash=False)
+
+
+@pytest.mark.parametrize("typed", ["abc", "-1", "1.5", "١", str(2**64), "9" * 5000])
+def test_what_is_no_seed_is_not_taken(start: Start, qtbot: QtBot, typed: str) -> None:
+    """An empty field means a random one; so must nothing else."""
+    app = start(loaded=False)
+    app.window.show_chat_settings()
+    seed = app.window.settings_dialog.seed
+    seed.insert(typed)
+    assert seed.text() == "" and app.conductor.chat.settings.seed is None
+    seed.insert(str(2**64 - 1))
+    assert app.conductor.chat.settings.seed == 2**64 - 1

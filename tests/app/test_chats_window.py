@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.conversations.opening import FILE
 from app.views.chat_list import ID, KIND
 from app.views.message import PromptView
-from app.views.search_results import plainly
+from app.views.search_results import TITLE, WHEN, plainly
 from mlx_engine.events import Commit, Message
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
@@ -92,15 +93,6 @@ def test_cancelling_an_edit_gives_the_draft_back(start: Start) -> None:
     assert app.window.composer.text == "a draft" and app.conductor.editing is None
     app.ask("Two")
     assert [prompt for prompt, _ in texts(app)] == ["One", "Two"]
-
-
-def test_a_message_that_was_not_sent_is_there_after_a_restart(start: Start) -> None:
-    app = start()
-    app.ask("One")
-    app.type('Not sent,\nyet: "ü" 中')
-    app.conductor.edit(app.conductor.chat.turns[0])
-    app.window.close()
-    assert start().window.composer.text == 'Not sent,\nyet: "ü" 中'
 
 
 @pytest.mark.parametrize(
@@ -279,13 +271,53 @@ def test_by_keyboard_alone_chats_are_gone_through_renamed_deleted_and_brought_ba
     assert app.window.windowTitle() == "Better"
     app.window.commands.focus_list.trigger()
     select(app, first)
-    app.window.commands.delete.trigger()
+    qtbot.keyClick(listed, Qt.Key.Key_Delete)
     assert rows(app) == ["[Today]", "Better"]
     app.window.commands.undo.trigger()
     app.window.commands.after.trigger()
     app.until(lambda: app.conductor.chat.id == first)
     app.window.commands.before.trigger()
     app.until(lambda: app.conductor.chat.id == second)
+
+
+EDITING = [
+    *("Backspace", "Delete", "Cut", "Copy", "Paste", "Undo", "Redo", "SelectAll"),
+    *("DeleteStartOfWord", "DeleteEndOfWord", "DeleteEndOfLine", "DeleteCompleteLine"),
+    *("MoveToNextWord", "MoveToPreviousWord", "MoveToStartOfLine", "MoveToEndOfLine"),
+    *("SelectNextWord", "SelectPreviousWord", "SelectStartOfLine", "SelectEndOfLine"),
+]
+
+
+@pytest.mark.parametrize("where", ["composer", "search", "find", "rename"])
+def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, where: str) -> None:
+    app = start()
+    one = chat_with(app, "First")
+    window, listed = app.window, app.window.sidebar.list
+    window.activateWindow()
+    app.until(window.isActiveWindow)
+    ran: list[str] = []
+    for action in window.findChildren(QAction):
+        if not action.data():  # Undo, Cut, Paste and their like act on the field
+            action.triggered.connect(lambda checked=False, action=action: ran.append(action.text()))
+    keys = {key for name in EDITING for key in QKeySequence.keyBindings(QKeySequence.StandardKey[name])}
+    keys |= {QKeySequence(f"{also}{key}") for also in ("", "Ctrl+", "Alt+") for key in ("Backspace", "Del")}  # a Mac's too
+    for key in sorted(keys, key=QKeySequence.toString):
+        if where == "rename":
+            listed.rename(one)
+            (field,) = listed.findChildren(QLineEdit)
+        elif where == "find":
+            window.menus.find.trigger()
+            field = window.transcript.finding.bar.field
+        else:
+            field = {"composer": window.composer.field, "search": window.sidebar.search}[where]
+        ran.clear()
+        field.setFocus()
+        qtbot.keySequence(field, key)
+        assert not ran, f"{key.toString()} in the {where} field"
+        assert one in app.conductor.library.entries
+        if where == "rename":
+            qtbot.keyClick(field, Qt.Key.Key_Escape)
+            app.until(lambda: not listed.findChildren(QLineEdit))
 
 
 def test_folders_open_and_close_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:
@@ -340,32 +372,6 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
     assert "nowhere to be found" in side.nothing.text()
     qtbot.keyClick(side.search, Qt.Key.Key_Escape)
     assert side.search.text() == "" and side.list.isVisible()
-
-
-# Files
-
-
-def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
-    chat_with(app, "First")
-    app.window.commands.again.trigger()
-    app.until(lambda: not app.conductor.busy)
-    chat_with(app, "Second")
-    file = tmp_path / "all"
-    dialogs = "app.views.chat_commands.QFileDialog."
-    monkeypatch.setattr(dialogs + "getSaveFileName", lambda *args: (str(file), "JSON, can be imported again (*.json)"))
-    app.window.commands.export_all.trigger()
-    app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
-    monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
-    app.window.commands.import_.trigger()
-    app.until(lambda: any("Imported 2 chats" in notice for notice in app.notices))
-    assert sorted(rows(app)) == ["First", "First", "Second", "Second", "[Today]"]
-    app.window.commands.undo.trigger()
-    assert sorted(rows(app)) == ["First", "Second", "[Today]"]
-    monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
-    (tmp_path / "settings.ini").write_text("no chats")
-    app.window.commands.import_.trigger()
-    app.until(lambda: any("no file of chats" in notice for notice in app.notices))
 
 
 # What cannot be kept
@@ -464,3 +470,15 @@ def test_everything_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> Non
                 assert widget.accessibleName(), widget
     app.window.settings_dialog.accept()
     QApplication.processEvents()
+
+
+def test_chats_that_share_a_title_are_told_apart_in_a_search(start: Start) -> None:
+    app = start()
+    chat_with(app, "Needle"), chat_with(app, "Needle"), chat_with(app, "Needle alone")
+    app.window.sidebar.search.setText("needle")
+    results = app.window.sidebar.results
+    app.until(lambda: len(results.hits()) == 6)
+    rows = [results.model().index(row, 0) for row in range(6)]
+    assert {bool(row.data(WHEN)) for row in rows if row.data(TITLE) == "Needle"} == {True}
+    assert {row.data(WHEN) for row in rows if row.data(TITLE) == "Needle alone"} == {""}
+    assert all(f"Needle, {row.data(WHEN)}: " in row.data() for row in rows if row.data(WHEN))

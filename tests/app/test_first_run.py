@@ -86,6 +86,12 @@ def test_who_simply_writes_has_begun_too(start: Start) -> None:
     assert app.window.transcript.welcome.introduction is None
 
 
+def test_the_first_page_leads_to_the_picker(start: Start) -> None:
+    app = start(welcomed=False)
+    app.window.transcript.welcome.introduction.choose_button.click()
+    assert app.window.models is not None and app.window.models.isVisible()
+
+
 def test_the_first_page_is_whole_in_a_small_window(start: Start) -> None:
     app = start(welcomed=False)
     app.window.resize(440, 420)

@@ -153,7 +153,7 @@ def test_the_settings_follow_the_menus_and_the_menus_the_settings(start: Start) 
     assert dialog.appearance.currentText() == "Dark" and dialog.sample.text() == "16 px"
     dialog.contrast.setCurrentIndex(2)
     dialog.contrast.activated.emit(2)
-    assert app.slipstream.theme.high_contrast
+    assert app.slipstream.theme.colours == DARK_CONTRAST
     checked = {action.text() for group in app.window.menus._groups for action in group.actions() if action.isChecked()}
     assert checked == {"&Dark", "&High"}
     dialog.deleteLater()

@@ -1,29 +1,35 @@
 """The picker with the hub of the tests: search, download, use, one reply, delete; and what it says when things go wrong."""
 
 import json
-import os
+import shutil
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import close_session, constants
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QMessageBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.picking import words
-from app.picking.candidate import Candidate, Choice, order, passes
-from app.picking.downloads import Downloads, Transfer
+from app.picking import storage, survey
+from app.picking.candidate import Candidate
+from app.views.model_settings import ModelSettingsDialog
+from mlx_engine.pairs import moving
+from mlx_engine.pairs.aside import Aside
+from mlx_engine.pairs.bandwidth import kept_limit
+from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalogue import own_file
 from mlx_engine.pairs.demo import demo_pair
-from mlx_engine.pairs.fit import Fit, Line
+from mlx_engine.pairs.fit import Fit
+from mlx_engine.pairs.measured import MeasuredSpeeds
 from mlx_engine.pairs.pair import Pair
 from tests.app.conftest import Running
-from tests.app.scripted_engine import ScriptedEngine, refuse
+from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.hub.repos import DRAFTER, config, drafter_files, target_files
 from tests.hub.server import LocalHub
+from tests.mlx_engine.pairs.fetching import fetch
 
 MB = 1_000_000
 GB = 10**9
@@ -119,11 +125,102 @@ def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot
     look_at(app, "zebra-1b")
     assert state(app) == "ready" and dialog.card.delete.isVisible()
     dialog.card.delete.click()
-    asked = dialog.findChild(QMessageBox)
-    assert asked is not None and "Delete Zebra 1B" in asked.text()
-    next(each for each in asked.buttons() if each.text() == "Delete").click()
-    app.until(lambda: state(app) == "absent")
-    assert not target.exists() and "MB are free again" in dialog.said.text()
+    app.until(lambda: state(app) == "absent" and dialog.deleted.isVisible())
+    assert not target.exists() and dialog.deleted.label.text() == "Zebra 1B: deleted. 2 MB become free when you quit."
+    dialog.deleted.undo.click()
+    app.until(lambda: state(app) == "ready")
+    assert (target / "config.json").is_file() and not dialog.deleted.isVisible()
+    dialog.card.delete.click()
+    app.until(lambda: state(app) == "absent" and dialog.deleted.isVisible())
+    app.until(lambda: app.window.picker.may_download)
+    dialog.card.main.click()
+    app.until(lambda: state(app) == "ready")
+    assert not dialog.deleted.isVisible() and not app.window.picker.downloads.transfers, "quicker than fetching it again"
+    dialog.card.delete.click()
+    app.until(lambda: dialog.deleted.isVisible())
+    dialog.deleted.free.click()
+    app.until(lambda: dialog.said.text() == "2 MB are free again.")
+    assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
+
+
+def weights(root: Path) -> int:
+    """Bytes of everything but lock files under a folder."""
+    return sum(place.lstat().st_size for place in root.rglob("*") if place.is_file() and place.name != "CACHEDIR.TAG")
+
+
+def test_what_was_deleted_is_freed_when_the_app_is_quit_and_after_a_crash(start: Start, hub: LocalHub) -> None:
+    cache = Cache()
+    fetch(hub, cache)
+    app = start()
+    opened(app)
+    look_at(app, "zebra-1b")
+    app.window.picker.delete()
+    app.until(lambda: bool(app.window.picker.storage.deleted))
+    assert weights(cache.root) > 1_500_000
+    app.window.close()
+    assert weights(cache.root) == 0
+    fetch(hub, cache)
+    Aside(cache).take(PAIR.repos)  # and then it crashed
+    app = start()
+    app.until(lambda: weights(cache.root) == 0)
+
+
+def test_settings_of_models_hold_at_once_and_are_kept(
+    start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: dict[str, str] = {}
+    monkeypatch.setattr(storage, "keep_token", lambda endpoint, token: kept.update({endpoint: token}) or "anna")
+    monkeypatch.setattr(storage, "forget_token", lambda endpoint: kept.pop(endpoint, None) is not None)
+    app = start()
+    opened(app)
+    assert app.window.models is not None
+    app.window.models.settings.click()
+    dialog = app.window.models.findChild(ModelSettingsDialog)
+    assert dialog is not None
+    app.until(lambda: "GB free" in dialog.room.text())
+    assert app.window.models.room.text().endswith("free on this disk") and not dialog.move_button.isEnabled()
+    assert "HF_HUB_CACHE" in dialog.room.text()
+    dialog.limit.setCurrentIndex(3)
+    dialog.limit.activated.emit(3)
+    app.until(lambda: kept_limit() == 5e6)
+    assert dialog.limit.currentText() == "At most 5 MB/s"
+    assert not dialog.keep.isEnabled()
+    dialog.token.setText("hf_mine")
+    dialog.keep.click()
+    app.until(lambda: "anna" in dialog.said.text())
+    assert kept == {hub.url: "hf_mine"} and dialog.token.text() == ""
+    dialog.forget.click()
+    app.until(lambda: dialog.said.text() == "The token is forgotten.")
+
+
+def test_a_move_says_how_far_it_is_and_what_is_refused_meanwhile(
+    start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HF_HUB_CACHE")
+    before = Cache()
+    fetch(hub, before)
+    goes_on = threading.Event()
+    real = moving.Move._copy_one
+    monkeypatch.setattr(moving.Move, "_copy_one", lambda self, *rest: goes_on.wait(60) and real(self, *rest))
+    app = start()
+    opened(app)
+    look_at(app, "zebra-1b")
+    card(app).main.click()
+    app.until(lambda: state(app) == "loaded")
+    look_at(app, "zebra-1b")
+    app.window.picker.move(tmp_path / "elsewhere")
+    dialog = app.window.models
+    assert dialog is not None
+    app.until(lambda: dialog.room.text().startswith("Moving the models: 0 KB of 2 MB"))
+    app.window.picker.select("demo")
+    card(app).main.click()
+    assert "are being moved" in dialog.said.text() and state(app) == "ready"
+    goes_on.set()
+    app.until(lambda: app.window.picker.storage.moving is None)
+    assert f"The models lie in {tmp_path / 'elsewhere'} now." in dialog.said.text()
+    look_at(app, "zebra-1b")
+    app.until(lambda: state(app) == "loaded")
+    assert not before.root.exists() or weights(before.root) == 0
 
 
 def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
@@ -165,6 +262,7 @@ def test_a_gated_repo_says_where_to_accept_and_nothing_is_offered(start: Start, 
     look_at(app, "zebra-1b")
     app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.trouble))
     assert f"Open {hub.url}/owner/target" in card(app).trouble.text() and not card(app).main.isEnabled()
+    assert card(app).token.isVisible()
     hub.repos["owner/target"].gated = False
     card(app).again.click()
     app.until(lambda: app.window.picker.may_download)
@@ -229,6 +327,17 @@ def test_an_own_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path: 
     app.until(lambda: picker.selected.startswith("folder:"))
     card(app).main.click()
     app.until(lambda: state(app) == "loaded")
+    again = start()
+    opened(again)
+    mine = next(one for one in again.window.picker.rows if one.own)
+    look_at(again, mine.id)
+    assert state(again) in ("ready", "loaded") and card(again).forget.isVisible(), "it is there at the next start"
+    (tmp_path / "mine" / "drafter").unlink()
+    again.window.picker.refresh()
+    again.until(lambda: state(again) == "unavailable")
+    assert "drafter" in card(again).trouble.text()
+    card(again).forget.click()
+    again.until(lambda: not any(one.own for one in again.window.picker.rows))
 
 
 def test_a_failed_load_keeps_the_old_pair_where_only_files_were_looked_at(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,6 +393,21 @@ def test_it_has_room_for_large_text_which_stays_large_when_the_appearance_change
         theme.set_text_size(15)
 
 
+def test_a_folder_that_nobody_can_judge_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Odd", "Zebra"):
+        folder = shutil.copytree(demo_pair()[0], tmp_path / ".lmstudio/models/lab" / name)
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps({**config, "odd": name == "Odd"}))
+    known = survey.fit
+
+    def stumbling(target: dict, *given: Any, **named: Any) -> Fit:
+        return known(target, *given, **named) if not target.get("odd") else 1 // 0  # type: ignore[return-value]
+
+    monkeypatch.setattr(survey, "fit", stumbling)
+    found = {one.name: one.shown.trouble for one in survey.survey().candidates}
+    assert "cannot judge" in found["Odd"] and found["Zebra"] == ""
+
+
 def test_everything_in_the_picker_has_a_name(start: Start) -> None:
     app = start()
     opened(app)
@@ -300,55 +424,23 @@ def test_everything_in_the_picker_has_a_name(start: Start) -> None:
     assert nameless == []
 
 
-# Without a window
-
-
-def candidate(id: str, size: int, verdict_needs: int, **more: object) -> Candidate:
-    fit = Fit((Line("x", verdict_needs, ""),), 1024, 36 * GB, 50 * GB)
-    choice = Choice("", Pair(f"o/{id}", "o/d"), size=size, fit=fit)
-    return Candidate(id, id, (choice,), **more)  # type: ignore[arg-type]
-
-
-def test_what_suits_this_machine_comes_first() -> None:
-    listed = [
-        candidate("huge", 60 * GB, 60 * GB),
-        candidate("small", 4 * GB, 5 * GB),
-        candidate("best", 20 * GB, 22 * GB),
-        candidate("tight", 30 * GB, 33 * GB),
-        candidate("broken", 20 * GB, 22 * GB, why_not="No model."),
-    ]
-    assert [one.id for one in order(listed)] == ["best", "small", "tight", "huge", "broken"]
-    slow = {"best": True, "tight": True}
-    paced = [one.with_choice(0, replace(one.shown, slow=slow.get(one.id, False))) for one in listed]
-    assert [one.id for one in order(paced)] == ["small", "best", "tight", "huge", "broken"], "what is too slow comes later"
-    assert [one.id for one in listed if passes(one, "fits", "")] == ["small", "best", "tight"]
-    assert [one.id for one in listed if passes(one, "small", "O/SMALL")] == ["small"]
-
-
-def test_progress_in_words() -> None:
-    assert words.progress(Transfer("running", 620 * MB, 2 * GB, 41e6, 33.0)) == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
-    assert words.progress(Transfer("waiting")) == "Waits for its turn"
-    assert words.duration(3725) == "1 h 2 min" and words.duration(0.2) == "1 s"
-
-
-def test_nonsense_from_the_process_is_no_reason_to_fall_over(qtbot: QtBot) -> None:
-    downloads = Downloads()
-    downloads._lines.extend(
-        [
-            b"{",
-            b"[]",
-            b'{"event": "progress"}',
-            b'{"event": "queue", "pairs": [{"target": "../x"}]}',
-            b'{"event": "error", "words": "Full."}',
-        ]
-    )
-    downloads._take()
-    assert downloads.trouble == "Full." and downloads.transfers == {}
-
-
-def test_no_mlx_comes_in_with_the_picker() -> None:
-    import subprocess
-    import sys
-
-    code = "import sys, app.picking.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], env={**os.environ}).returncode == 0
+def test_the_speed_that_is_noted_is_that_of_the_reply_that_ended(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that of whichever chat is shown then."""
+    noted: list[float | None] = []
+    monkeypatch.setattr(MeasuredSpeeds, "saw", lambda self, key, stats: bool(noted.append(stats.decode_tok_s)))
+    gate = threading.Event()
+    fast = [commit("b", 40), gate, done(tokens=40, decode_tok_s=999.0)]
+    app = start(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))
+    app.ask("First")
+    first = app.conductor.chat.id
+    app.window.commands.new.trigger()
+    app.send("Second")
+    app.until(lambda: app.conductor.chat.turns[-1].reply.answer == "b")
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    app.conductor.compare()  # its figures are kept elsewhere
+    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: len(noted) == 2)
+    assert noted == [11.0, 999.0]

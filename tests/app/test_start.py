@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from app import bench, crash_log, places
 from app.__main__ import main
 from app.file_opening import FileOpening
-from app.single_instance import SingleInstance
+from app.single_instance import SingleInstance, address
 
 PATIENCE_S = 120  # a busy machine is no failure
 ROOT = Path(__file__).parents[2]
@@ -83,19 +83,30 @@ def test_ctrl_c_closes_the_window(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SingleInstance]:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    first = SingleInstance("one")
+def instance(tmp_path: Path) -> Iterator[SingleInstance]:
+    (tmp_path / "data").mkdir()
+    first = SingleInstance(tmp_path / "data")
     yield first
     first.release()
 
 
-SECOND = """
-import sys
+CRASH = """
+import os, signal
+from pathlib import Path
 from PySide6.QtCore import QCoreApplication
 from app.single_instance import SingleInstance
 app = QCoreApplication([])
-second = SingleInstance("one")
+one = SingleInstance(Path(os.environ["TMPDIR"]) / "data")
+assert one.claim()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+SECOND = """
+import os, sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from app.single_instance import SingleInstance
+app = QCoreApplication([])
+second = SingleInstance(Path(os.environ["TMPDIR"]) / "data")
 sys.exit(7 if second.claim() else 0 if second.call_first() else 1)
 """
 
@@ -109,10 +120,8 @@ def test_a_second_start_raises_the_first_window_and_ends(qtbot: QtBot, instance:
 
 
 def test_after_a_crash_the_socket_left_behind_is_no_obstacle(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
-    crash = "import os, signal; from PySide6.QtCore import QCoreApplication; from app.single_instance import SingleInstance;"
-    crash += "a = QCoreApplication([]); s = SingleInstance('one'); assert s.claim(); os.kill(os.getpid(), signal.SIGKILL)"
-    assert python(crash, tmp_path).wait(PATIENCE_S) != 0
-    assert (tmp_path / "one.socket").exists()
+    assert python(CRASH, tmp_path).wait(PATIENCE_S) != 0
+    assert Path(address(tmp_path / "data")).exists()
     assert instance.claim()
     with qtbot.waitSignal(instance.called, timeout=1000 * PATIENCE_S):
         second = python(SECOND, tmp_path)
@@ -120,9 +129,23 @@ def test_after_a_crash_the_socket_left_behind_is_no_obstacle(qtbot: QtBot, insta
     assert second.wait() == 0
 
 
-def test_where_no_lock_can_be_kept_the_app_starts_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
-    assert SingleInstance("one").claim()
+def test_where_no_lock_can_be_kept_the_app_starts_all_the_same() -> None:
+    assert SingleInstance(Path("/dev/null")).claim()
+
+
+def test_one_database_has_one_lock_wherever_temporary_files_lie(
+    instance: SingleInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert instance.claim()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+    assert not SingleInstance(tmp_path / "data").claim()
+    assert SingleInstance(tmp_path / "elsewhere").claim()  # of another database
+
+
+def test_the_address_is_short_enough_for_a_socket(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["a long name of a folder"] * 9)
+    assert len(address(deep).encode()) < 104 and address(deep) == address(deep) != address(deep / "x")
 
 
 def test_folders_are_the_usual_ones_where_they_can_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,6 +193,14 @@ assert "mlx" not in sys.modules
 """
     process = python(code, tmp_path)
     assert process.wait(PATIENCE_S) == 0, process.stderr.read() if process.stderr else ""
+
+
+def test_two_threads_find_the_markdown_parser_whole(tmp_path: Path) -> None:
+    """It puts its rules together when it is first asked for them, and meanwhile hands out half of them."""
+    code = "from app.rendering.markdown import _parser as p;"
+    code += "print(all(one.__cache__ for one in (p.core.ruler, p.block.ruler, p.inline.ruler, p.inline.ruler2)))"
+    process = python(code, tmp_path)
+    assert process.communicate(timeout=PATIENCE_S)[0].strip() == "True"
 
 
 def test_a_child_may_only_be_a_module_of_the_engine(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,7 @@
 """The database: what goes in comes out, from any version, and what cannot be read harms nothing."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app import language
 from app.conversations import opening, schema
 from app.conversations.chat import Chat
 from app.conversations.opening import FILE, open_store
@@ -115,10 +116,39 @@ def test_deleted_chats_are_gone_after_the_next_start_with_all_their_words(tmp_pa
         assert len(store.search("xylophone")) == 1
         store.delete([chat.id])
     with closing(Store(tmp_path / FILE)) as store:
-        assert [entry.id for entry in store.begin().chats] == [other.id]
+        store.begin()
+        assert [entry.id for entry in store.contents().chats] == [other.id]
         assert store.load(chat.id) is None
         assert store._db.execute("SELECT count(*) FROM message").fetchone() == (2,)
         assert sound(store)
+
+
+@pytest.mark.parametrize("how", [Store.purge, Store.begin])
+def test_nothing_of_a_deleted_chat_is_left_in_the_file(tmp_path: Path, how: Callable[[Store], None]) -> None:
+    """Not its text, and not the threes of letters in the index, of which the text could be put together again."""
+    chat, other = said("qzxj", answer="vkwq"), said("lorem ipsum")
+    with closing(Store(tmp_path / FILE)) as store:
+        keep(store, chat)
+        keep(store, other)
+        store.delete([chat.id])
+        how(store)
+        blocks = b"".join(block for (block,) in store._db.execute("SELECT block FROM found_data"))
+        assert [three for three in (b"qzx", b"zxj", b"vkw", b"kwq") if three in blocks] == []
+        assert sound(store) and len(store.search("lorem")) == 1
+    data = (tmp_path / FILE).read_bytes()
+    assert b"qzx" not in data and b"vkw" not in data and b"lorem" in data
+
+
+def test_where_nothing_can_be_written_the_chats_are_listed_all_the_same(tmp_path: Path) -> None:
+    chat = Chat()
+    chat.ask("Question", "dflash").reply.accept(commit("Half an answer"), 0.0)
+    with closing(Store(tmp_path / FILE)) as store:
+        keep(store, chat)
+        store._db.execute("PRAGMA query_only = ON")
+        with pytest.raises(sqlite3.OperationalError):
+            store.begin()
+        assert [entry.id for entry in store.contents().chats] == [chat.id]
+        assert store.load(chat.id).turns[0].reply.reason == "interrupted"
 
 
 def test_folders_pins_and_presets_come_back(tmp_path: Path) -> None:
@@ -129,7 +159,7 @@ def test_folders_pins_and_presets_come_back(tmp_path: Path) -> None:
         store.save_preset(Preset("Mine", ChatSettings("Be brief.")))
         store.note_open(chat.id)
     with closing(Store(tmp_path / FILE)) as store:
-        contents = store.begin()
+        contents = store.contents()
         assert contents.folders == (Folder("f", "Work", 1.0),) and contents.chats[0].folder == "f"
         assert contents.presets == (Preset("Mine", ChatSettings("Be brief.")),) and contents.open_chat == chat.id
         store.delete_folder("f")
@@ -222,7 +252,8 @@ def test_each_earlier_version_is_brought_to_today(tmp_path: Path) -> None:
             assert schema.version_of(database) == version
         with closing(Store(file)) as store:
             assert schema.version_of(store._db) == schema.VERSION
-            contents = store.begin()
+            store.begin()
+            contents = store.contents()
             (entry,) = contents.chats
             assert (entry.title, entry.pinned, contents.folders[0].name) == ("What is 7 times 8?", True, "Sums")
             chat = store.load(entry.id)
@@ -296,21 +327,29 @@ def test_a_damaged_file_is_set_aside_untouched_and_told(tmp_path: Path, harm) ->
     assert opened.keeps and "damaged" in opened.complaint
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert str(aside) in opened.complaint and aside.read_bytes() == bytes(data)
-    assert opened.store.begin().chats == ()
+    assert opened.store.contents().chats == ()
     keep(opened.store, said("A new beginning"))
     opened.store.close()
     again = open_store(tmp_path)
-    assert again.complaint == "" and len(again.store.begin().chats) == 1
+    assert again.complaint == "" and len(again.store.contents().chats) == 1
     again.store.close()
 
 
-def test_a_newer_file_is_set_aside_untouched_and_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spoken", language.LANGUAGES)
+def test_a_newer_file_is_set_aside_untouched_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoken: str) -> None:
     filled(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as database:
         database.execute(f"PRAGMA user_version = {schema.VERSION + 6}")
     data = (tmp_path / FILE).read_bytes()
-    opened = open_store(tmp_path)
-    assert "newer Slipstream" in opened.complaint and opened.keeps
+    monkeypatch.setenv(language.VARIABLE, spoken)
+    language.use()
+    try:
+        opened = open_store(tmp_path)
+        assert language.tr("Open it with that version, or update Slipstream and import it.") in opened.complaint
+    finally:
+        monkeypatch.undo()
+        language.use()
+    assert opened.keeps
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert aside.read_bytes() == data
     opened.store.close()
@@ -350,7 +389,7 @@ def test_without_the_right_to_write_what_is_there_is_read_and_nothing_is_kept(tm
     data = filled(tmp_path)
     opened = open_store(tmp_path, writable=False)
     assert not opened.keeps and "not kept" in opened.complaint and str(tmp_path) in opened.complaint
-    assert len(opened.store.begin().chats) == 20 and len(opened.store.search("question 13")) == 1
+    assert len(opened.store.contents().chats) == 20 and len(opened.store.search("question 13")) == 1
     keep(opened.store, said("Another"))
     opened.store.close()
     assert (tmp_path / FILE).read_bytes() == data

@@ -1,15 +1,20 @@
 """Figures in words: honest, short, none invented."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
+from hypothesis import given
 
 from app.conversations import words
+from app.conversations.chat import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
-from app.conversations.reply import LiveRate, Reply
-from mlx_engine.events import CompareResult, Failed, Finished, GenerationRequest, PrefillProgress
+from app.conversations.records import details, node_from
+from app.conversations.reply import LiveRate, Reply, joined
+from app.conversations.settings import ChatSettings
+from mlx_engine.events import CompareResult, Failed, Finished, GenerationRequest, Message, PrefillProgress, Stats
 from mlx_engine.events import Reply as WholeReply
+from tests.app.chats import stats as made_up_stats
 from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
 
@@ -64,6 +69,20 @@ def test_a_reply_that_the_context_cut_short_does_not_blame_the_limit() -> None:
     assert words.facts(reply).endswith("800 tokens · the context is full")
 
 
+def test_each_part_of_a_continued_reply_may_have_as_many_tokens_as_were_asked_for() -> None:
+    for tokens, words_said in ((300, "the context is full"), (1024, "reached the limit of 1,024 tokens")):
+        reply = Reply("plain", 1024)
+        reply.accept(commit("text", 1024), 0.0)
+        reply.accept(done("plain", "length", tokens=1024), 0.0)
+        reply.resume("plain")
+        reply.accept(done("plain", "length", tokens=tokens), 0.0)
+        node = Node("assistant", reply=reply, request=GenerationRequest((Message("user", "One"),)))
+        again = node_from("assistant", "id", reply.answer, "", 0.0, details(node)).reply
+        assert again is not None
+        for one in (reply, again):
+            assert words.stop_words(one) == words_said
+
+
 def test_a_reply_that_fell_back_to_plain_says_so_and_why() -> None:
     reply = Reply("dflash", 1024)
     reply.accept(done("plain", why_plain="no drafter is loaded"), 0.0)
@@ -107,6 +126,40 @@ def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
 def test_the_details_name_seed_and_reuse() -> None:
     text = words.details(stats())
     assert "Seed: 7" in text and "9 tokens, 0 of them reused" in text and "Widths used: 16" in text
+
+
+@given(made_up_stats)
+def test_a_part_that_wrote_nothing_changes_no_figure(first: Stats) -> None:
+    nothing = Stats(first.mode, 0, 0, 0, None, None, None, 0, 0, 0, 0, (), (), 0, "", 0, 0)
+    first = replace(first, plain_because=joined(nothing, first).plain_because)  # reasons in the order of how often they held
+    both = joined(first, nothing)
+    for one in fields(Stats):
+        if one.name != "decode_tok_s":
+            assert getattr(both, one.name) == getattr(first, one.name), one.name
+    assert both.decode_tok_s is None or both.decode_tok_s == pytest.approx(first.decode_tok_s)
+
+
+def test_what_was_plain_before_a_pause_is_plain_after_it() -> None:
+    reply = Reply("dflash", 100)
+    for steps, why in ((30, "few drafts"), (2, "the end")):
+        reply.accept(commit("a", 40), 0.0)
+        part = replace(stats(tokens=40), plain_steps=steps, plain_because=((why, steps),), lookup_rounds=5, trials=1)
+        reply.accept(Finished("length", part), 0.0)
+        reply.resume("dflash")
+    assert reply.stats is not None
+    assert reply.stats.plain_because == (("few drafts", 30), ("the end", 2))
+    assert (reply.stats.plain_steps, reply.stats.lookup_rounds, reply.stats.trials) == (32, 10, 2)
+
+
+@pytest.mark.parametrize("system", ["", "Be brief."])
+def test_the_system_prompt_is_no_message_that_stands_before_the_prompt(system: str) -> None:
+    chat = Chat(settings=ChatSettings(system))
+    first = chat.ask("Hi", "plain")
+    first.reply.accept(commit("Hello"), 0.0)
+    second = chat.ask("And?", "plain")
+    result = CompareResult(whole("plain"), whole("dflash"), 3.0, None, None, "identical")
+    befores = [ComparisonRecord.of(result, {}, PAIR, turn.prompt, turn.request).before for turn in (first, second)]
+    assert befores == [0, 2]
 
 
 def whole(mode: str) -> WholeReply:

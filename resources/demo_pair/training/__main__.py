@@ -6,7 +6,12 @@ import argparse
 import time
 from pathlib import Path
 
-import torch
+from . import NEEDS_TORCH
+
+try:
+    import torch
+except ModuleNotFoundError:
+    raise SystemExit(NEEDS_TORCH) from None
 
 from . import data, drafter, target, tokenizer
 from .model import Shape

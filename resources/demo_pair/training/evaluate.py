@@ -12,7 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import torch
+from . import NEEDS_TORCH
+
+try:
+    import torch
+except ModuleNotFoundError:
+    raise SystemExit(NEEDS_TORCH) from None
+
 from tokenizers import Tokenizer
 
 from ..corpus.questions import Question, fresh_questions

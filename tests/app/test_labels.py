@@ -1,0 +1,84 @@
+"""What others wrote is shown as they wrote it, and never becomes HTML: no sizes, no colours, no pictures of files."""
+
+import ast
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtGui import Qt, QTextDocument
+from PySide6.QtWidgets import QApplication
+
+from app.conversations.reply import Reply
+from app.rendering.blocks import Code
+from app.views.code_view import CodeView
+from app.views.label import Label, as_tip
+from app.views.stats_line import StatsLine
+from app.views.theme import Theme
+from tests.app.scripted_engine import stats
+
+APP = Path(__file__).parents[2] / "app"
+MARKUP = "<h1>big</h1><img src='/etc/hostname'>"
+
+
+@pytest.mark.parametrize("text", [MARKUP, "<qt>x", "<b>bold</b>", "<table><tr><td>x"])
+def test_a_label_shows_markup_as_text(qapp: QApplication, text: str) -> None:
+    assert Label(text).sizeHint().height() == Label("plain").sizeHint().height()
+
+
+def test_neither_a_fence_nor_an_imported_reply_can_style_the_window(qapp: QApplication) -> None:
+    theme = Theme(qapp)
+    views = [CodeView(theme, Code(language, "x")) for language in ("python", "<h1>x</h1>")]
+    assert views[0]._title.sizeHint().height() == views[1]._title.sizeHint().height()
+    lines = []
+    for origin in ("gpt", MARKUP):
+        line = StatsLine(theme)
+        line.show_reply(Reply("plain", 10, reason="eos", origin=origin, stats=replace(stats(), why_plain=origin)))
+        lines.append(line)
+    assert lines[0].chip.sizeHint().height() == lines[1].chip.sizeHint().height()
+
+
+@given(st.text(st.sampled_from("<>&\"' abht1/=!-\n"), max_size=30).map(lambda text: f"<b>{text}"))
+def test_a_tooltip_shows_what_was_written(text: str) -> None:
+    tip = as_tip(text)
+    assert tip == text or Qt.mightBeRichText(tip)
+    if tip != text:
+        document = QTextDocument()
+        document.setHtml(tip)
+        assert document.toPlainText().split() == text.split()
+
+
+def is_ours(node: ast.expr) -> bool:
+    """Whether a text is made here alone: a literal, or a translated one with nothing filled in."""
+    match node:
+        case ast.Constant():
+            return True
+        case ast.IfExp(body=body, orelse=otherwise):
+            return is_ours(body) and is_ours(otherwise)
+        case ast.BinOp(left=left, right=right):
+            return is_ours(left) and is_ours(right)
+        case ast.Call(func=ast.Name(id="as_tip")):
+            return True
+        case ast.Call(func=ast.Name(id="tr"), keywords=[]):
+            return True
+        case ast.Call(func=ast.Attribute(attr="accessibleDescription" | "accessibleName")):
+            return True  # of the widget itself, set from such a text
+        case ast.Name(id=name):
+            return name in ("tip", "AT_THE_END")  # a tip is made where it is handed over
+    return False
+
+
+def test_labels_tooltips_and_questions_are_made_in_no_other_way() -> None:
+    for file in APP.rglob("*.py"):
+        source = file.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if not isinstance(node, ast.Call):
+                continue
+            where = f"{file.relative_to(APP)}:{node.lineno}"
+            if isinstance(node.func, ast.Name) and node.func.id == "QLabel":
+                raise AssertionError(f"{where} makes a label that takes text for HTML; use Label")
+            if isinstance(node.func, ast.Attribute) and node.func.attr == "setToolTip":
+                assert is_ours(node.args[-1]), f"{where} hands a tooltip a text of others; use as_tip"
+        if "QMessageBox(" in source:
+            assert source.count("setTextFormat(Qt.TextFormat.PlainText)") >= source.count("QMessageBox("), file.name

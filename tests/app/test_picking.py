@@ -1,0 +1,78 @@
+"""The picker without its window: order and filters, words, and what its processes say."""
+
+import os
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.picking import words
+from app.picking.candidate import Candidate, Choice, order, passes
+from app.picking.downloads import Downloads, Transfer
+from mlx_engine.pairs.fit import Fit, Line
+from mlx_engine.pairs.pair import Pair
+
+MB = 1_000_000
+GB = 10**9
+PAIR = Pair("owner/target", "owner/drafter")
+
+
+def candidate(id: str, size: int, verdict_needs: int, **more: object) -> Candidate:
+    fit = Fit((Line("x", verdict_needs, ""),), 1024, 36 * GB, 50 * GB)
+    choice = Choice("", Pair(f"o/{id}", "o/d"), size=size, fit=fit)
+    return Candidate(id, id, (choice,), **more)  # type: ignore[arg-type]
+
+
+def test_what_suits_this_machine_comes_first() -> None:
+    listed = [
+        candidate("huge", 60 * GB, 60 * GB),
+        candidate("small", 4 * GB, 5 * GB),
+        candidate("best", 20 * GB, 22 * GB),
+        candidate("tight", 30 * GB, 33 * GB),
+        candidate("broken", 20 * GB, 22 * GB, why_not="No model."),
+    ]
+    assert [one.id for one in order(listed)] == ["best", "small", "tight", "huge", "broken"]
+    slow = {"best": True, "tight": True}
+    paced = [one.with_choice(0, replace(one.shown, slow=slow.get(one.id, False))) for one in listed]
+    assert [one.id for one in order(paced)] == ["small", "best", "tight", "huge", "broken"], "what is too slow comes later"
+    unknown = candidate("unknown", 0, 0)
+    assert order([unknown, *paced])[3] is unknown, "of what fits, that of which nothing is known comes last"
+    assert [one.id for one in listed if passes(one, "fits", "")] == ["small", "best", "tight"]
+    assert [one.id for one in listed if passes(one, "small", "O/SMALL")] == ["small"]
+
+
+def test_progress_in_words() -> None:
+    assert words.progress(Transfer("running", 620 * MB, 2 * GB, 41e6, 33.0)) == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
+    assert words.progress(Transfer("waiting")) == "Waits for its turn"
+    assert words.duration(3725) == "1 h 2 min" and words.duration(0.2) == "1 s"
+
+
+def test_nonsense_from_the_process_is_no_reason_to_fall_over(qtbot: QtBot) -> None:
+    downloads = Downloads()
+    downloads._lines.extend(
+        [
+            b"{",
+            b"[]",
+            b'{"event": "progress"}',
+            b'{"event": "queue", "pairs": [{"target": "../x"}]}',
+            b'{"event": "error", "words": "Full."}',
+        ]
+    )
+    downloads._take()
+    assert downloads.trouble == "Full." and downloads.transfers == {}
+
+
+def test_a_process_that_cannot_start_is_told_and_nothing_waits_for_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.picking.downloads.child.command", lambda module: ("/nowhere/python", []))
+    downloads = Downloads()
+    downloads.add(PAIR)
+    qtbot.waitUntil(lambda: downloads.transfers[PAIR].state == "failed", timeout=60_000)
+    assert not downloads.running and "cannot be started" in downloads.transfers[PAIR].words
+
+
+def test_no_mlx_comes_in_with_the_picker() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, app.picking.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env={**os.environ}).returncode == 0
