@@ -1,7 +1,7 @@
 # Every target does the set-up it needs; see packaging/setup.sh.
 # A process for every core; a file's tests stay together, since they share models.
 parallel = --numprocesses auto --dist loadfile
-.PHONY: run test test-all check format pictures clean
+.PHONY: run test test-all check format pictures figures clean
 
 run: ## the window; without a screen the chat in the terminal; without a terminal a sample comparison
 	@packaging/run.sh
@@ -27,6 +27,10 @@ format: ## bring every file into the house's style
 pictures: ## the README's pictures, taken of the running app, light and dark
 	@packaging/setup.sh run
 	@.venv/bin/python -m app.screenshots
+
+figures: ## measure speed, alone and beside other decoders, and write the figures into the pages; wants a machine that does nothing else
+	@packaging/setup.sh run
+	@.venv/bin/python packaging/figures.py --measure
 
 clean: ## remove the environment and all caches
 	rm -rf .venv .uv .pytest_cache .mypy_cache .ruff_cache .hypothesis .metal_cache build dist *.egg-info

@@ -69,10 +69,19 @@ class Expected:
         lines = (self.root / self.app["requirement_installer_args"][1]).read_text(encoding="utf-8").splitlines()
         return {normal(line.split("==")[0]): line.split("==")[1].strip() for line in lines if "==" in line}
 
+    @property
+    def python(self) -> str:
+        """The version of Python that the packages were resolved for, as 3.13."""
+        return Path(self.app["requirement_installer_args"][1]).stem.removeprefix("python")
+
+    def cleaned(self, folder: str) -> list[str]:
+        """What the configuration has removed from this folder of the bundle's Contents, as patterns."""
+        paths = (pattern.partition(f"/Contents/{folder}/") for pattern in self.app["macOS"]["cleanup_paths"])
+        return [inner for _, found, inner in paths if found]
+
     def removed(self, path: str) -> bool:
         """Whether the configuration has this file of app_packages removed."""
-        for pattern in self.app["macOS"]["cleanup_paths"]:
-            pattern = pattern.partition("/app_packages/")[2]
+        for pattern in self.cleaned("Resources/app_packages"):
             depth = pattern.count("/") + 1
             if PurePosixPath(*PurePosixPath(path).parts[:depth]).match(pattern):
                 return True
@@ -85,6 +94,11 @@ class Program:
 
     path: Path
     headers: list[MachOHeader]
+
+    @property
+    def kinds(self) -> set[int]:
+        """Programs to start, libraries, …: MH_EXECUTE, MH_DYLIB, …"""
+        return {header.header.filetype for header in self.headers}
 
     @property
     def architectures(self) -> set[int]:
@@ -179,6 +193,11 @@ class Bundle:
     def packages(self) -> Path:
         return self.contents / "Resources/app_packages"
 
+    @property
+    def starter(self) -> Path:
+        """The program that starts Python, which is what is double-clicked."""
+        return self.contents / "MacOS" / self.expected.app["formal_name"]
+
     @cached_property
     def files(self) -> list[Path]:
         return sorted(path for path in self.path.rglob("*") if path.is_symlink() or path.is_file())
@@ -259,9 +278,25 @@ def check_programs(bundle: Bundle) -> None:
                 bundle.wrong(program.path, f"needs macOS {said}; the bundle promises {'.'.join(map(str, bundle.expected.min_os))}")
 
 
+def check_python(bundle: Bundle) -> None:
+    """The starter is one, and the Python that it loads is there, of the version that the packages were resolved for."""
+    name = f"Python.framework/Versions/{bundle.expected.python}"
+    starter = next((program for program in bundle.programs if program.path == bundle.starter), None)
+    if starter is None or starter.kinds != {mach_o.MH_EXECUTE}:
+        bundle.wrong(bundle.starter, "is no program to start")
+    elif f"@rpath/{name}/Python" not in starter.texts(*DYLIBS):
+        bundle.wrong(bundle.starter, f"does not load Python {bundle.expected.python}")
+    home = bundle.contents / "Frameworks" / name
+    if not (home / f"lib/python{bundle.expected.python}/encodings/__init__.py").is_file():
+        bundle.wrong(home, "holds no standard library: Python could not start")
+    for pattern in bundle.expected.cleaned("Frameworks"):
+        for path in (bundle.contents / "Frameworks").glob(pattern):
+            bundle.wrong(path, "was to be removed")
+
+
 def check_links(bundle: Bundle) -> None:
     """Every library that a program loads is the system's or inside, by paths that begin at the program. What @rpath stands for is
-    asked of the program first, then of those that load it, as dyld does."""
+    asked of the program first, then of those that load it and of the one that was started, as dyld does."""
     loads: dict[Path, set[Path]] = {program.path: set() for program in bundle.programs}  # who loads it
     unfound = []
     for program in bundle.programs:
@@ -279,7 +314,7 @@ def check_links(bundle: Bundle) -> None:
                 loads.setdefault(found, set()).add(program.path)
     by_path = {program.path: program for program in bundle.programs}
     for program, library in unfound:
-        askers = [by_path[path] for path in loads[program.path]]
+        askers = [by_path[path] for path in loads[program.path] | ({bundle.starter} & by_path.keys())]
         if not any(_find(library, asker, bundle) for asker in askers):
             bundle.wrong(program.path, f"loads {library}, which is nowhere that it looks")
 
@@ -374,11 +409,10 @@ def check_licences(bundle: Bundle) -> None:
 
 def check_signature(bundle: Bundle) -> None:
     """Signed parts are signed for the hardened runtime; only the program itself has entitlements, those of the configuration."""
-    main = bundle.contents / "MacOS" / bundle.expected.app["formal_name"]
     for program in bundle.programs:
         if bundle.expected.signed and not program.hardened:
             bundle.wrong(program.path, "is not signed for the hardened runtime")
-        wanted = bundle.expected.entitlements if program.path == main else {}
+        wanted = bundle.expected.entitlements if program.path == bundle.starter else {}
         if bundle.expected.signed and program.signature and program.entitlements != wanted:
             extra = sorted(program.entitlements.keys() - wanted.keys())
             missing = sorted(wanted.keys() - program.entitlements.keys())
@@ -413,6 +447,7 @@ def check_leftovers(bundle: Bundle) -> None:
 CHECKS: tuple[Callable[[Bundle], None], ...] = (
     check_info,
     check_programs,
+    check_python,
     check_links,
     check_metallib,
     check_sources,

@@ -102,10 +102,10 @@ explain_python() {
             "    brew install uv" "or Python 3.12 from python.org."
     elif found=$(find_python fits); then
         stop "$found cannot make virtual environments. Install the missing part and run the command again:" \
-            "    sudo apt-get install -y python3-venv"
+            "    $(packaging/system.sh getting python3-venv)"
     fi
     stop "Slipstream needs Python 3.11, 3.12 or 3.13, and none was found. Install it and run the command again, for instance:" \
-        "    sudo apt-get install -y python3 python3-venv"
+        "    $(packaging/system.sh getting "python3 python3-venv")"
 }
 
 # An environment of another set-up, another folder or a Python that has gone is made anew. Everything in .venv/ is ours.

@@ -1,13 +1,15 @@
 #!/bin/sh
 # System libraries on Linux: which are missing, how to get them, getting them.
 #
-#   packaging/system.sh missing window|screenless|blas|all|compiler   print the missing packages, one a line (nothing: all is there)
-#   packaging/system.sh command window|screenless|blas|all|compiler   print the command that installs what is missing
+#   packaging/system.sh missing window|screenless|blas|all|compiler|desktop   print the missing packages, one a line (nothing: all is there)
+#   packaging/system.sh command window|screenless|blas|all|compiler|desktop   print the command that installs what is missing
+#   packaging/system.sh getting PACKAGES                              print the command that installs these
 #   packaging/system.sh install [run|test]                            install what is missing, or print the command and go on
 #
 # `screenless` is what Qt needs without a screen (tests, screenshots); `window` is that and what it needs for X11. Wayland's own are
 # installed with the rest, but without them the window goes through X11, so nothing waits for them.
-# `compiler` is what the tests of the Metal kernels need besides: `all` is without it.
+# `compiler` is what the tests of the Metal kernels need besides, `desktop` what those of the whole app do, a screen that nobody sees and
+# a keyboard for it: `all` is without them.
 # A package is missing when its library is: names of packages change between releases, names of libraries do not.
 set -eu
 
@@ -56,6 +58,10 @@ missing() { # missing KIND
     compiler)
         command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || echo g++
         ;;
+    desktop)
+        command -v Xvfb >/dev/null 2>&1 || echo xvfb
+        command -v xdotool >/dev/null 2>&1 || echo xdotool
+        ;;
     esac
 }
 
@@ -68,7 +74,7 @@ command_for() { # command_for PACKAGES
 }
 
 install() { # install run|test
-    packages=$({ missing all && if [ "$1" = test ]; then missing compiler; fi; } | tr '\n' ' ' | sed 's/ *$//')
+    packages=$({ missing all && if [ "$1" = test ]; then missing compiler; missing desktop; fi; } | tr '\n' ' ' | sed 's/ *$//')
     [ -n "$packages" ] || return 0
     as_root=""
     if [ "$(id -u)" -ne 0 ]; then
@@ -95,9 +101,10 @@ command)
     packages=$(missing "$2" | tr '\n' ' ' | sed 's/ *$//')
     [ -z "$packages" ] || command_for "$packages"
     ;;
+getting) command_for "$2" ;;
 install) install "${2:-run}" ;;
 *)
-    sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

@@ -27,7 +27,7 @@ INDENTED = re.compile(r"(?:^(?: {4}).*\n)+", re.MULTILINE)
 INLINE = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # Words that begin a command of ours; what begins otherwise is a word, a name or another system's command.
-BEGINNINGS = ("make ", "slipstream ", ".venv/bin/", "packaging/", ".ci/", "python packaging/", "python -m ")
+BEGINNINGS = ("make ", "slipstream ", ".venv/bin/", "packaging/", "tests/peers/", ".ci/", "python packaging/", "python -m ")
 
 
 def text_of(page: str) -> str:
@@ -93,7 +93,7 @@ def check(command: str) -> None:
             assert importlib.util.find_spec(module) is not None, module
         case ["python", "packaging/release/release.py", step, *_]:
             assert step in script("release/release.py").STEPS or step == "STEP", step
-        case [file, *_] if file.startswith(("packaging/", ".ci/")):
+        case [file, *_] if file.startswith(("packaging/", "tests/peers/", ".ci/")):
             path = ROOT / file
             assert path.is_file() and path.stat().st_mode & 0o100, f"{file} cannot be run"
         case ["python", file, *_]:
@@ -171,4 +171,7 @@ def test_programs_of_the_pages_tell_their_options() -> None:
     }
     for module in sorted(modules - {"pip", "pytest", "tests.golden", "app"}):
         result = subprocess.run([sys.executable, "-m", module, "--help"], cwd=ROOT, capture_output=True, text=True)
-        assert result.returncode == 0 and "usage" in result.stdout, f"{module}: {result.stderr}"
+        if module.startswith("resources.demo_pair.training") and importlib.util.find_spec("torch") is None:
+            assert result.returncode == 1 and result.stderr.startswith("Training the demo pair needs torch"), result.stderr
+        else:
+            assert result.returncode == 0 and "usage" in result.stdout, f"{module}: {result.stderr}"

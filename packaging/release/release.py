@@ -14,6 +14,7 @@ import plistlib
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tomllib
@@ -29,7 +30,8 @@ NOTARY = {"--key": "SLIPSTREAM_NOTARY_KEY_FILE", "--key-id": "SLIPSTREAM_NOTARY_
 CERTIFICATE, CERTIFICATE_PASSWORD = "SLIPSTREAM_CERTIFICATE_FILE", "SLIPSTREAM_CERTIFICATE_PASSWORD"
 KEYCHAIN_PASSWORD = "SLIPSTREAM_KEYCHAIN_PASSWORD"
 PYTHON = (3, 13)  # that of packaging/macos/python3.13.txt; Briefcase puts its own version into the bundle
-MAGICS = tuple(bytes.fromhex(one) for one in ("cffaedfe", "cafebabe"))
+UNIVERSAL, ARM64 = bytes.fromhex("cafebabe"), 0x0100000C
+MAGICS = (bytes.fromhex("cffaedfe"), UNIVERSAL)
 
 
 class Refusal(Exception):
@@ -113,13 +115,33 @@ def build(release: Release) -> None:
     if release.does("away with the bundle of an earlier build"):
         shutil.rmtree(BUILT.parents[2], ignore_errors=True)
         shutil.rmtree(release.app, ignore_errors=True)
-    option = f'min_os_version="{release.min_os}"'
-    for command in ("create", "build"):
-        release.run(sys.executable, "-m", "briefcase", command, "macOS", "app", "--no-input", "--config", option)
+    options = ("macOS", "app", "--no-input", "--config", f'min_os_version="{release.min_os}"')
+    release.run(sys.executable, "-m", "briefcase", "create", *options)
+    # Briefcase does so with packages and starter alone. Before its `build`, which signs the app for this Mac.
+    if release.does("of Python's own programs the part for arm64 alone"):
+        for path in (BUILT / "Contents/Frameworks").rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                thin(path)
+    release.run(sys.executable, "-m", "briefcase", "build", *options)
     if release.does(f"the bundle to {release.app.relative_to(release.dist.parent)}"):
         release.app.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(BUILT, release.app)
     check(release, "--build-root", ROOT)
+
+
+def thin(path: Path) -> None:
+    """Leave of a program for several processors the part for arm64. Other files stay as they are."""
+    with path.open("rb") as file:
+        magic, count = struct.unpack(">4sI", file.read(8).ljust(8, b"\0"))
+        if magic != UNIVERSAL or count > 16:  # Java classes begin alike
+            return
+        parts = {kind: (at, size) for kind, _, at, size, _ in struct.iter_unpack(">IIIII", file.read(20 * count))}
+        if ARM64 not in parts:
+            raise Refusal(f"{path} has no part for arm64.")
+        at, size = parts[ARM64]
+        file.seek(at)
+        part = file.read(size)
+    path.write_bytes(part)
 
 
 def check(release: Release, *options: str | Path) -> None:

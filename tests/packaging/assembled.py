@@ -1,8 +1,10 @@
 """An app folder as Briefcase's template for macOS lays it out, put together on any system.
 
-Stand-ins, because their originals come from GitHub and need a Mac: the program that starts Python (Briefcase's stub), and the
-Python framework. Both are Mach-O files of a header and load commands without code. The rest is real: sources, icon, Info.plist by
-the configuration, and the packages that are handed in.
+Stand-ins, because their originals are no packages of an index: the program that starts Python (Briefcase's stub), and the Python
+framework with a library and an extension module. All are Mach-O files of a header and load commands without code, with the names,
+links and architectures that the originals have by the sources they are built from; those of the framework are for both processors,
+as python.org builds them, until the release's own step has thinned them. The rest is real: sources, icon, Info.plist by the
+configuration, and the packages that are handed in.
 """
 
 import plistlib
@@ -13,12 +15,16 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.packaging import ROOT
+from tests.packaging import ROOT, script
 
+release = script("release/release.py")
 ARM64, X86_64 = 0x0100000C, 0x01000007
 EXECUTE, DYLIB, BUNDLE = 2, 6, 8
 LC_LOAD_DYLIB, LC_ID_DYLIB, LC_CODE_SIGNATURE, LC_RPATH, LC_BUILD_VERSION = 0xC, 0xD, 0x1D, 0x8000001C, 0x32
-FRAMEWORK = "Frameworks/Python.xcframework/macos-arm64_x86_64/Python.framework"
+FRAMEWORKS = "Contents/Frameworks"
+PYTHON = f"{FRAMEWORKS}/Python.framework/Versions/3.13"
+DYNLOAD = "lib/python3.13/lib-dynload"
+_LIBSSL = "@rpath/Python.framework/Versions/3.13/lib/libssl.3.dylib"
 
 
 def _text(command: int, header: bytes, text: str) -> bytes:
@@ -62,6 +68,45 @@ def program(
     return struct.pack("<IIIIIIII", 0xFEEDFACF, architecture, 0, kind, len(commands), len(body), 0, 0) + body + (signed or b"")
 
 
+def universal(**said: Any) -> bytes:
+    """A program for both processors that says this of itself."""
+    head, body, at = struct.pack(">4sI", bytes.fromhex("cafebabe"), 2), b"", 4096
+    for architecture in (X86_64, ARM64):
+        part = program(architecture=architecture, **said)
+        head += struct.pack(">IIIII", architecture, 0, at + len(body), len(part), 12)
+        body += part.ljust(4096, b"\0")
+    return head.ljust(at, b"\0") + body
+
+
+def starter(**said: Any) -> bytes:
+    """What Briefcase's stub for Python 3.13 says of itself."""
+    libraries = ["/usr/lib/libSystem.B.dylib", "@rpath/Python.framework/Versions/3.13/Python"]
+    usual = {"kind": EXECUTE, "libraries": libraries, "rpaths": ["@executable_path/../Frameworks"]}
+    return program(**{**usual, **said})
+
+
+def python_framework(frameworks: Path, signed: bytes | None) -> None:
+    """Python.framework as it lies in the support package: universal, with parts that the configuration has removed."""
+    home = frameworks / "Python.framework/Versions/3.13"
+    before = {"min_os": (11, 0), "signed": signed}
+    files = {
+        "Python": universal(**before),
+        "lib/libssl.3.dylib": universal(**before),
+        f"{DYNLOAD}/_ssl.cpython-313-darwin.so": universal(kind=BUNDLE, libraries=[_LIBSSL], **before),
+        f"{DYNLOAD}/math.cpython-313-darwin.so": universal(kind=BUNDLE, **before),
+        "lib/python3.13/encodings/__init__.py": b"pass\n",
+        "lib/python3.13/config-3.13-darwin/python.o": universal(kind=1),
+        "lib/python3.13/ensurepip/_bundled/pip-25.0-py3-none-any.whl": b"PK",
+        "lib/python3.13/test/__init__.py": b"pass\n",
+        "lib/pkgconfig/python3.pc": b"prefix=/Library/Frameworks\n",
+    }
+    for name, data in files.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(data)
+    (home.parent / "Current").symlink_to("3.13")
+    (frameworks / "Python.framework/Python").symlink_to("Versions/Current/Python")
+
+
 def info_plist(min_os: str) -> dict[str, Any]:
     """What the template writes, and the configuration's own entries after it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -90,19 +135,11 @@ def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: M
     (contents / "MacOS").mkdir(parents=True)
     (contents / "Info.plist").write_bytes(plistlib.dumps(info_plist(min_os)))
     version = tuple(map(int, min_os.split(".")))[:2]
-    stub = program(
-        EXECUTE,
-        min_os=(version[0], version[1]),
-        libraries=["/usr/lib/libSystem.B.dylib", "@rpath/Python.framework/Versions/3.13/Python"],
-        rpaths=["@executable_path/../Frameworks/Python.xcframework/macos-arm64_x86_64"],
-        signed=signature(entitlements) if entitlements is not None else None,
-    )
+    stub = starter(min_os=(version[0], version[1]), signed=signature(entitlements) if entitlements is not None else None)
     (contents / "MacOS/Slipstream").write_bytes(stub)
     (contents / "MacOS/Slipstream").chmod(0o755)
-    python = contents / FRAMEWORK / "Versions/3.13"
-    python.mkdir(parents=True)
-    (python / "Python").write_bytes(program(min_os=(11, 0), signed=signature(None) if entitlements is not None else None))
-    (python.parent / "Current").symlink_to("3.13")
+    python_framework(app / FRAMEWORKS, signature(None) if entitlements is not None else None)
+    thin_and_clean(app / FRAMEWORKS)
     if entitlements is not None:
         (contents / "_CodeSignature").mkdir()
         (contents / "_CodeSignature/CodeResources").write_bytes(plistlib.dumps({"files2": {}}))
@@ -115,23 +152,16 @@ def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: M
     return app
 
 
-def thin_and_clean(site: Path) -> None:
-    """What Briefcase does after it has installed packages: one architecture, and away with what the configuration names."""
+def thin_and_clean(folder: Path) -> None:
+    """Leave of Frameworks or Resources/app_packages what Briefcase and the release leave: one architecture, and nothing of what the
+    configuration has removed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     for pattern in project["tool"]["briefcase"]["app"]["app"]["macOS"]["cleanup_paths"]:
-        for path in site.glob(pattern.partition("/app_packages/")[2]):
+        _, found, inner = pattern.partition(f"/{folder.name}/")
+        for path in folder.glob(inner) if found else ():
             shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-    for path in list(site.rglob("__pycache__")):
+    for path in list(folder.rglob("__pycache__")):
         shutil.rmtree(path)
-    for path in site.rglob("*"):
-        if path.is_symlink() or not path.is_file():
-            continue
-        with path.open("rb") as file:
-            magic, count = struct.unpack(">II", file.read(8).ljust(8, b"\0"))
-            if magic != 0xCAFEBABE or count > 16:
-                continue
-            for kind, _, at, size, _ in struct.iter_unpack(">IIIII", file.read(20 * count)):
-                if kind == ARM64:
-                    file.seek(at)
-                    half = file.read(size)
-        path.write_bytes(half)
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            release.thin(path)

@@ -5,7 +5,6 @@ import csv
 import hashlib
 import plistlib
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +13,19 @@ from pathlib import Path
 import pytest
 
 from tests.packaging import ROOT, script
-from tests.packaging.assembled import BUNDLE, DYLIB, EXECUTE, FRAMEWORK, X86_64, assemble, program, signature, thin_and_clean
+from tests.packaging.assembled import (
+    BUNDLE,
+    DYLIB,
+    DYNLOAD,
+    PYTHON,
+    X86_64,
+    assemble,
+    program,
+    signature,
+    starter,
+    thin_and_clean,
+    universal,
+)
 
 check = script("check_bundle.py")
 licences = script("licences.py")
@@ -76,6 +87,7 @@ def test_nothing_is_wrong_with_a_good_one(good: Path, tmp_path: Path) -> None:
 PACKAGES = "Contents/Resources/app_packages"
 APP = "Contents/Resources/app"
 LIBMLX = f"{PACKAGES}/mlx/lib/libmlx.dylib"
+STARTER = "Contents/MacOS/Slipstream"
 Break = Callable[[Path], object]
 
 
@@ -114,24 +126,14 @@ def drop_licence(app: Path) -> None:
     file.write_text(file.read_text().replace("\nrich 15", "\nrich 14"))
 
 
-def universal(app: Path) -> None:
-    halves = [program(signed=signature(None)), program(architecture=X86_64, signed=signature(None))]
-    kinds, at, head, body = (0x0100000C, X86_64), 4096, b"", b""
-    for kind, half in zip(kinds, halves, strict=True):
-        head += struct.pack(">IIIII", kind, 0, at + len(body), len(half), 12)
-        body += half.ljust(4096, b"\0")
-    (app / LIBMLX).write_bytes((struct.pack(">II", 0xCAFEBABE, 2) + head).ljust(at, b"\0") + body)
-
-
-def stub(**entitled: object) -> bytes:
-    rpath = "@executable_path/../Frameworks/Python.xcframework/macos-arm64_x86_64"
-    return program(EXECUTE, rpaths=[rpath], signed=signature({**entitlements(), **entitled}))
+def start_with(**said: object) -> Break:
+    return rewrite(STARTER, starter(**{"signed": signature(entitlements()), **said}))
 
 
 UNSIGNED = signature(None, hardened=False)
 # What is done to a good bundle, and what every finding must then be about.
 BROKEN: dict[str, tuple[Break, str]] = {
-    "a library for both architectures": (universal, "arm64 alone"),
+    "a library for both architectures": (rewrite(LIBMLX, universal(signed=signature(None))), "arm64 alone"),
     "a library for Intel": (rewrite(LIBMLX, program(architecture=X86_64, signed=signature(None))), "arm64 alone"),
     "a library for a newer system": (rewrite(LIBMLX, program(min_os=(26, 2), signed=signature(None))), "needs macOS 26.2"),
     "a library newer than is known of its package": (
@@ -172,17 +174,43 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "a question that nothing asks": (plist(NSMicrophoneUsageDescription="Why not."), "NSMicrophoneUsageDescription is not asked"),
     "a broken Info.plist": (rewrite("Contents/Info.plist", b"<plist>"), "Info.plist: cannot be read"),
     "another icon": (rewrite("Contents/Resources/app.icns", b"icns"), "is not the icon"),
-    "a program that cannot start": (lambda app: (app / "Contents/MacOS/Slipstream").chmod(0o644), "is not executable"),
+    "a program that cannot start": (lambda app: (app / STARTER).chmod(0o644), "is not executable"),
+    "a starter for Intel": (start_with(architecture=X86_64), "Slipstream: is for .* not for arm64 alone"),
+    "a starter for a newer system": (start_with(min_os=(15, 0)), "Slipstream: needs macOS 15.0"),
+    "a starter that is a library": (start_with(kind=DYLIB), "Slipstream: is no program to start"),
+    "a starter that is a script": (rewrite(STARTER, b"#!/bin/sh\n"), "Slipstream: is no program to start|loads @rpath/Python"),
+    "a starter for another Python": (
+        start_with(libraries=["@rpath/Python.framework/Versions/3.12/Python"]),
+        "does not load Python 3.13|loads @rpath/Python.framework/Versions/3.12/Python",
+    ),
+    "a starter that looks for the machine's Python": (
+        start_with(rpaths=["/Library/Frameworks"]),
+        "looks for libraries in /Library/Frameworks|loads @rpath/Python.framework",
+    ),
+    "no Python": (
+        lambda app: shutil.rmtree(app / PYTHON),
+        "loads @rpath/Python.framework|holds no standard library|leads out of the bundle, or nowhere",
+    ),
+    "a Python for both processors": (rewrite(f"{PYTHON}/Python", universal(signed=signature(None))), "Python: is for .*alone"),
+    "a Python for a newer system": (
+        rewrite(f"{PYTHON}/Python", program(min_os=(26, 0), signed=signature(None))),
+        "Versions/3.13/Python: needs macOS 26.0",
+    ),
+    "a Python without a signature": (rewrite(f"{PYTHON}/Python", program()), "not signed for the hardened runtime"),
+    "an extension module of Python for Intel": (
+        rewrite(f"{PYTHON}/{DYNLOAD}/math.cpython-313-darwin.so", program(BUNDLE, X86_64, signed=signature(None))),
+        "math.cpython-313-darwin.so: is for .* not for arm64 alone",
+    ),
+    "a library of Python less": (remove(f"{PYTHON}/lib/libssl.3.dylib"), "_ssl.*: loads @rpath/Python.framework/.*libssl"),
+    "no standard library": (remove(f"{PYTHON}/lib/python3.13/encodings/__init__.py"), "holds no standard library"),
+    "Python's own tests": (lambda app: (app / PYTHON / "lib/python3.13/test").mkdir(), "test: was to be removed"),
     "a licence that is not told": (drop_licence, "does not tell the licence of rich 15|licences.txt: differs"),
     "no licences": (remove(f"{APP}/resources/licences.txt"), "licences.txt: is missing"),
     "an entitlement too many": (
-        rewrite("Contents/MacOS/Slipstream", stub(**{"com.apple.security.get-task-allow": True})),
+        start_with(signed=signature({**entitlements(), "com.apple.security.get-task-allow": True})),
         r"entitlements: \['com.apple.security.get-task-allow'\] too many",
     ),
-    "an entitlement too few": (
-        rewrite("Contents/MacOS/Slipstream", program(EXECUTE, signed=signature({}))),
-        "entitlements: .* missing",
-    ),
+    "an entitlement too few": (start_with(signed=signature({})), "entitlements: .* missing"),
     "a library with entitlements": (rewrite(LIBMLX, program(signed=signature(entitlements()))), "entitlements: .* too many"),
     "a library without a signature": (rewrite(LIBMLX, program()), "not signed for the hardened runtime"),
     "a signature that is not hardened": (rewrite(LIBMLX, program(signed=UNSIGNED)), "not signed for the hardened runtime"),
@@ -240,7 +268,7 @@ def test_a_bundle_of_the_macs_real_wheels_and_ways_to_break_it(
 ) -> None:
     """Everything but the program that starts Python, and Python itself: see tests/packaging/assembled.py."""
     monkeypatch.setenv("PATH", str(release_tools), prepend=":")
-    site = tmp_path / "site"
+    site = tmp_path / "app_packages"
     licences.fetch(site, min_os)
     assert licences.collect(site) == (ROOT / "resources/licences.txt").read_text(encoding="utf-8")
     thin_and_clean(site)
@@ -280,7 +308,7 @@ def test_a_bundle_of_the_macs_real_wheels_and_ways_to_break_it(
         (packages / "numpy/__init__.py", b"", "was changed"),
         (app / "Contents/Resources/app/resources/demo_pair/drafter/config.json", None, "is missing"),
         (app / "Contents/Info.plist", b"", "Info.plist"),
-        (app / "Contents" / FRAMEWORK / "Versions/3.13/Python", program(DYLIB, min_os=(28, 0)), "needs macOS 28.0"),
+        (app / PYTHON / "Python", program(DYLIB, min_os=(28, 0)), "needs macOS 28.0"),
     ):
         found = spoilt(path, data)
         assert found and not [one for one in found if not check.re.search(finding, one)], (path, found)

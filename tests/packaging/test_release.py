@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.packaging import ROOT, script
-from tests.packaging.assembled import assemble, program
+from tests.packaging.assembled import ARM64, X86_64, assemble, program, universal
 
 release = script("release/release.py")
 SECRETS = {
@@ -91,6 +91,31 @@ def test_the_build_asks_briefcase_for_the_system_and_looks_at_what_came(dist: Pa
         assert "check_bundle.py" in found[-1] and f"--min-os {min_os}" in found[-1]
 
 
+def test_of_a_universal_program_the_part_for_arm64_is_left_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    file = tmp_path / "Python"
+    for data, left in (
+        (universal(min_os=(11, 0)), program(min_os=(11, 0))),
+        (program(), program()),
+        (bytes.fromhex("cafebabe00000041") + b"a Java class", None),
+        (b"\xca\xfe", None),
+        (b"", None),
+    ):
+        file.write_bytes(data)
+        file.chmod(0o755)
+        release.thin(file)
+        assert file.read_bytes() == (data if left is None else left)
+        assert file.stat().st_mode & 0o777 == 0o755
+    file.write_bytes(universal().replace(ARM64.to_bytes(4, "big"), X86_64.to_bytes(4, "big"), 1))
+    with pytest.raises(release.Refusal, match="no part for arm64"):
+        release.thin(file)
+
+
+def test_python_is_thinned_before_briefcase_signs(dist: Path) -> None:
+    lines = run("build", dist, "--dry-run").stdout.splitlines()
+    places = [next(n for n, line in enumerate(lines) if words in line) for words in (" create ", "for arm64 alone", " build macOS")]
+    assert places == sorted(places)
+
+
 def test_signing_runs_inside_out_and_only_the_app_gets_entitlements(dist: Path) -> None:
     found = commands("sign", dist, **SECRETS)
     assert all("--options runtime" in line and "--timestamp " in line for line in found)
@@ -130,6 +155,7 @@ def test_verification_asks_the_system_and_ourselves_and_runs_the_self_test(dist:
 
 
 @pytest.mark.parametrize("step", ["sign", "notarise", "image", "keychain"])
+# on a Mac nothing refuses these steps: they would sign and send what this test has assembled
 @pytest.mark.skipif(sys.platform == "darwin", reason="on a Mac the step would begin")
 def test_what_cannot_be_done_here_is_refused_in_a_sentence(step: str, dist: Path) -> None:
     result = run(step, dist)

@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import pytest
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 
 from resources.demo_pair.corpus import styles
@@ -33,10 +34,6 @@ def training_text() -> tuple[Chat, ...]:
 @functools.cache
 def template() -> Any:
     """The chat template as transformers compiles it."""
-    jinja2 = pytest.importorskip("jinja2")
-    from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-    assert jinja2
     return ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(CHAT_TEMPLATE)
 
 
