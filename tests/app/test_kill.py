@@ -80,7 +80,8 @@ def test_kill_9_in_mid_reply_loses_at_most_a_second(killed: tuple[Path, int], st
     folder, length = killed
     assert length > 0
     with closing(open_store(folder).store) as store:
-        (entry,) = store.begin().chats
+        store.begin()
+        (entry,) = store.contents().chats
         chat = store.load(entry.id)
         assert chat is not None
         (turn,) = chat.turns
