@@ -47,6 +47,7 @@ class Conductor(QObject):
     editing_changed = Signal(object)  # the Turn whose question is being written anew, or None
     comparison_started = Signal(object)  # Comparison
     noticed = Signal(object)  # Notice
+    outdated = Signal(str)  # what notices with this `until` waited for has come
 
     def __init__(self, engine: EngineThread, parent: QObject | None = None, store: StoreThread | None = None) -> None:
         super().__init__(parent)
@@ -59,6 +60,7 @@ class Conductor(QObject):
         self._loading.changed.connect(self.load_changed)
         self._loading.loaded.connect(self.pair_changed)
         self._loading.loaded.connect(self.switches_changed)
+        self._loading.changed.connect(self._load_changed)
         self._loading.noticed.connect(self.noticed)
         self._writing = Writing(engine, self.library, self)
         self._writing.changed.connect(self.reply_changed)
@@ -205,7 +207,8 @@ class Conductor(QObject):
     def use(self, pair: LoadPair) -> None:
         """Load a pair in place of the present one, which is freed first."""
         if self.busy:
-            self.noticed.emit(Notice(tr("A reply is still being written. Stop it, or wait for its end, before you switch models.")))
+            text = tr("A reply is still being written. Stop it, or wait for its end, before you switch models.")
+            self.noticed.emit(Notice(text, until="idle"))
             return
         self._loading.load(pair)
 
@@ -305,8 +308,7 @@ class Conductor(QObject):
 
     @Slot()
     def new_chat(self) -> None:
-        """Begin afresh, with this chat's switches. A reply that still runs is stopped."""
-        self.stop()
+        """Begin afresh, with this chat's switches."""
         settings = ChatSettings(dflash=self.wants_dflash, thinking=self.wants_thinking)
         self._show(Chat(settings=settings))
         self.library.note_open("")
@@ -402,15 +404,16 @@ class Conductor(QObject):
 
     def _ready(self) -> bool:
         if self.pair is None and self._loading.running:
-            self.noticed.emit(Notice(tr("The models are still loading. Your message stays here; send it in a moment.")))
+            text = tr("The models are still loading. Your message stays here; send it in a moment.")
+            self.noticed.emit(Notice(text, until="loaded"))
         elif self.pair is None:
             self.noticed.emit(Notice(tr("No models are loaded, so nothing can answer. Your message stays here."), offer="load"))
         elif self._comparing.running:
-            self.noticed.emit(Notice(tr("A comparison is running. Your message stays here; wait for its end, or stop it.")))
+            text = tr("A comparison is running. Your message stays here; wait for its end, or stop it.")
+            self.noticed.emit(Notice(text, until="idle"))
         elif self.busy:
-            self.noticed.emit(
-                Notice(tr("A reply is still being written. Your message stays here; wait for the end, or press Stop."))
-            )
+            text = tr("A reply is still being written. Your message stays here; wait for the end, or press Stop.")
+            self.noticed.emit(Notice(text, until="idle"))
         else:
             return True
         return False
@@ -423,14 +426,14 @@ class Conductor(QObject):
 
     def _ready_to_compare(self) -> bool:
         if self.pair is None and self._loading.running:
-            self.noticed.emit(Notice(tr("The models are still loading. Compare again in a moment.")))
+            self.noticed.emit(Notice(tr("The models are still loading. Compare again in a moment."), until="loaded"))
         elif self.pair is None:
             self.noticed.emit(Notice(tr("No models are loaded, so nothing can be compared."), offer="load"))
         elif self._comparing.running:
-            self.noticed.emit(Notice(tr("A comparison is running already. Wait for its end, or stop it.")))
+            self.noticed.emit(Notice(tr("A comparison is running already. Wait for its end, or stop it."), until="idle"))
         elif self.busy:
             text = tr("A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.")
-            self.noticed.emit(Notice(text))
+            self.noticed.emit(Notice(text, until="idle"))
         elif not self.can_dflash:
             self.noticed.emit(Notice(tr("DFlash is not available: {why_plain}", why_plain=self.pair.why_plain)))
         else:
@@ -438,6 +441,12 @@ class Conductor(QObject):
         return False
 
     @Slot()
+    def _load_changed(self) -> None:
+        if not self._loading.running:
+            self.outdated.emit("loaded")
+
+    @Slot()
     def _ended(self) -> None:
+        self.outdated.emit("idle")
         self.busy_changed.emit()
         self.switches_changed.emit()

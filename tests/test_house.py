@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from tests.tracked import tracked
+
 ROOT = Path(__file__).parents[1]
 
 # The floors of the engine, from the top down: a room imports what stands below it, never what stands above or beside it.
@@ -65,14 +67,6 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
             module = ".".join((*above, *([node.module] if node.module else [])))
             for alias in node.names:
                 yield node.lineno, f"{module}.{alias.name}"
-
-
-def tracked() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout.decode()
-    if not listed:
-        # skipped: an unpacked archive has no list of tracked files, and build products beside them would be judged too
-        pytest.skip("not a git checkout: what is tracked is not known")
-    return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
 @pytest.mark.parametrize("folder", sorted(HOUSE))

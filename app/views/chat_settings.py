@@ -28,11 +28,13 @@ from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
 from app.views.button import button
 from app.views.label import Label
+from app.views.sheet import lay_out
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Sampling
 
 CUSTOM = tr("Custom")
 MOST_TOKENS = 1_000_000
+WIDTH = 440
 
 # field of Sampling, label, what it does, lowest, highest, step, digits
 NUMBERS = (
@@ -77,7 +79,6 @@ class ChatSettingsDialog(QDialog):
         self._conductor = conductor
         self._library = conductor.library
         self.setWindowTitle(tr("Chat Settings"))
-        self.setMinimumWidth(440)
         self.resize(540, 560)
 
         self.preset = QComboBox()
@@ -163,22 +164,7 @@ class ChatSettingsDialog(QDialog):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered")
         self.reset.clicked.connect(self._reset)
-        done = button(tr("Done"), tr("Close these settings"), "bordered")
-        done.setDefault(True)
-        done.clicked.connect(self.accept)
-        line = QFrame()
-        look(line, "hairline")
-        foot = QHBoxLayout()
-        foot.setContentsMargins(24, 12, 24, 14)
-        foot.addWidget(self.reset)
-        foot.addStretch(1)
-        foot.addWidget(done)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(scroll, 1)
-        layout.addWidget(line)
-        layout.addLayout(foot)
+        lay_out(self, scroll, WIDTH, tr("Close these settings"), aside=self.reset)
         self._library.presets_changed.connect(self.refresh)
         conductor.chat_changed.connect(self.refresh)
         conductor.switches_changed.connect(self.refresh)

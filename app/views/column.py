@@ -24,6 +24,7 @@ class Item:
     kind: Literal["prompt", "reply", "notice"]
     turn: Turn | None = None
     notice: NoticeView | None = None
+    until: str = ""  # a notice's
     marks: dict[int, dict[int, Marks]] = field(default_factory=dict)  # by area and part
 
     @property

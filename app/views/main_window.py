@@ -117,6 +117,7 @@ class MainWindow(QMainWindow):
         conductor.reply_changed.connect(self.transcript.refresh)
         conductor.chat_changed.connect(self.transcript.clear)
         conductor.noticed.connect(self.transcript.add_notice)
+        conductor.outdated.connect(self.transcript.clear_notices)
         conductor.editing_changed.connect(self.composer.show_editing)
         conductor.comparison_started.connect(self._show_comparison)
         self.transcript.compare.connect(conductor.compare_turn)

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFileDialog,
-    QFrame,
     QGridLayout,
     QHBoxLayout,
     QLineEdit,
@@ -22,6 +21,7 @@ from app.picking.picker import Picker
 from app.views.button import button
 from app.views.label import Label
 from app.views.progress_bar import ThinBar
+from app.views.sheet import lay_out
 from app.views.theme import SMALL, Theme, look
 
 TITLE = tr("Model Settings")
@@ -37,7 +37,6 @@ class ModelSettingsDialog(QDialog):
         self._theme, self._picker, self._storage = theme, picker, picker.storage
         self.setWindowTitle(TITLE)
         self.setAccessibleName(TITLE)
-        self.setMinimumWidth(WIDTH)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(6)
@@ -48,27 +47,13 @@ class ModelSettingsDialog(QDialog):
         self.said = self._line()
         self.said.setAccessibleName(tr("Message"))
         self.said.hide()
-        done = button(tr("Done"), tr("Close these settings"), "bordered")
-        done.setDefault(True)
-        done.clicked.connect(self.accept)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(24, 12, 24, 14)
-        foot.addStretch(1)
-        foot.addWidget(done)
-        line = QFrame()
-        look(line, "hairline")
         page = QVBoxLayout()
         page.setContentsMargins(24, 22, 24, 22)
         page.setSpacing(16)
         page.addLayout(self._grid)
         page.addWidget(self.said)
         page.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(page, 1)
-        layout.addWidget(line)
-        layout.addLayout(foot)
+        lay_out(self, page, WIDTH, tr("Close these settings"))
         self._storage.changed.connect(self.refresh)
         self._storage.told.connect(self._say)
         self._storage.look()

@@ -1,16 +1,18 @@
 """Settings of the whole app. Each holds at once; there is nothing to confirm."""
 
 from PySide6.QtCore import QSignalBlocker, Qt, Slot
-from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QFrame, QGridLayout, QHBoxLayout, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDialog, QGridLayout, QHBoxLayout, QSlider, QVBoxLayout, QWidget
 
 from app.language import LANGUAGES, tr
-from app.views.button import button
 from app.views.label import Label
 from app.views.preferences import Preferences
+from app.views.sheet import lay_out
 from app.views.theme import APPEARANCES, CONTRASTS, SMALL, TEXT_SIZES, Theme, look
 
 APPEARANCE_NAMES = {"system": tr("As the system"), "light": tr("Light"), "dark": tr("Dark")}
 CONTRAST_NAMES = {"system": tr("As the system"), "standard": tr("Standard"), "high": tr("High")}
+
+WIDTH = 420
 
 
 class SettingsDialog(QDialog):
@@ -22,7 +24,6 @@ class SettingsDialog(QDialog):
         self._preferences = preferences
         self.setWindowTitle(tr("Settings"))
         self.setAccessibleName(tr("Settings"))
-        self.setMinimumWidth(420)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(14)
@@ -77,25 +78,11 @@ class SettingsDialog(QDialog):
         self.restart.hide()
         self._grid.addWidget(self.restart, self._grid.rowCount(), 1)
 
-        done = button(tr("Done"), tr("Close the settings"), "bordered")
-        done.setDefault(True)
-        done.clicked.connect(self.accept)
-        line = QFrame()
-        look(line, "hairline")
-        foot = QHBoxLayout()
-        foot.setContentsMargins(24, 12, 24, 14)
-        foot.addStretch(1)
-        foot.addWidget(done)
         page = QVBoxLayout()
         page.setContentsMargins(24, 22, 24, 22)
         page.addLayout(self._grid)
         page.addStretch(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(page, 1)
-        layout.addWidget(line)
-        layout.addLayout(foot)
+        lay_out(self, page, WIDTH, tr("Close the settings"))
         preferences.changed.connect(self.refresh)
         self.refresh()
 

@@ -148,7 +148,7 @@ class Transcript(Following):
         view = NoticeView(self._theme, notice.text, "error" if notice.kind == "error" else "notice")
         if notice.offer == "load":
             view.add_button(button(tr("Try Again"), tr("Load again"), "bordered")).clicked.connect(self._ask_load)
-        self._append(Item("notice", notice=view))
+        self._append(Item("notice", notice=view, until=notice.until))
         self.follow()
 
     @Slot()
@@ -161,9 +161,12 @@ class Transcript(Following):
         self._settle()
         self.follow()
 
-    def clear_notices(self) -> None:
+    @Slot(str)
+    def clear_notices(self, until: str = "") -> None:
+        """Take all away, or only those that held until this."""
         for index in reversed(range(len(self.column.items))):
-            if self.column.items[index].kind == "notice":
+            item = self.column.items[index]
+            if item.kind == "notice" and (not until or item.until == until):
                 self._take(index)
         self._settle()
 

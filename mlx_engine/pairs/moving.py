@@ -72,10 +72,16 @@ class Move:
             if not self._copy(old, new, stop, tell):
                 return False
             choose_folder(new, left=old)
-        for place, target in self._plan(old, new, _has_links(new)):
-            self._remove(place, target)
-        self._clear_folders(old)
-        choose_folder(new)
+        try:
+            for place, target in self._plan(old, new, _has_links(new)):
+                self._remove(place, target)
+            self._clear_folders(old)
+            choose_folder(new)
+        except OSError as error:  # the models are where they should be; what is left over is no reason to say otherwise
+            self._note(
+                f"{error.filename or old} cannot be removed ({error.strerror}), so copies are left in {old}. Mend that and move the "
+                f"models to {new} once more, or delete them there yourself."
+            )
         return True
 
     def _refuse(self, old: Path, new: Path) -> None:

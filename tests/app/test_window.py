@@ -199,14 +199,22 @@ def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) 
     assert engine.unloaded
 
 
-def test_a_new_chat_forgets_the_old_one_and_stops_its_reply(start: Start) -> None:
-    app = start(ScriptedEngine([[commit("Once"), threading.Event()]]))
+def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("Once"), gate, commit(" upon a time")]]))
     app.send("A story")
     app.until(lambda: "Once" in shown_text(app))
+    story = app.conductor.chat
     app.window.menus.new_chat.trigger()
     assert app.window.transcript.reply_views() == []
     assert app.window.transcript.welcome.isVisible()
+    app.type("Fresh")
+    app.window.composer.field.submitted.emit()
+    assert "still being written" in app.notices[-1]
+    gate.set()
     app.until(lambda: not app.conductor.busy)
+    assert story.turns[-1].reply.answer == "Once upon a time"
+    app.until(lambda: app.notices == [])  # what it said is no longer so
     app.ask("Fresh")
     assert [message.content for message in app.engine.requests[-1].messages] == ["Fresh"]
 

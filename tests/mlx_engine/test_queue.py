@@ -71,7 +71,10 @@ def both(engine, prompt, width, sampling, seed) -> list[Run]:
 
 
 def same_state(one: Run, other: Run) -> None:
-    """The same keys and values in caches and contexts, as far as anything can see them."""
+    """The same keys and values in caches and contexts, as far as anything can see them.
+
+    To 1e-4: attention over a masked view sums its terms in another order, a rounding of float32 in every layer.
+    """
     position = one.caches.length
     assert position == other.caches.length == one.context.position == other.context.position
     for ours, theirs in zip(one.caches.layers, other.caches.layers, strict=True):

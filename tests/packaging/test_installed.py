@@ -17,18 +17,12 @@ from pathlib import Path
 import pytest
 
 from tests.packaging import ROOT
+from tests.tracked import tracked
 
 PARTS = ("app", "mlx_engine", "metal", "resources")
 # Root may write everywhere; what is mounted read-only even root cannot.
 READ_ONLY = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"')
 PATIENCE_S = 300  # a busy machine is no failure
-
-
-def tracked() -> list[str]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False).stdout.decode()
-    if not listed:
-        pytest.skip("not a git checkout: what is tracked is not known")  # an unpacked archive, where build products lie about
-    return [name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
 @pytest.fixture(scope="module")

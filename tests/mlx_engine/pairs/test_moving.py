@@ -251,6 +251,28 @@ def test_a_copy_that_does_not_read_back_is_never_switched_to(
     expect_whole(filled, cache)
 
 
+def test_what_cannot_be_removed_at_the_old_place_is_said_and_the_move_holds(
+    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new, real = tmp_path / "new", Path.unlink
+
+    def locked(place: Path, missing_ok: bool = False) -> None:
+        if place.parent.name == "blobs" and place.is_relative_to(cache.root):
+            raise PermissionError(1, "Operation not permitted", str(place))
+        real(place, missing_ok)
+
+    made = Move(new)
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "unlink", locked)
+        assert made.run(threading.Event())
+    (note,) = made.notes
+    assert "cannot be removed (Operation not permitted)" in note and str(cache.root) in note
+    assert model_folder() == new
+    expect_models(filled, new)
+    assert Move(new).run(threading.Event())
+    expect_nothing_left(cache.root)
+
+
 class TestRefused:
     def test_a_disk_that_is_too_small(
         self, filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
