@@ -15,6 +15,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from app.door import Engine, demo_pair, real_engine
+from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.events import (
     CompareRequest,
@@ -122,7 +123,10 @@ class _Worker(QObject):
             self._post(job, Failed(str(error)))
         except BaseException:
             log.exception("The engine failed on %s", type(job.request).__name__)
-            self._post(job, Failed(f"Something went wrong inside Slipstream; the details are in {self._where_logs_are}."))
+            self._post(
+                job,
+                Failed(tr("Something went wrong inside Slipstream; the details are in {log_file}.", log_file=self._where_logs_are)),
+            )
         self._post(job, None)
 
     @Slot()

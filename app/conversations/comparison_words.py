@@ -44,7 +44,7 @@ def spread(values: Sequence[float]) -> str:
     if len(values) < 2:
         return ""
     digits = 0 if min(values) >= 20 else 1
-    return f"{words.number(min(values), digits)} to {words.number(max(values), digits)}"
+    return tr("{least} to {most}", least=words.number(min(values), digits), most=words.number(max(values), digits))
 
 
 def _margin(record: ComparisonRecord) -> str:

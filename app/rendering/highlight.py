@@ -1,7 +1,9 @@
 """Code to coloured lines, as it grows."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import dropwhile
 from typing import Literal
 
 from pygments.lexer import Lexer  # type: ignore[import-untyped]
@@ -14,8 +16,10 @@ from app.rendering.typesetting import typeset
 
 Colour = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 
-# Whole texts up to this size are read again on every flush; longer ones from the last place where a statement surely begins.
+# Whole texts up to this size are read again on every flush; longer ones from the last place where a statement surely begins. Where
+# that lies farther back than this, from a line that reads the same without what is before it, as far as so many characters tell.
 REREAD_UP_TO = 3000
+TELLING = 1000
 
 COMMON = ("python", "bash", "json", "javascript", "c", "swift", "html", "sql", "cpp", "typescript", "rust", "go", "yaml")
 
@@ -95,7 +99,8 @@ class Highlighter:
         fresh: list[list[Run]] = [[]]
         column, position, restart = 0, self._restart, self._restart
         last_line_start = text.rfind("\n") + 1
-        for kind, value in self._lexer.get_tokens(text[self._restart :]):
+        tokens = list(self._lexer.get_tokens(text[self._restart :]))
+        for kind, value in tokens:
             colour = colour_of(kind)
             if column == 0 and self._begins_statement(position, colour) and position < last_line_start:
                 restart = position
@@ -108,11 +113,35 @@ class Highlighter:
                 column += len(part)
             position += len(value)
         self.lines = self.lines[:first] + [tuple(line) for line in fresh]
+        if len(text) - restart > REREAD_UP_TO:
+            restart = self._stands_alone(tokens) or restart
         self._restart = restart
         return first
+
+    def _stands_alone(self, tokens: list[tuple[_TokenType, str]]) -> int:
+        """Where the last lines begin that are read alike with and without those before them; 0 where they are not, or cannot tell.
+
+        A class or an object may be longer than a screenful of statements, and nothing in it begins at the margin.
+        """
+        lexer = self._lexer
+        if lexer is None or any("html" in kind for kind in lexer.mimetypes):
+            return 0  # where a script ends decides how all of it is read
+        position = len(self._text)
+        for place in reversed(range(1, len(tokens))):
+            value = tokens[place][1]
+            position -= len(value)
+            line = position + value.rfind("\n") + 1
+            if len(self._text) - line >= TELLING and not value.strip() and "\n" in value:
+                return line if _words(lexer.get_tokens(self._text[line:])) == _words(tokens[place + 1 :]) else 0
+        return 0
 
     def _begins_statement(self, position: int, colour: Colour | None) -> bool:
         """After an empty line, at the margin, outside strings and comments: there lexers are in their first state."""
         after_gap = self._text[max(0, position - 2) : position] == "\n\n"
         at_margin = not self._text[position : position + 1].isspace()
         return after_gap and at_margin and colour not in ("string", "comment")
+
+
+def _words(tokens: Iterable[tuple[_TokenType, str]]) -> list[tuple[_TokenType, str]]:
+    """From the first that is not blank."""
+    return list(dropwhile(lambda token: not token[1].strip(), tokens))

@@ -89,30 +89,51 @@ class ChatList(QTreeView):
     def refresh(self) -> None:
         """Show the library as it is now."""
         found = shelves(self._library.entries.values(), self._library.folders.values(), time.time())
-        if found == self._shown:
+        before, self._shown = self._shown, found
+        if _rows_of(found) == _rows_of(before):
             return
-        self._shown = found
         kept, place = self.current, self.verticalScrollBar().value()
         self._filling = True
-        self._model.clear()
-        self._rows = {}
-        for shelf in found:
-            heading = _item(shelf.title, "folder" if shelf.folder else "heading", shelf.folder)
-            for entry in shelf.entries:
-                item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
-                item.setData(bool(shelf.folder), INSIDE)
-                item.setToolTip(as_tip(entry.title))
-                heading.appendRow(item)
-            self._model.appendRow(heading)
-            if shelf.folder:
-                self._rows[shelf.folder] = heading
-            self.setExpanded(heading.index(), shelf.folder not in self._closed_folders)
+        if [(shelf.title, shelf.folder) for shelf in found] == [(shelf.title, shelf.folder) for shelf in before]:
+            shelved = {entry.id for shelf in found for entry in shelf.entries}
+            for one in [one for one, item in self._rows.items() if item.data(KIND) == "chat" and one not in shelved]:
+                self._row_out(one)
+            for number, shelf in enumerate(found):
+                self._refill(self._model.item(number), shelf)
+        else:
+            self._model.clear()
+            self._rows = {}
+            for shelf in found:
+                heading = _item(shelf.title, "folder" if shelf.folder else "heading", shelf.folder)
+                self._model.appendRow(heading)
+                if shelf.folder:
+                    self._rows[shelf.folder] = heading
+                self._refill(heading, shelf)
+                self.setExpanded(heading.index(), shelf.folder not in self._closed_folders)
         self._filling = False
         if kept[1] in self._rows:
             self.setCurrentIndex(self._rows[kept[1]].index())
         else:
             self.mark_open()
         self.verticalScrollBar().setValue(place)
+
+    def _refill(self, heading: QStandardItem, shelf: Shelf) -> None:
+        """Bring the rows under a heading up to date: a list of thousands is not made anew because one chat came to its top."""
+        for place, entry in enumerate(shelf.entries):
+            item = self._rows.get(entry.id)
+            if item is None or item.parent() is not heading or item.row() != place:
+                self._row_out(entry.id)
+                item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
+                heading.insertRow(place, item)
+                item.setData(bool(shelf.folder), INSIDE)
+                item.setToolTip(as_tip(entry.title))
+            elif item.text() != entry.title:
+                item.setText(entry.title)
+                item.setToolTip(as_tip(entry.title))
+
+    def _row_out(self, chat_id: str) -> None:
+        if (item := self._rows.pop(chat_id, None)) is not None:
+            item.parent().removeRow(item.row())
 
     @Slot()
     def mark_open(self) -> None:
@@ -189,6 +210,11 @@ class ChatList(QTreeView):
                         self._closed_folders.discard(shelf.folder)
                     else:
                         self._closed_folders.add(shelf.folder)
+
+
+def _rows_of(found: list[Shelf]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """What the list shows of its shelves; when a chat was last written it does not."""
+    return [(shelf.title, shelf.folder, [(entry.id, entry.title) for entry in shelf.entries]) for shelf in found]
 
 
 def _item(text: str, kind: str, one: str) -> QStandardItem:

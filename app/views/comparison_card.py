@@ -77,9 +77,9 @@ class _Card:
         self._line(EDGE, middle + 10, rate, 30, colours.text, bold=True, right=True, width=190)
         facts = [] if side.first_token is None else [tr("first token {first_token}", first_token=words.duration(side.first_token))]
         if side.stats.rounds and side.stats.tokens_per_round:
-            facts.append(f"{words.number(side.stats.rounds)} rounds")
+            facts.append(tr("{count} rounds", count=words.number(side.stats.rounds)))
             facts.append(tr("{tokens_per_round} tokens a round", tokens_per_round=words.number(side.stats.tokens_per_round, 1)))
-        facts.append(f"{words.number(side.stats.tokens)} tokens")
+        facts.append(words.tokens(side.stats.tokens))
         self._line(left + 6, top + BAR + 26, " · ".join(facts), 18, colours.secondary, width=room)
 
     def _verdict(self, verdict: str, baseline: float) -> None:
@@ -109,7 +109,11 @@ class _Card:
     def _conditions(self) -> str:
         record = self._record
         runs = tr("one run each") if record.repeats == 1 else tr("median of {repeats} runs each", repeats=record.repeats)
-        sampling = "greedy" if record.sampling.temperature == 0 else f"temperature {record.sampling.temperature:g}"
+        sampling = (
+            tr("greedy")
+            if record.sampling.temperature == 0
+            else tr("temperature {temperature}", temperature=f"{record.sampling.temperature:g}")
+        )
         machine = f"{platform.system()}, {platform.machine()}"
         return tr(
             "{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}",

@@ -34,6 +34,7 @@ class Composer(QFrame):
     stopped = Signal()
     edit_cancelled = Signal()
     attach_asked = Signal()
+    paged = Signal(int)  # -1 up, 1 down: what is above is to be scrolled
 
     def __init__(self, theme: Theme, attaching: Attaching, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,6 +46,7 @@ class Composer(QFrame):
         self.field.submitted.connect(self._submit)
         self.field.focused.connect(self._show_focus)
         self.field.dropped.connect(attaching.attach)
+        self.field.paged.connect(self.paged)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
         self.attach_button = IconButton(theme, "clip", tr("Attach files"))
@@ -160,6 +162,7 @@ class _Field(QPlainTextEdit):
     submitted = Signal()
     dropped = Signal(list)  # of Path
     focused = Signal(bool)
+    paged = Signal(int)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -189,6 +192,11 @@ class _Field(QPlainTextEdit):
         if enter:
             self.textCursor().insertBlock()  # a line of its own, where Qt would put U+2028
             self.ensureCursorVisible()
+            return
+        step = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
+        # all that is written is in sight; on a Mac these keys count as the keypad's
+        if step and self.verticalScrollBar().maximum() == 0 and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            self.paged.emit(step)
             return
         super().keyPressEvent(event)
 

@@ -249,6 +249,5 @@ class Finding(QObject):
         if not self.hits:
             self.bar.count.setText("" if self._timer.isActive() else tr("None"))
             return
-        place = f"{self.current + 1} of " if self.current >= 0 else ""
-        more = "+" if len(self.hits) >= MOST or self._timer.isActive() else ""
-        self.bar.count.setText(f"{place}{len(self.hits)}{more}")
+        count = f"{len(self.hits)}{'+' if len(self.hits) >= MOST or self._timer.isActive() else ''}"
+        self.bar.count.setText(tr("{place} of {count}", place=self.current + 1, count=count) if self.current >= 0 else count)

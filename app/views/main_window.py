@@ -103,6 +103,7 @@ class MainWindow(QMainWindow):
         conductor.library.changed.connect(self._show_title)
         self.composer.sent.connect(self._send)
         self.composer.stopped.connect(conductor.stop)
+        self.composer.paged.connect(self.transcript.page)
         self.composer.attach_asked.connect(self.attach_files)
         self.transcript.sample_chosen.connect(conductor.send)
         self.composer.edit_cancelled.connect(conductor.cancel_edit)

@@ -66,7 +66,7 @@ class PromptView(QWidget):
         foot.addStretch(1)
         self.versions: Versions | None = None
         if turn.asked is not None:
-            self.versions = Versions(theme, turn.asked)
+            self.versions = Versions(theme, turn.asked, self)
             foot.addWidget(self.versions)
         foot.addWidget(self.edit_button)
         layout = QVBoxLayout(self)
@@ -207,7 +207,7 @@ class ReplyView(QWidget):
         self.both_ways.setToolTip(tr("Answer this prompt again, plainly and with DFlash, side by side"))
         self.both_ways.clicked.connect(self._ask_compare)
         self.stats.add(self.both_ways)
-        self.versions = Versions(theme, turn.answered) if turn.answered is not None else None
+        self.versions = Versions(theme, turn.answered, self) if turn.answered is not None else None
         if self.versions is not None:
             self.stats.add(self.versions)
         self._waiting = Label("…")

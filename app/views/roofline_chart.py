@@ -33,8 +33,11 @@ class RooflineChart(QWidget):
         """Draw this one, with words for its passes."""
         self.found, self.names = found, names
         if found is not None:
-            shares = ", ".join(f"{names[phase.name]}: {found.reached(phase):.0%} of the possible" for phase in found.phases)
-            self.setAccessibleDescription(shares)
+            shares = [
+                tr("{phase}: {share} of the possible", phase=names[phase.name], share=f"{found.reached(phase):.0%}")
+                for phase in found.phases
+            ]
+            self.setAccessibleDescription(", ".join(shares))
         self.setVisible(found is not None and bool(found.phases))
         self.update()
 

@@ -73,8 +73,10 @@ class PromptBar(QWidget):
 
     @property
     def legend(self) -> tuple[str, str]:
-        rate = f" at {words.rate(self._rate)}" if self._rate is not None and self.read else ""
-        return f"{words.number(self.reused)} reused", f"{words.number(self.read)} read{rate}"
+        reused, read = words.number(self.reused), words.number(self.read)
+        if self._rate is None or not self.read:
+            return tr("{count} reused", count=reused), tr("{count} read", count=read)
+        return tr("{count} reused", count=reused), tr("{count} read at {rate}", count=read, rate=words.rate(self._rate))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colours = self._theme.colours

@@ -243,6 +243,7 @@ def _style_sheet(c: Colours, small: int) -> str:
     QLineEdit[look="palette"] {{ background: transparent; border: none; border-bottom: 1px solid {c.line}; padding: 8px 10px;
         color: {c.text}; selection-background-color: {c.selection}; selection-color: {c.text}; }}
     QFrame[look="drop"] {{ background: {c.accent_ground}; border: 2px dashed {c.accent}; border-radius: 16px; }}
+    QFrame[look="focus"] {{ background: {c.accent}; border: none; }}
     QFrame[look="hairline"] {{ background: {c.line}; max-height: 1px; min-height: 1px; border: none; }}
     QFrame[look="upright"] {{ background: {c.line}; max-width: 1px; min-width: 1px; border: none; }}
     QWidget[look="sidebar"] {{ background: {c.sidebar}; }}
@@ -333,6 +334,8 @@ def look(widget: QWidget, name: str) -> None:
     """Give a widget one of the looks of the style sheet."""
     if widget.property("look") != name:
         widget.setProperty("look", name)
+        if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+            return  # the style sheet has not looked at it yet
         widget.style().unpolish(widget)
         widget.style().polish(widget)
         QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # or its size would leave out the padding

@@ -154,7 +154,7 @@ def about(facts: MachineFacts) -> str:
     """Such as “Metal · 14 cores · 48 GiB of memory, 36 GiB of it for models”."""
     memory, models = facts.memory_bytes / 2**30, facts.working_set_bytes / 2**30
     of_models = tr("{memory} GiB of memory, {models} GiB of it for models", memory=f"{memory:,.0f}", models=f"{models:,.0f}")
-    parts = [facts.device, f"{facts.cores} cores", of_models, f"MLX {facts.mlx}"]
+    parts = [facts.device, tr("{count} cores", count=facts.cores), of_models, f"MLX {facts.mlx}"]
     if facts.device != "Metal":
         parts.append("OpenBLAS" if facts.blas == "openblas" else tr("the reference BLAS, which is slow"))
     return " · ".join(parts)

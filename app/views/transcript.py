@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
 
 from app.conversations.chat import Node, Turn
 from app.language import tr
@@ -19,11 +19,13 @@ from app.views.marks import Marks
 from app.views.message import NoticeView, PromptView, ReplyView
 from app.views.selecting import Selecting
 from app.views.stack import Entry
-from app.views.theme import COLUMN, MARGIN, Theme
+from app.views.theme import COLUMN, MARGIN, Theme, look
 from app.views.welcome import Welcome
 
 ABOVE = BELOW = 28  # around the column
 AHEAD = 500  # pixels above and below the window that are built already
+FOCUS_WIDTH = 3  # of the bar at the edge while the keyboard is here
+BY_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
 
 @dataclass(slots=True)
@@ -53,7 +55,7 @@ class Transcript(Following):
         self._theme = theme
         self._settling = False
         self.setAccessibleName(tr("Chat"))
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setWidgetResizable(False)
 
         page = QWidget()
@@ -72,6 +74,9 @@ class Transcript(Following):
         self.to_end.setParent(self)
         self.to_end.hide()
         self.to_end.clicked.connect(self.follow)
+        self.focus_bar = QFrame(self)
+        look(self.focus_bar, "focus")
+        self.focus_bar.hide()
         self.follow_changed.connect(self._follow_changed)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         theme.text_resized.connect(self._rebuild)
@@ -164,11 +169,12 @@ class Transcript(Following):
     @Slot(str)
     def clear_notices(self, until: str = "") -> None:
         """Take all away, or only those that held until this."""
-        for index in reversed(range(len(self.column.items))):
-            item = self.column.items[index]
-            if item.kind == "notice" and (not until or item.until == until):
-                self._take(index)
-        self._settle()
+        items = self.column.items
+        gone = [at for at, item in enumerate(items) if item.kind == "notice" and (not until or item.until == until)]
+        for index in reversed(gone):
+            self._take(index)
+        if gone:
+            self._settle()
 
     # Going places
 
@@ -244,10 +250,26 @@ class Transcript(Following):
         elif event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or not self.links.show_current():
             super().keyPressEvent(event)
 
+    @Slot(int)
+    def page(self, step: int) -> None:
+        """A screenful up (-1) or down (1)."""
+        actions = QScrollBar.SliderAction
+        self.verticalScrollBar().triggerAction(actions.SliderPageStepSub if step < 0 else actions.SliderPageStepAdd)
+
     # Inside
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focus_bar.setVisible(event.reason() in BY_KEYBOARD)
+        self.focus_bar.raise_()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focus_bar.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.focus_bar.setGeometry(0, 0, FOCUS_WIDTH, self.height())
         self._settle()
         self._place_button()
         self.finding.place()

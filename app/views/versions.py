@@ -17,8 +17,15 @@ class Versions(QWidget):
     def __init__(self, theme: Theme, node: Node, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._node = node
+        self._theme = theme
+        self._built = False
+        self.refresh()
+
+    def _build(self) -> None:
+        """Most messages have one version: their parts are made when there is something to show."""
+        self._built = True
         self.label = Label()
-        theme.set_font(self.label, SMALL)
+        self._theme.set_font(self.label, SMALL)
         look(self.label, "secondary")
         self.before = self._arrow("‹", tr("Previous version"), -1)
         self.after = self._arrow("›", tr("Next version"), 1)
@@ -27,16 +34,19 @@ class Versions(QWidget):
         row.setSpacing(2)
         for part in (self.before, self.label, self.after):
             row.addWidget(part)
-        self.refresh()
 
     def refresh(self) -> None:
         """Count the versions anew."""
         place, count = self._node.place
-        self.label.setText(f"{place} of {count}")
+        self.setVisible(count > 1)
+        if count < 2:
+            return
+        if not self._built:
+            self._build()
+        self.label.setText(tr("{place} of {count}", place=place, count=count))
         self.label.setAccessibleName(tr("Version {place} of {count}", place=place, count=count))
         self.before.setEnabled(place > 1)
         self.after.setEnabled(place < count)
-        self.setVisible(count > 1)
 
     def _arrow(self, sign: str, name: str, step: int) -> QPushButton:
         made = QPushButton(sign)

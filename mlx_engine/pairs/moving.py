@@ -79,8 +79,8 @@ class Move:
             choose_folder(new)
         except OSError as error:  # the models are where they should be; what is left over is no reason to say otherwise
             self._note(
-                f"{error.filename or old} cannot be removed ({error.strerror}), so copies are left in {old}. Mend that and move the "
-                f"models to {new} once more, or delete them there yourself."
+                f"{error.filename or old} cannot be removed ({error.strerror}), so copies are left in {old}. Mend that and move "
+                f"the models to {new} once more, or delete the copies yourself."
             )
         return True
 

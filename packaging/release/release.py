@@ -29,6 +29,7 @@ IDENTITY = "SLIPSTREAM_SIGNING_IDENTITY"  # "Developer ID Application: … (TEAM
 NOTARY = {"--key": "SLIPSTREAM_NOTARY_KEY_FILE", "--key-id": "SLIPSTREAM_NOTARY_KEY_ID", "--issuer": "SLIPSTREAM_NOTARY_ISSUER"}
 CERTIFICATE, CERTIFICATE_PASSWORD = "SLIPSTREAM_CERTIFICATE_FILE", "SLIPSTREAM_CERTIFICATE_PASSWORD"
 KEYCHAIN_PASSWORD = "SLIPSTREAM_KEYCHAIN_PASSWORD"
+CREDENTIALS = (IDENTITY, *NOTARY.values(), CERTIFICATE, CERTIFICATE_PASSWORD, KEYCHAIN_PASSWORD)
 PYTHON = (3, 13)  # that of packaging/macos/python3.13.txt; Briefcase puts its own version into the bundle
 UNIVERSAL, ARM64 = bytes.fromhex("cafebabe"), 0x0100000C
 MAGICS = (bytes.fromhex("cffaedfe"), UNIVERSAL)
@@ -83,8 +84,8 @@ class Release:
         """Carry a command out, or say it."""
         words = [str(word) for word in command]
         if not quiet or self.dry:
-            secrets = {self.environment.get(name) for name in (CERTIFICATE_PASSWORD, KEYCHAIN_PASSWORD)} - {None, ""}
-            print("$", " ".join("…" if word in secrets else shown(word) for word in words), flush=True)
+            named = {self.environment.get(name): f"${name}" for name in CREDENTIALS}
+            print("$", " ".join(shown(named.get(word, word)) for word in words), flush=True)
         if self.dry:
             return
         if sys.platform != "darwin" and words[0] not in (sys.executable,):

@@ -204,6 +204,11 @@
             <translation>Die beiden Texte unterscheiden sich ab Token {place}{record}. Das ist kein Gleichstand durch Rundung.</translation>
         </message>
         <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>{least} to {most}</source>
+            <translation>{least} bis {most}</translation>
+        </message>
+        <message>
             <location filename="../../app/conversations/opening.py" />
             <source>Nothing in it was changed.</source>
             <translation>Nichts darin wurde geändert.</translation>
@@ -1697,6 +1702,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/comparison_card.py" />
+            <source>greedy</source>
+            <translation>greedy</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
             <source>median of {repeats} runs each</source>
             <translation>Median von je {repeats} Läufen</translation>
         </message>
@@ -1709,6 +1719,16 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/comparison_card.py" />
             <source>one run each</source>
             <translation>je ein Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>temperature {temperature}</source>
+            <translation>Temperatur {temperature}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>{count} rounds</source>
+            <translation>{count} Runden</translation>
         </message>
         <message>
             <location filename="../../app/views/comparison_card.py" />
@@ -1849,6 +1869,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/finding.py" />
             <source>Previous hit</source>
             <translation>Vorheriger Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/finding.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} von {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
@@ -2961,6 +2986,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Rechenschritte je gelesenem Byte</translation>
         </message>
         <message>
+            <location filename="../../app/views/roofline_chart.py" />
+            <source>{phase}: {share} of the possible</source>
+            <translation>{phase}: {share} des Möglichen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/saving.py" />
             <source>Replace</source>
             <translation>Ersetzen</translation>
@@ -3137,6 +3167,21 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/stats_popover.py" />
+            <source>{count} read</source>
+            <translation>{count} gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>{count} read at {rate}</source>
+            <translation>{count} gelesen mit {rate}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>{count} reused</source>
+            <translation>{count} wiederverwendet</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
             <source>{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}</source>
             <translation>{rounds} Runden; angenommen {accepted_per_round} bis {accepted_per_round_2}</translation>
         </message>
@@ -3279,6 +3324,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/this_mac.py" />
             <source>the reference BLAS, which is slow</source>
             <translation>die Referenz-BLAS, die langsam ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>{count} cores</source>
+            <translation>{count} Kerne</translation>
         </message>
         <message>
             <location filename="../../app/views/this_mac.py" />

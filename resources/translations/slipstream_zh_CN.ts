@@ -204,6 +204,11 @@
             <translation>两段文本从第 {place} 个词元起不同{record}。这不是舍入造成的平局。</translation>
         </message>
         <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>{least} to {most}</source>
+            <translation>{least} 至 {most}</translation>
+        </message>
+        <message>
             <location filename="../../app/conversations/opening.py" />
             <source>Nothing in it was changed.</source>
             <translation>其中内容没有任何改动。</translation>
@@ -1697,6 +1702,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/comparison_card.py" />
+            <source>greedy</source>
+            <translation>贪心</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
             <source>median of {repeats} runs each</source>
             <translation>各 {repeats} 次的中位数</translation>
         </message>
@@ -1709,6 +1719,16 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/comparison_card.py" />
             <source>one run each</source>
             <translation>各一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>temperature {temperature}</source>
+            <translation>温度 {temperature}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/comparison_card.py" />
+            <source>{count} rounds</source>
+            <translation>{count} 轮</translation>
         </message>
         <message>
             <location filename="../../app/views/comparison_card.py" />
@@ -1849,6 +1869,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/finding.py" />
             <source>Previous hit</source>
             <translation>上一个匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/finding.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} / {count}</translation>
         </message>
         <message>
             <location filename="../../app/views/introduction.py" />
@@ -2961,6 +2986,11 @@ Nothing you write leaves this computer.</source>
             <translation>每读取一字节的运算次数</translation>
         </message>
         <message>
+            <location filename="../../app/views/roofline_chart.py" />
+            <source>{phase}: {share} of the possible</source>
+            <translation>{phase}：达到上限的 {share}</translation>
+        </message>
+        <message>
             <location filename="../../app/views/saving.py" />
             <source>Replace</source>
             <translation>替换</translation>
@@ -3137,6 +3167,21 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/stats_popover.py" />
+            <source>{count} read</source>
+            <translation>读取 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>{count} read at {rate}</source>
+            <translation>读取 {count}，{rate}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>{count} reused</source>
+            <translation>重用 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
             <source>{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}</source>
             <translation>{rounds} 轮；接受 {accepted_per_round} 至 {accepted_per_round_2}</translation>
         </message>
@@ -3279,6 +3324,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/this_mac.py" />
             <source>the reference BLAS, which is slow</source>
             <translation>参考 BLAS，速度较慢</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/this_mac.py" />
+            <source>{count} cores</source>
+            <translation>{count} 个核心</translation>
         </message>
         <message>
             <location filename="../../app/views/this_mac.py" />

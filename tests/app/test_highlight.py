@@ -1,6 +1,10 @@
 """Code is coloured while it grows."""
 
-from app.rendering.highlight import Highlighter, lexer_for
+import json
+
+import pytest
+
+from app.rendering.highlight import COMMON, Highlighter, lexer_for
 
 PYTHON = '''
 def one(x):
@@ -24,6 +28,41 @@ def test_growing_code_gets_the_colours_of_the_whole() -> None:
     whole.update(code)
     assert growing.lines == whole.lines
     assert len(whole.lines) == code.count("\n") + 1
+
+
+METHOD = '''
+    def method(self, x: int = 0x1F) -> str:
+        """A text
+
+        over lines, with code: `return "x"`."""
+        if x:
+            return f"{x}" + 'y'  # why
+'''
+LONG = {
+    "python": "class All:\n" + METHOD * 120,
+    "json": json.dumps([{"name": f"n{i}", "values": [i, True, None, 'a"b']} for i in range(300)], indent=2),
+    "swift": "class All {\n"
+    + '    func f(_ x: Int) -> String {\n        /* of\n        lines */ return "\\(x)" // y\n    }\n' * 200
+    + "}\n",
+    "yaml": "all:\n" + "  - name: one\n    text: |\n      of # lines\n      - two\n    on: true # y\n" * 200,
+}
+
+
+@pytest.mark.parametrize("language", LONG)
+def test_a_long_block_without_statements_at_the_margin_is_not_read_again_and_again(
+    language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, read = LONG[language], []
+    assert language in COMMON and len(code) > 12_000
+    growing, whole = Highlighter(language), Highlighter(language)
+    real = growing._lexer.get_tokens
+    monkeypatch.setattr(growing._lexer, "get_tokens", lambda text: read.append(len(text)) or real(text))
+    updates = range(200, len(code) + 200, 200)
+    for end in updates:
+        growing.update(code[:end])
+    whole.update(code)
+    assert growing.lines == whole.lines
+    assert sum(read) < len(updates) * 6000
 
 
 def test_keywords_strings_and_comments_differ_in_colour() -> None:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAction, QFocusEvent, QGuiApplication, QTextCursor
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.rendering.parts import plain
@@ -371,6 +371,28 @@ def test_the_end_is_followed_only_while_the_reader_is_there(start: Start) -> Non
     assert not app.window.transcript.to_end.isVisible()
     second.set()
     app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum())
+
+
+def test_a_long_chat_is_read_by_keyboard(start: Start, qtbot: QtBot) -> None:
+    app = start(ScriptedEngine([answer("\n\n".join(f"Paragraph {i}." for i in range(200)))]))
+    app.ask("Long")
+    field, transcript = app.window.composer.field, app.window.transcript
+    bar = transcript.verticalScrollBar()
+    app.until(lambda: bar.value() == bar.maximum() > 1000)
+    qtbot.keyClick(field, Qt.Key.Key_PageUp)
+    app.until(lambda: bar.value() < bar.maximum() - 100)
+    qtbot.keyClick(field, Qt.Key.Key_PageDown, Qt.KeyboardModifier.KeypadModifier)
+    app.until(lambda: bar.value() == bar.maximum())
+    field.setPlainText("\n".join("line" for _ in range(40)))
+    field.moveCursor(QTextCursor.MoveOperation.End)
+    qtbot.keyClick(field, Qt.Key.Key_PageUp)  # now there is something to scroll in the field itself
+    assert bar.value() == bar.maximum()
+    assert transcript.focusPolicy() & Qt.FocusPolicy.TabFocus
+    for reason, seen in ((Qt.FocusReason.TabFocusReason, True), (Qt.FocusReason.MouseFocusReason, False)):
+        QApplication.sendEvent(transcript, QFocusEvent(QEvent.Type.FocusIn, reason))
+        assert transcript.focus_bar.isVisible() == seen
+    qtbot.keyClick(transcript, Qt.Key.Key_PageUp)
+    assert bar.value() < bar.maximum()
 
 
 def test_a_change_of_appearance_keeps_the_reply_and_changes_the_colours(start: Start) -> None:

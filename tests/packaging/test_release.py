@@ -77,6 +77,16 @@ def test_every_step_says_what_it_would_do_and_does_nothing_and_tells_no_secret(s
     assert (release.STAMP.read_bytes() if release.STAMP.exists() else None) == stamp
 
 
+@pytest.mark.parametrize("step", ["keychain", "image", "notarise"])
+def test_no_secret_is_told_when_a_step_is_carried_out(step: str, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(release.sys, "platform", "darwin")
+    monkeypatch.setattr(release.subprocess, "run", lambda words, **options: subprocess.CompletedProcess(words, 0))
+    result = run(step, dist, **SECRETS)
+    assert result.returncode == 0, result.stderr
+    assert "$SLIPSTREAM_" in result.stdout
+    assert not [name for name, value in SECRETS.items() if value in result.stdout + result.stderr]
+
+
 def test_it_is_a_command(dist: Path) -> None:
     command = [sys.executable, "packaging/release/release.py", "staple", "--dist", str(dist), "--dry-run"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
