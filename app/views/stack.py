@@ -22,6 +22,7 @@ class Entry:
     view: QWidget | None = None
     sure: bool = False  # the height was measured at the present width
     pinned: bool = False
+    waits: bool = False  # its view is built a moment later
 
 
 class Stack(QWidget):
@@ -138,7 +139,7 @@ class Stack(QWidget):
         built = False
         for index in range(first, min(last, len(self.entries))):
             entry = self.entries[index]
-            if entry.view is None:
+            if entry.view is None and not entry.waits:
                 entry.view = self.build(index)
                 entry.view.setParent(self)
                 entry.view.setVisible(True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollBar, QWidget
 
@@ -74,6 +74,9 @@ class Transcript(Following):
         self.to_end.setParent(self)
         self.to_end.hide()
         self.to_end.clicked.connect(self.follow)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._show_waiting)
         self.focus_bar = QFrame(self)
         look(self.focus_bar, "focus")
         self.focus_bar.hide()
@@ -84,6 +87,8 @@ class Transcript(Following):
 
     def reply_views(self) -> list[ReplyView]:
         """The replies that are built, in order."""
+        if self._soon.isActive():
+            self._show_waiting()
         return [entry.view for entry in self.column.entries if isinstance(entry.view, ReplyView)]
 
     def notices(self) -> list[str]:
@@ -96,8 +101,16 @@ class Transcript(Following):
     def add_turn(self, turn: Turn) -> None:
         """A new turn at the end."""
         self.clear_notices()
-        self._append(*_items(turn))
+        self._append(*_items(turn), waits=True)
+        self._soon.start()
         self.follow()
+
+    @Slot()
+    def _show_waiting(self) -> None:
+        self._soon.stop()
+        for entry in self.column.entries:
+            entry.waits = False
+        self._settle()
 
     @Slot(list)
     def show_turns(self, turns: list[Turn]) -> None:
@@ -134,6 +147,7 @@ class Transcript(Following):
             item = self.column.items[index]
             if item.turn is turn and item.kind == "reply":
                 self.column.entries[index].pinned = turn.reply.running
+                self.column.entries[index].waits = False
                 view = self.column.view(index)
                 if isinstance(view, ReplyView):
                     view.refresh()
@@ -301,11 +315,13 @@ class Transcript(Following):
             view.versions.stepped.connect(self.stepped)
         return view
 
-    def _append(self, *items: Item) -> None:
+    def _append(self, *items: Item, waits: bool = False) -> None:
+        """`waits`: a reply is drawn after the question has been, so that neither keeps the window long."""
         for item in items:
             self.column.items.append(item)
             pinned = item.kind == "notice" or (item.kind == "reply" and item.turn is not None and item.turn.reply.running)
-            self.column.insert(len(self.column.entries), Entry(gap=GAP, pinned=pinned, view=item.notice))
+            entry = Entry(gap=GAP, pinned=pinned, view=item.notice, waits=waits and item.kind == "reply")
+            self.column.insert(len(self.column.entries), entry)
             if item.notice is not None:
                 item.notice.setParent(self.column)
                 item.notice.show()
