@@ -17,7 +17,7 @@ from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
 from mlx_engine.drafters.lookup import Offer
 
 _TRIAL_SHARE = 0.015  # of the time: what trials may lose
-_FIRST_CREDIT = 2.0  # plain steps' worth that trials may lose at once, at the beginning of a reply
+_FIRST_CREDIT = 2.0  # plain steps' worth that trials may lose at once, at the beginning of a reply; an advance on that share
 _MOST_CREDIT = 4.0  # plain steps' worth that may be saved up for trials
 _LEAST_LOSS = 0.05  # plain steps that a trial is held to cost, even if it wins
 _PARTING = 0.7
@@ -121,6 +121,7 @@ class Automatic:
         self._drafts = Blend(experience.block - 1, _MEMORIES, 3.0, experience.drafts)
         self._view: _View | None = None
         self._credit: float | None = None
+        self._owed = 0.0  # of the advance
         self._spell = 0  # plain steps still to come in a trial of plain decoding
         self._pace = 0.0  # seconds a token of the best pass, which a trial is measured against
         self._parked = False
@@ -154,8 +155,11 @@ class Automatic:
         seconds = self._costs.seconds(kind, depth) if outcome.seconds is None else outcome.seconds
         plain = self._costs.seconds(PLAIN, depth)
         if self._credit is None:
-            self._credit = _FIRST_CREDIT * plain
-        self._credit = min(self._credit + _TRIAL_SHARE * seconds, _MOST_CREDIT * plain)
+            self._credit = self._owed = _FIRST_CREDIT * plain
+        earned = _TRIAL_SHARE * seconds
+        paid = min(earned, self._owed)
+        self._owed -= paid
+        self._credit = min(self._credit + earned - paid, _MOST_CREDIT * plain)
         if outcome.choice.trial:
             self._credit -= max(seconds - (outcome.accepted + 1) * self._pace, _LEAST_LOSS * plain)
         if kind == PLAIN:
@@ -238,7 +242,7 @@ class Automatic:
                 trial, most = kind, gain / loss
         if trial is None and self._kinds:
             # too dear as it seems, but a machine that was busy with something else may be free again: once a reply, and seldom
-            trial = min(self._kinds, key=lambda kind: seconds[kind] / kind.width)
+            trial = min(self._kinds, key=lambda kind: seconds[kind])
             return _View(Choice(PLAIN, why), plain, trial, 0.9 * _FIRST_CREDIT * plain)
         price = 0.0
         if trial is not None:

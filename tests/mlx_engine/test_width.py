@@ -243,6 +243,17 @@ def test_on_no_text_is_it_much_slower_than_plain(chance, where, seed):
     assert plain / decode(where, ease, 0.99, Automatic(Experience(where.block, where.table)), 2048, seed)[0] > 0.95
 
 
+@pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
+def test_short_replies_of_hopeless_text_lose_next_to_nothing_to_trials(where):
+    """What every new reply may try at once is an advance."""
+    experience, took, plainly = Experience(where.block, where.table), 0.0, 0.0
+    for reply in range(30):
+        ease = HOPELESS.ease(116, random.Random(reply))[:116]
+        took += decode(where, ease, 0.99, Automatic(experience), 2048, reply)[0]
+        plainly += decode(where, ease, 0.99, Fixed(1), 2048, reply)[0]
+    assert plainly > 0.98 * took
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
 def test_calibrated_it_is_within_three_percent_of_the_best_fixed_width_on_every_machine(where):
