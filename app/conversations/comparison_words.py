@@ -20,9 +20,8 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     place = words.number((record.first_difference or 0) + 1)
     match record.verdict:
         case "identical":
-            verdict = tr(
-                "The two texts are identical, token for token ({tokens} tokens).", tokens=words.number(record.plain.stats.tokens)
-            )
+            tokens = words.tokens(record.plain.stats.tokens)
+            verdict = tr("The two texts are identical, token for token ({tokens}).", tokens=tokens)
         case "tie":
             verdict = tr(
                 "The first difference is at token {place}, and it is a tie: the two best tokens were as good as "

@@ -79,7 +79,7 @@ class ChatSettingsDialog(QDialog):
         self._conductor = conductor
         self._library = conductor.library
         self.setWindowTitle(tr("Chat Settings"))
-        self.resize(540, 560)
+        self.resize(540, 600)
 
         self.preset = QComboBox()
         self.preset.setAccessibleName(tr("Preset"))

@@ -48,6 +48,7 @@ class SettingsDialog(QDialog):
         self.sample.setMinimumWidth(self.sample.fontMetrics().horizontalAdvance("24 px") + 4)
         look(self.sample, "secondary")
         sizes = QHBoxLayout()
+        sizes.setSpacing(12)
         sizes.addWidget(self.text_size, 1)
         sizes.addWidget(self.sample)
         self._row(tr("Text size"), self.text_size, sizes)

@@ -195,8 +195,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The two texts are identical, token for token ({tokens} tokens).</source>
-            <translation>Die beiden Texte sind Token für Token gleich ({tokens} Tokens).</translation>
+            <source>The two texts are identical, token for token ({tokens}).</source>
+            <translation>Die beiden Texte sind Token für Token gleich ({tokens}).</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />

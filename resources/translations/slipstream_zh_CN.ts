@@ -195,8 +195,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The two texts are identical, token for token ({tokens} tokens).</source>
-            <translation>两段文本逐个词元完全相同（{tokens} 个词元）。</translation>
+            <source>The two texts are identical, token for token ({tokens}).</source>
+            <translation>两段文本逐个词元完全相同（{tokens}）。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
