@@ -112,6 +112,7 @@ class Finding(QObject):
         """Show the bar and write into it."""
         self.bar.show()
         self.place()
+        self._transcript.make_room()
         self.bar.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.bar.field.selectAll()
         self._search()
@@ -122,6 +123,7 @@ class Finding(QObject):
         if self.bar.isHidden():
             return
         self.bar.hide()
+        self._transcript.make_room()
         self._pattern = None
         self._timer.stop()
         self._forget()

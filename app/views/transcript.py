@@ -219,15 +219,15 @@ class Transcript(Following):
             else:
                 top = rect.top()
             bar = self.verticalScrollBar()
-            inside = ABOVE + top - bar.value()
+            inside = self._above + top - bar.value()
             if rect is not None and self._top_margin() <= inside <= self.viewport().height() - 80:
                 return
-            bar.setValue(max(0, ABOVE + top - self.viewport().height() // 3))
+            bar.setValue(max(0, self._above + top - self.viewport().height() // 3))
             self._settle()
 
     def shown_band(self) -> tuple[int, int]:
         """What is in sight, in the column's heights."""
-        top = self.verticalScrollBar().value() - ABOVE
+        top = self.verticalScrollBar().value() - self._above
         return top, top + self.viewport().height()
 
     # Selection and hits
@@ -270,7 +270,15 @@ class Transcript(Following):
         actions = QScrollBar.SliderAction
         self.verticalScrollBar().triggerAction(actions.SliderPageStepSub if step < 0 else actions.SliderPageStepAdd)
 
+    def make_room(self) -> None:
+        """The bar of the search has come or gone: the first message must not lie under it."""
+        self._settle()
+
     # Inside
+
+    @property
+    def _above(self) -> int:
+        return ABOVE + self.finding.height()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -343,11 +351,11 @@ class Transcript(Following):
         anchor = None if self.following else self._anchor()
         for _ in range(6):
             total = self.column.fit(width)
-            height = total + ABOVE + BELOW + (self.welcome.height_for(width) + GAP if empty else 0)
+            height = total + self._above + BELOW + (self.welcome.height_for(width) + GAP if empty else 0)
             self._page.resize(size.width(), max(height, size.height()))
-            at = QPoint((size.width() - width) // 2, self._page.height() - total - BELOW if empty else ABOVE)
+            at = QPoint((size.width() - width) // 2, self._page.height() - total - BELOW if empty else self._above)
             self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
-            bar.setValue(bar.maximum() if self.following else ABOVE + self._height_of(anchor) if anchor else bar.value())
+            bar.setValue(bar.maximum() if self.following else self._above + self._height_of(anchor) if anchor else bar.value())
             top, bottom = self.shown_band()
             if not self.column.show_band(top - AHEAD, bottom + AHEAD):
                 break
@@ -381,7 +389,7 @@ class Transcript(Following):
         """Bring the beginning of a message to the top of the window."""
         for _ in range(3):
             self._settle()
-            self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + ABOVE - MARGIN))
+            self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + self._above - MARGIN))
 
     def _part_top(self, place: Place) -> int | None:
         for number, area in areas(self.column.view(place.item)):
