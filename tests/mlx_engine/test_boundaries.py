@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mlx_engine import chat
 from mlx_engine.boundaries import boundaries
 from mlx_engine.events import GenerationRequest, Message, Sampling
+from tests.examples import sampled
 from tests.mlx_engine.asking import reply
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.wordy import WORDS, tokenizer
@@ -29,6 +30,7 @@ def rendered(engine, request: GenerationRequest) -> list[int]:
     return chat.render(engine.pair.tokenizer, request).tokens
 
 
+@sampled(10)
 @given(data=st.data())
 def test_a_chat_by_template_with_reuse_is_the_chat_without(chatting, data):
     system = [Message("system", data.draw(TEXT, "system"))] if data.draw(st.booleans()) else []

@@ -3,14 +3,13 @@
 On the wheel's BLAS all of it is compared bit for bit, except where mlx-lm itself computes a row in another way when it is alone.
 """
 
-import os
 from functools import cache
 
 import mlx.core as mx
 import mlx.nn as nn
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
 from mlx_lm.models.cache import CacheList, KVCache, RotatingKVCache, make_prompt_cache
@@ -19,9 +18,10 @@ from mlx_lm.utils import MODEL_REMAPPING
 from mlx_engine import families
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.targets.target import Target
+from tests.examples import sampled
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, SLIDING, TWO_FORMULAS, VOCABULARY, build, text
 
-few = settings(max_examples=200 if os.environ.get("HYPOTHESIS_PROFILE") == "all" else 6)
+few = sampled(6)
 
 
 @cache

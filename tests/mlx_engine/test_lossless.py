@@ -15,6 +15,7 @@ from mlx_lm.generate import generate_step
 from mlx_engine import chat
 from mlx_engine.events import Message, Sampling
 from resources.demo_pair.corpus.questions import fresh_questions
+from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 
@@ -66,6 +67,7 @@ def test_every_width_gives_the_plain_text_of_any_prompt(tiny, tiny_by_mlx_lm, pr
         assert plain.tokens == plainly(tiny_by_mlx_lm, prompt, limit, tiny.pair.tokenizer.eos_token_ids)
 
 
+@sampled(8)
 @given(
     asked=st.sampled_from(QUESTIONS),
     temperature=st.sampled_from([0.0, 0.3, 0.6, 1.0, 1.5]),

@@ -17,6 +17,7 @@ from mlx_engine.decoding import prefill
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
 from mlx_engine.events import Commit, GenerationRequest, PrefillProgress, Reply
+from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -91,6 +92,7 @@ def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, 
     return None
 
 
+@sampled(10)
 @given(data=st.data())
 def test_a_chat_with_reuse_is_the_chat_without(kept, data):
     """Turns, edits, regenerations, other chats with the same head, switches of mode, stops in mid-prefill and mid-reply."""

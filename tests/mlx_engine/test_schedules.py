@@ -17,6 +17,7 @@ from mlx_engine.decoding.width import Choice, Outcome
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.events import Message, Sampling
 from resources.demo_pair.corpus.questions import fresh_questions
+from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 
 QUESTIONS = fresh_questions(count=120, seed=20261121)
@@ -111,6 +112,7 @@ def test_any_schedule_gives_the_plain_text(tiny, prompt, sampling, seed, limit, 
     check(tiny, prompt, sampling, seed, limit, passes, spoilt, lag)
 
 
+@sampled(8)
 @given(
     asked=st.sampled_from(QUESTIONS),
     sampling=st.sampled_from([Sampling(), Sampling(0.7)]),

@@ -27,6 +27,7 @@ from mlx_engine.pairs.moving import Move
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.throttle import Throttle
+from tests.examples import sampled
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch
@@ -110,7 +111,7 @@ def die_before(change: int, patched: pytest.MonkeyPatch) -> None:
 
 
 @settings(
-    max_examples=settings().max_examples if settings().max_examples > 50 else 6,
+    sampled(6),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(moments=st.lists(st.integers(0, 90), min_size=1, max_size=4), disk=st.sampled_from(DISKS))
