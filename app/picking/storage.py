@@ -15,7 +15,7 @@ from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.bandwidth import keep_limit, kept_limit
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.model_folder import fixed_by
+from mlx_engine.pairs.model_folder import choice_trouble, fixed_by
 from mlx_engine.pairs.moving import Move
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
@@ -26,12 +26,14 @@ BEAT_MS = 200
 
 @dataclass(frozen=True)
 class Place:
-    """The model folder as it is now. Bytes; `fixed_by` names the environment variable that has the last word on it."""
+    """The model folder as it is now. Bytes; `fixed_by` names the environment variable that has the last word on it. `trouble`: why
+    the folder that was chosen is not known."""
 
     folder: Path
     free: int
     fixed_by: str
     limit: float | None  # bytes a second
+    trouble: str
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Storage(QObject):
         self._background.run(_place, self._seen, self.told.emit)
 
     def _seen(self, place: Place) -> None:
+        if place.trouble and (self.place is None or self.place.trouble != place.trouble):
+            self.told.emit(place.trouble)
         self.place = place
         if not self._limit_known:
             self.limit, self._limit_known = place.limit, True
@@ -206,4 +210,4 @@ class Storage(QObject):
 
 def _place() -> Place:
     cache = Cache()
-    return Place(cache.root, cache.free_bytes(), fixed_by(), kept_limit())
+    return Place(cache.root, cache.free_bytes(), fixed_by(), kept_limit(), choice_trouble())

@@ -40,6 +40,21 @@ def choose_folder(folder: Path, left: Path | None = None) -> None:
     write_json(_file(), {"folder": str(folder), **({"left": str(left)} if left else {})})
 
 
+def choice_trouble() -> str:
+    """Why the folder that was chosen is not known, in a sentence; empty when all is well."""
+    if fixed_by():
+        return ""
+    try:
+        kept = read_json(_file())
+    except UserError as error:
+        why = str(error)
+    else:
+        if kept is None or chosen_folder() is not None:
+            return ""
+        why = f"{_file()} names no folder."
+    return f"{why} Where models were moved to stands there, so until then they are looked for in {model_folder()}."
+
+
 def _file() -> Path:
     return data_folder() / "model-folder.json"
 
@@ -47,7 +62,7 @@ def _file() -> Path:
 def _kept(name: str) -> Path | None:
     try:
         kept = read_json(_file())
-    except UserError:  # damaged: as if nothing had been chosen
+    except UserError:  # `choice_trouble` says it
         return None
     value = kept.get(name) if isinstance(kept, dict) else None
     return Path(value) if isinstance(value, str) and value.isprintable() and os.path.isabs(value) else None

@@ -16,6 +16,7 @@ from mlx_engine.pairs.library import OnDisk, add_folder, forget_folder, library
 from mlx_engine.pairs.matching import find_drafter, what_fits
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.model_folder import choice_trouble
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.speed import Speed, expected, seen
@@ -50,6 +51,8 @@ def run(given: argparse.Namespace) -> int:
         "move": move,
         "login": login,
     }
+    if trouble := choice_trouble():
+        print(trouble, file=sys.stderr)
     return commands[command](given)
 
 

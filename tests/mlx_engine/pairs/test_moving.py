@@ -22,7 +22,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks, moving
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.library import library
-from mlx_engine.pairs.model_folder import chosen_folder, folder_left, model_folder
+from mlx_engine.pairs.model_folder import choice_trouble, chosen_folder, folder_left, model_folder
 from mlx_engine.pairs.moving import Move
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
@@ -343,11 +343,21 @@ def test_a_disk_that_is_not_connected_is_not_filled_up_in_its_place(filled: Loca
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"folder": 3}', '{"folder": "relative"}', '{"folder": "/a\\u0000b"}'])
-def test_a_damaged_choice_is_none(cache: Cache, text: str) -> None:
+def test_a_damaged_choice_is_none_and_is_told(
+    cache: Cache, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    assert choice_trouble() == ""
     place = QueueFile().path.with_name("model-folder.json")
     place.parent.mkdir(parents=True)
     place.write_text(text)
     assert chosen_folder() is None and folder_left() is None
+    assert str(place) in choice_trouble() and str(model_folder()) in choice_trouble()
+    main(["models", "list"])
+    assert choice_trouble() in capsys.readouterr().err
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache.root))
+    assert choice_trouble() == ""  # the environment has the last word
 
 
 def test_at_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
