@@ -17,7 +17,8 @@ from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
 from mlx_engine.drafters.lookup import Offer
 
 _TRIAL_SHARE = 0.015  # of the time: what trials may lose
-_FIRST_CREDIT = 2.0  # plain steps' worth that trials may lose at once, at the beginning of a reply; an advance on that share
+_FIRST_CREDIT = 2.0  # plain steps' worth that trials may lose at once, at the beginning of a reply
+_HOPELESS = 0.25  # chance that the first draft is kept, from all replies before, below which that is an advance on the share
 _MOST_CREDIT = 4.0  # plain steps' worth that may be saved up for trials
 _LEAST_LOSS = 0.05  # plain steps that a trial is held to cost, even if it wins
 _PARTING = 0.7
@@ -121,6 +122,7 @@ class Automatic:
         self._drafts = Blend(experience.block - 1, _MEMORIES, 3.0, experience.drafts)
         self._view: _View | None = None
         self._credit: float | None = None
+        self._advanced = experience.drafts.chances()[0] < _HOPELESS
         self._owed = 0.0  # of the advance
         self._spell = 0  # plain steps still to come in a trial of plain decoding
         self._pace = 0.0  # seconds a token of the best pass, which a trial is measured against
@@ -155,7 +157,8 @@ class Automatic:
         seconds = self._costs.seconds(kind, depth) if outcome.seconds is None else outcome.seconds
         plain = self._costs.seconds(PLAIN, depth)
         if self._credit is None:
-            self._credit = self._owed = _FIRST_CREDIT * plain
+            self._credit = _FIRST_CREDIT * plain
+            self._owed = self._credit if self._advanced else 0.0
         earned = _TRIAL_SHARE * seconds
         paid = min(earned, self._owed)
         self._owed -= paid

@@ -245,7 +245,7 @@ def test_on_no_text_is_it_much_slower_than_plain(chance, where, seed):
 
 @pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
 def test_short_replies_of_hopeless_text_lose_next_to_nothing_to_trials(where):
-    """What every new reply may try at once is an advance."""
+    """Once drafts are known to be hopeless, what every new reply may try at once is an advance."""
     experience, took, plainly = Experience(where.block, where.table), 0.0, 0.0
     for reply in range(30):
         ease = HOPELESS.ease(116, random.Random(reply))[:116]
