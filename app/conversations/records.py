@@ -91,7 +91,7 @@ def node_from(
         answer=text,
         thinking=thinking,
         error=_text(found.get("error")),
-        reason=cast(Ending, reason) if reason in ENDINGS else "interrupted",
+        reason=cast(Ending, reason) if isinstance(reason, str) and reason in ENDINGS else "interrupted",
         stats=stats_from(found.get("stats")),
         origin=_text(found.get("origin")),
         tokens=_count(found.get("tokens")) or 0,

@@ -124,6 +124,11 @@ class StreamingMarkdown:
         self._live = _blocks(found)
         if not found:
             return
+        if found[0].line and self._open is None:  # empty lines before the first block say nothing
+            size = _offset(self._tail, found[0].line)
+            self._tail_at += size
+            self._tail = source = self._tail[size:]
+            found = [_moved(section, -found[0].line) for section in found]
         if found[0].kind in ("list", "quote"):
             self._freeze_children(found)
         elif found[0].kind in ("table", "fence") and len(found) == 1:

@@ -55,6 +55,13 @@ def test_single_characters_give_the_same_blocks_as_the_whole_text(text: str) -> 
     assert shown == blocks(text)
 
 
+@pytest.mark.parametrize("body", ["```python\n" + "x = 1\n" * 200, "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 100, "- a\n" * 300])
+def test_a_long_block_after_empty_lines(body: str) -> None:
+    """As models begin their answer after they thought."""
+    shown, _ = stream(pieces("\n\n" + body, [7 * i for i in range(300)]))
+    assert shown == blocks("\n\n" + body)
+
+
 @given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
 def test_lists_tables_and_code_that_are_frozen_in_part_look_as_if_read_at_once(text: str, cuts: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
