@@ -73,6 +73,7 @@ def test_the_gated_delta_kernels_of_mlx_lm(mlx_lm, dtype, way, vector, masked, k
     want_outputs, want_after = exact(q, k, v, g, beta, state, mask)
     # float32 sums of up to 128 terms below one: 128 roundings of 2^-24 are 8e-6; outputs are rounded once more, by half an ulp
     np.testing.assert_allclose(np.array(after), want_after, rtol=1e-5, atol=1e-5)
+    # bfloat16 keeps 8 bits, so half an ulp is 2^-9 of the value and 2^-8 at the least mantissa; float32 as the sums above
     rounding = {mx.float32: 1e-5, mx.bfloat16: 2**-8}[dtype]
     np.testing.assert_allclose(np.array(outputs.astype(mx.float32)), want_outputs, rtol=rounding, atol=1e-5)
 

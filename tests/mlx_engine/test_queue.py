@@ -80,6 +80,7 @@ def same_state(one: Run, other: Run) -> None:
     for ours, theirs in zip(one.caches.layers, other.caches.layers, strict=True):
         assert ours.offset == theirs.offset == position
         for a, b in zip(ours.keys_and_values(), theirs.keys_and_values(), strict=True):
+            # a masked view is summed in another order: a rounding of float32 in every layer
             np.testing.assert_allclose(np.array(a), np.array(b), rtol=0, atol=1e-4)
     for window, kind in one.context.kinds.items():
         seen = position if window is None else min(position, window - 1)
@@ -87,6 +88,7 @@ def same_state(one: Run, other: Run) -> None:
         for held in (kind, other.context.kinds[window]):
             assert held.first + held.rows == position and held.rows >= seen
             rows.append([np.array(part)[..., held.rows - seen :, :] for part in held.layer(0)])
+        # made of the target's hidden states, which differ by the same roundings
         np.testing.assert_allclose(*rows, rtol=0, atol=1e-4)
 
 

@@ -118,7 +118,8 @@ def installed(wheel: Path) -> Iterator[Installed]:
 def screen() -> Iterator[str]:
     """An X server of its own; yields the display."""
     if sys.platform == "darwin":
-        pytest.skip("a Mac's windows need no X server")  # there the bundle's own self-test opens the window
+        # skipped: there is no X server on a Mac; there the bundle's own self-test opens the window
+        pytest.skip("a Mac's windows need no X server")
     if shutil.which("Xvfb") is None:
         pytest.fail("Xvfb, the X server without a screen, is not here. To get it: sudo apt-get install -y xvfb")
     read, write = os.pipe()
