@@ -1,8 +1,8 @@
 """Puts the committed measurements into the pages: `python packaging/figures.py [--measure]`.
 
-`mlx_engine/bench/report/` holds what `slipstream bench` and the comparison with other decoders gave. Its page and the figures of
-the front page are written from these files and from nothing else. `--measure` takes both measurements first, about half an hour on
-a machine that does nothing else.
+`mlx_engine/bench/report/` holds what `slipstream bench`, the comparison with other decoders and the measurement of memory gave. Its
+page and the figures of the front page are written from these files and from nothing else. `--measure` measures first, about half an
+hour on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REPORT = ROOT / "mlx_engine/bench/report"
 # What is kept of every reply: enough for `slipstream bench --compare`.
 REPLY = ("run", "kind", "prompt", "before", "mode", "tokens", "decode_tok_s", "ttft_s")
+MEMORY = [sys.executable, "-m", "mlx_engine.bench.memory", "--json"]
 PEERS = ["tests/peers/run.sh", "--runs", "2", "--processes", "3", "--json"]
 MOST_LOAD = 0.7  # over the last minute, before anything is measured
 RATIOS = {
@@ -48,13 +49,13 @@ def pages() -> dict[Path, str]:
     Raises:
         Refusal: a page has lost the place where they stand.
     """
-    speed, peers = read("speed.json"), read("peers.json")
+    speed, peers, memory = read("speed.json"), read("peers.json"), read("memory.json")
     if peers is None:
         raise Refusal(f"{REPORT.relative_to(ROOT)} holds no peers.json; --measure makes one.")
     front = (ROOT / "README.md").read_text(encoding="utf-8")
     front = between(front, "headline", headline(peers))
     front = between(front, "figures", "\n\n".join([conditions(peers), ratios(peers), *([rates(speed)] if speed else [])]))
-    return {ROOT / "README.md": front, REPORT / "README.md": report(speed, peers)}
+    return {ROOT / "README.md": front, REPORT / "README.md": report(speed, peers, memory)}
 
 
 def between(page: str, name: str, text: str) -> str:
@@ -116,7 +117,7 @@ def rates(speed: dict[str, Any]) -> str:
     )
 
 
-def report(speed: dict[str, Any] | None, peers: dict[str, Any]) -> str:
+def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str, Any] | None) -> str:
     """The page beside the measurements."""
     parts = [
         "# Speed, as last measured",
@@ -142,6 +143,17 @@ def report(speed: dict[str, Any] | None, peers: dict[str, Any]) -> str:
         parts.append("\n".join(["| | tok/s, median | texts as plain |", "|---|---|---|", *rows]))
     parts += [f"{name} cannot run: {reason}." for name, reason in peers["cannot_run"].items()]
     parts.append("Versions: " + ", ".join(f"{name} {version}" for name, version in peers["versions"].items()) + ".")
+    parts.append("## Memory of chats, and later turns")
+    if memory is None:
+        parts.append("Not measured for this version yet.")
+    else:
+        from mlx_engine.bench.memory import table
+
+        parts += [
+            f"The demo pair on {memory['when']}; chat after chat, each until the context is full. What the lines say stands in\n"
+            "[the engine's page](../../README.md#what-a-later-turn-reuses-and-memory).",
+            f"```\n{table(memory)}\n```",
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -156,14 +168,14 @@ def slim(speed: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure() -> None:
-    """Both measurements, one after the other; what was there before stays until both are taken.
+    """All measurements, one after the other; what was there before stays until all are taken.
 
     Raises:
         Refusal: the machine is busy, or a measurement failed.
     """
     if (load := os.getloadavg()[0]) > MOST_LOAD:
         raise Refusal(f"This machine is busy (load {load:.1f}); figures would say little. Wait until it does nothing else.")
-    new = {name: REPORT / f"{name}.new" for name in ("speed.json", "speed.svg", "peers.json")}
+    new = {name: REPORT / f"{name}.new" for name in ("speed.json", "speed.svg", "peers.json", "memory.json")}
     REPORT.mkdir(exist_ok=True)
     try:
         bench = [
@@ -180,6 +192,7 @@ def measure() -> None:
         measured = slim(json.loads(new["speed.json"].read_text(encoding="utf-8")))
         new["speed.json"].write_text(json.dumps(measured, ensure_ascii=False) + "\n", encoding="utf-8")
         new["peers.json"].write_text(carry_out(PEERS, wanted=True), encoding="utf-8")
+        new["memory.json"].write_text(carry_out(MEMORY, wanted=True), encoding="utf-8")
         for name, file in new.items():
             file.replace(REPORT / name)
     finally:

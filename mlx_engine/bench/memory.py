@@ -11,7 +11,7 @@ import argparse
 import dataclasses
 import json
 import sys
-from collections.abc import Sequence
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -127,15 +127,34 @@ def next_turn(engine: Engine, turn: int, runs: int) -> dict[str, Any]:
     }
 
 
-def _sitting_lines(rows: Sequence[dict[str, int]], weights: int, budget: int) -> list[str]:
-    late = [row["active"] for row in rows[len(rows) // 2 :]]
-    return [
-        f"{len(rows)} turns, budget {budget / MB:.0f} MB, weights and what else stays {weights / MB:.1f} MB",
-        f"  reused {sum(row['reused'] for row in rows):,} of {sum(row['prompt'] for row in rows):,} prompt tokens",
-        f"  held after a turn: {max(row['active'] for row in rows) / MB:.1f} MB at most,"
-        f" {min(late) / MB:.1f} to {max(late) / MB:.1f} MB in the second half",
-        f"  kept of chats: {max(row['snapshots'] for row in rows) / MB:.1f} MB at most",
-    ]
+def table(result: dict[str, Any]) -> str:
+    """What was measured, in lines for a person."""
+    lines: list[str] = []
+    if rows := result.get("sitting"):
+        late = [row["active"] for row in rows[len(rows) // 2 :]]
+        asked, reused = (sum(row[name] for row in rows) for name in ("prompt", "reused"))
+        lines += [
+            f"{len(rows)} turns, at most {result['budget'] / MB:.0f} MB for what is kept of chats; "
+            f"weights and what else stays {result['weights'] / MB:.1f} MB",
+            f"  read anew {asked - reused:,} of {asked:,} prompt tokens",
+            f"  held after a turn: {max(row['active'] for row in rows) / MB:.1f} MB at most,"
+            f" {min(late) / MB:.1f} to {max(late) / MB:.1f} MB in the second half",
+            f"  kept of chats: {max(row['snapshots'] for row in rows) / MB:.1f} MB at most",
+        ]
+    for turn in result.get("turns", ()):
+        ratio, length, reused = turn["ratio"], median(turn["prompt_tokens"]), median(turn["reused_tokens"])
+        lines += [
+            f"turn {turn['turn']}, medians: {length:.0f} tokens, of which reused {reused:.0f}",
+            f"  first token after {1000 * turn['with_s']:.1f} ms, without reuse {1000 * turn['without_s']:.1f} ms;"
+            f" ratio {ratio['value']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})",
+        ]
+    for row in result.get("long_prompts", ()):
+        lines += [
+            f"{row['tokens']:,} tokens: keys, values and context take {row['rows'] / MB:.1f} MB",
+            f"  held {row['held'] / MB:.1f} MB, {row['prefilled'] / MB:.1f} MB before decoding;"
+            f" at most {(row['peak'] - row['rows']) / MB:.1f} MB more in passing",
+        ]
+    return "\n".join(lines)
 
 
 def main() -> int:
@@ -151,7 +170,7 @@ def main() -> int:
     target, drafter = (asked.pair / "target", asked.pair / "drafter") if asked.pair else demo_pair()
     for _ in engine.load(target, drafter):
         pass
-    result: dict[str, Any] = {"blas": blas.prepare().name}
+    result: dict[str, Any] = {"when": time.strftime("%Y-%m-%d"), "blas": blas.prepare().name, "budget": asked.budget * MB}
     ask(engine, GenerationRequest((Message("user", PROMPTS[0].text),), max_tokens=32, reuse=False))  # warms up
     mx.clear_cache()
     result["weights"] = mx.get_active_memory()
@@ -162,23 +181,7 @@ def main() -> int:
     if asked.tokens:
         engine.snapshots.budget = 1 << 40
         result["long_prompts"] = [long_prompt(engine, length, 64) for length in (asked.tokens // 2, asked.tokens)]
-    if asked.json:
-        print(json.dumps(result))
-        return 0
-    for line in _sitting_lines(result["sitting"], result["weights"], asked.budget * MB) if asked.turns else ():
-        print(line)
-    for turn in result.get("turns", ()):
-        ratio = turn["ratio"]
-        print(
-            f"turn {turn['turn']}, medians: {median(turn['prompt_tokens']):.0f} tokens, {median(turn['reused_tokens']):.0f} of them"
-            f" reused; first token after {1000 * turn['with_s']:.1f} ms, without reuse {1000 * turn['without_s']:.1f} ms;"
-            f" ratio {ratio['value']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})"
-        )
-    for row in result.get("long_prompts", ()):
-        print(
-            f"{row['tokens']:,} tokens: keys, values and context take {row['rows'] / MB:.1f} MB; held {row['held'] / MB:.1f} MB,"
-            f" {row['prefilled'] / MB:.1f} MB before decoding; at most {(row['peak'] - row['rows']) / MB:.1f} MB more in passing"
-        )
+    print(json.dumps(result) if asked.json else table(result))
     return 0
 
 

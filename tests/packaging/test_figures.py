@@ -14,6 +14,24 @@ from tests.packaging import ROOT, script
 
 figures = script("figures.py")
 
+MEMORY = {
+    "when": "2001-02-03",
+    "budget": 32 << 20,
+    "weights": 40 << 20,
+    "sitting": [{"prompt": 500, "reused": 400, "active": 70 << 20, "snapshots": 30 << 20, "peak": 90 << 20}] * 4,
+    "turns": [
+        {
+            "turn": 2,
+            "prompt_tokens": [140, 160],
+            "reused_tokens": [20, 30],
+            "with_s": 0.123,
+            "without_s": 0.246,
+            "ratio": {"value": 0.5, "low": 0.4, "high": 0.6, "pairs": 2},
+        }
+    ],
+    "long_prompts": [{"tokens": 8192, "rows": 80 << 20, "prefilled": 78 << 20, "held": 80 << 20, "peak": 180 << 20}],
+}
+
 
 @pytest.fixture
 def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -27,6 +45,7 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     peers = json.loads((figures.REPORT / "peers.json").read_text())
     peers["ratios"]["dflash / plain"] = {"value": 7.77, "low": 6.66, "high": 8.88, "pairs": 24}
     (folder / "peers.json").write_text(json.dumps({**peers, "median_tok_s": {"dflash": 321.4}}))
+    (folder / "memory.json").write_text(json.dumps(MEMORY))
     monkeypatch.setattr(figures, "REPORT", folder)
     return folder
 
@@ -46,11 +65,25 @@ def test_other_measurements_make_other_pages(report: Path) -> None:
     assert "| dflash | 321.4 |" in page and "speed.svg" in page and speed["machine"]["mlx"] in page
 
 
+def test_memory_is_told_as_measured(report: Path) -> None:
+    page = figures.pages()[report / "README.md"]
+    for words in (
+        "on 2001-02-03",
+        "read anew 400 of 2,000 prompt tokens",
+        "70.0 MB at most, 70.0 to 70.0 MB in the second half",
+        "150 tokens, of which reused 25",
+        "after 123.0 ms, without reuse 246.0 ms; ratio 0.50 (0.40 to 0.60)",
+        "held 80.0 MB, 78.0 MB before decoding; at most 100.0 MB more in passing",
+    ):
+        assert words in page
+
+
 def test_what_was_not_measured_is_not_told(report: Path) -> None:
     (report / "speed.json").unlink()
+    (report / "memory.json").unlink()
     front, page = (figures.pages()[path] for path in (ROOT / "README.md", report / "README.md"))
     assert "slipstream bench` on the same machine" not in front
-    assert "Not measured for this version yet." in page and "speed.svg" not in page
+    assert page.count("Not measured for this version yet.") == 2 and "speed.svg" not in page
 
 
 def test_a_kept_report_can_be_compared_with_another(report: Path) -> None:
