@@ -25,7 +25,7 @@ from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
-from mlx_engine.decoding.width import Automatic, Experience, Fixed
+from mlx_engine.decoding.width import Automatic, Controller, Experience, Fixed
 from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.errors import UserError
@@ -49,11 +49,12 @@ from mlx_engine.events import (
     TokenCount,
     Trial,
 )
-from mlx_engine.kernels.operations import with_kernels
+from mlx_engine.kernels.operations import PLAIN, with_kernels
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
 from mlx_engine.pairs.checkpoint import weight_bytes
 from mlx_engine.prefix import Branch, Snapshots
+from mlx_engine.second_look import SecondLook, Watched, due
 from mlx_engine.trying import Bench
 
 
@@ -73,6 +74,7 @@ class Engine:
         self._snapshots: Snapshots | None = None
         self._running: Generator[Event, None, None] | None = None
         self._trials: list[Trial] = []  # of a stopped `prove` of this pair
+        self._look: SecondLook | None = None  # at the kernels in use, while it lasts
 
     @property
     def pair(self) -> LoadedPair:
@@ -131,10 +133,15 @@ class Engine:
     def _take(self, pair: LoadedPair) -> None:
         budget = memory.snapshot_budget(pair.held) if self._snapshot_bytes is None else self._snapshot_bytes
         table = calibrating.known(pair) if pair.drafter else None
-        pair.use(proving.operations(pair))
+        self._use_proved(pair)
         self._trials = []
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
+
+    def _use_proved(self, pair: LoadedPair) -> None:
+        pair.use(proving.operations(pair))
+        trials = proving.known(pair)
+        self._look = SecondLook(trials) if pair.operations != PLAIN and due(trials) else None
 
     def unload(self) -> None:
         """Free the pair and all that was kept of its chats; a reply that is still being written ends without a word."""
@@ -174,10 +181,39 @@ class Engine:
             `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed` with a sentence, after which the engine is
             ready for the next request. Closing the generator ends the reply.
         """
+        look = self._look if self._running is None and request.mode == "dflash" else None
+        if look is None:
+            yield from self._answer(request, cancel)
+            return
+        pair = self.pair
+        proved = pair.operations
+        pair.use(proved if look.with_kernels else PLAIN)
+        try:
+            yield from self._answer(request, cancel, look)
+        finally:
+            look.ended()
+            if self._pair is pair:  # else it was unloaded while the reply was written
+                pair.use(proved)
+                self._conclude(pair, look)
+
+    def _conclude(self, pair: LoadedPair, look: SecondLook) -> None:
+        """Keep what a second look has come to, if it has, and run what it leaves."""
+        trials = look.concluded()
+        if trials is not None:
+            proving.keep(pair, trials)
+            if not any(trial.used for trial in trials):
+                pair.use(PLAIN)
+        if trials is not None or look.given_up:
+            self._look = None
+
+    def _answer(
+        self, request: GenerationRequest, cancel: threading.Event | None = None, look: SecondLook | None = None
+    ) -> Iterator[Event]:
+        """As `generate`, with the operations that are in use."""
         if self._running is not None:
             yield Failed("A reply is still being written. Stop it or wait for its end, then ask again.")
             return
-        running = self._running = self._relieved(request, cancel or threading.Event())
+        running = self._running = self._relieved(request, cancel or threading.Event(), look)
         try:
             with memory.wired():
                 yield from running
@@ -188,12 +224,14 @@ class Engine:
             if self._running is running:
                 self._running = None
 
-    def _relieved(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
+    def _relieved(
+        self, request: GenerationRequest, cancel: threading.Event, look: SecondLook | None
+    ) -> Generator[Event, None, None]:
         """The reply; where memory runs out before its first word, once more with all the rest of it free."""
         for last in (False, True):
             begun = False
             try:
-                with closing(self._generate(request, cancel)) as events:
+                with closing(self._generate(request, cancel, look)) as events:
                     for event in events:
                         begun = begun or not isinstance(event, PrefillProgress)
                         yield event
@@ -256,15 +294,16 @@ class Engine:
             raise UserError("There is nothing to try: this pair has no drafter, so it decodes plainly.")
         if not proving.possible():
             raise UserError("There is no Metal here, so there are no kernels to try.")
-        settled = pair.operations
+        wanted = pair.operations
         try:
             yield CalibrationProgress(0.0, "Checking the kernels")
             done, self._trials = self._trials, []
             with memory.enough_for("to try the kernels"):
-                for found in proving.prove(Bench(pair, self.generate, cancel), done=done):
+                for found in proving.prove(Bench(pair, self._answer, cancel), done=done):
                     if isinstance(found, tuple):
                         self._trials = []
-                        settled = with_kernels(tuple(trial.kernel for trial in found if trial.used))
+                        wanted = with_kernels(tuple(trial.kernel for trial in found if trial.used))
+                        self._look = SecondLook(found) if due(found) else None
                         yield Proved(found, proving.keep(pair, found))
                     else:
                         self._trials.append(found)
@@ -273,7 +312,7 @@ class Engine:
             return
         finally:
             if self._pair is pair:
-                pair.use(settled)
+                pair.use(wanted)
 
     def roofline(self, cancel: threading.Event | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
         """Hold the loaded pair's passes against what this machine can do at most, in a few seconds.
@@ -303,9 +342,11 @@ class Engine:
         except UserError as error:
             yield Failed(str(error))
             return
-        yield from compare(pair, self.generate, request, cancel or threading.Event())
+        yield from compare(pair, self._answer, request, cancel or threading.Event())
 
-    def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
+    def _generate(
+        self, request: GenerationRequest, cancel: threading.Event, look: SecondLook | None
+    ) -> Generator[Event, None, None]:
         began = time.perf_counter()
         pair, snapshots = self.pair, self.snapshots
         plan = _plan(request, pair)
@@ -314,7 +355,7 @@ class Engine:
         marks = boundaries(pair.tokenizer, request, prompt) if request.reuse and snapshots.marked else ()
         tally = Tally(began, plan.mode, len(prompt), branch.reused, plan.chooser.seed, plan.why_plain)
         reply = chat.ReplyText(pair.tokenizer, plan.prompt, request.stop)
-        steps = _steps(pair, plan, branch, marks, self._experience, cancel)
+        steps = _steps(pair, plan, branch, marks, self._experience, look, cancel)
         reason: StopReason = "length"
         whole = False  # between two passes, where caches and context say the same
         try:
@@ -391,6 +432,7 @@ def _steps(
     branch: Branch,
     marks: Collection[int],
     experience: Experience,
+    look: SecondLook | None,
     cancel: threading.Event,
 ) -> Generator[Step | PrefillProgress, None, None]:
     """Prefill, the token it yields, and the decoding loop."""
@@ -425,11 +467,10 @@ def _steps(
     else:
         shared = (target, drafter, caches, context, plan.chooser, plan.penalties)
         lag = queue.pays() and experience.costs.table.queued
-        if plan.width is None:
-            copies = Lookup((*plan.prompt.tokens, first), experience.block - 1) if experience.lookup else None
-            rounds = Rounds(*shared, Automatic(experience), copies, lag=lag)
-        else:
-            rounds = Rounds(*shared, Fixed(plan.width), lag=lag)
+        automatic = plan.width is None
+        copies = Lookup((*plan.prompt.tokens, first), experience.block - 1) if automatic and experience.lookup else None
+        controller: Controller = Automatic(experience) if plan.width is None else Fixed(plan.width)
+        rounds = Rounds(*shared, Watched(controller, look) if look else controller, copies, lag=lag)
         yield from rounds.run(first, plan.budget - 1, plan.ends)
 
 

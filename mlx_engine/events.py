@@ -150,13 +150,20 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class Trial:
-    """What became of one Metal kernel: whether it is used, why, and DFlash's seconds a token on plain MLX and with it."""
+    """What became of one Metal kernel: whether it is used, why, and DFlash's seconds a token on plain MLX and with it.
+
+    `off` is the largest difference from its reference on the pair's own arrays, as a share of the largest value, over so many
+    `shapes`. `in_use` is the time of a pass in real replies with all kernels in use over that without; None until it was seen.
+    """
 
     kernel: str
     used: bool
     why: str
     plain_s: float | None = None
     kernel_s: float | None = None
+    off: float | None = None
+    shapes: int = 0
+    in_use: float | None = None
 
 
 @dataclass(frozen=True)

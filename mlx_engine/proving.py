@@ -2,7 +2,7 @@
 
 A kernel that wins by itself can lose in use, so what is timed is replies, with plain MLX and with the kernel in turn: DFlash's,
 which must be quicker, and plain decoding's, which runs the same kernels and must not be slower. What won alone is then tried
-together. What came of it is kept in the user's cache folder.
+together. What came of it is kept in the user's cache folder, and held against real replies once (`second_look.py`).
 """
 
 import hashlib
@@ -23,6 +23,7 @@ import metal
 from mlx_engine import kernels
 from mlx_engine.errors import UserError
 from mlx_engine.events import Mode, Trial
+from mlx_engine.kernels.agreement import Agreement
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.places import write_json
@@ -32,7 +33,7 @@ _ENOUGH_S = 5.0  # of replies for each kernel
 _TIMES = 3  # of each way, at least
 _QUICKER = 0.99  # of the time of plain MLX: less gain than this is noise
 _SLOWER = 1.01  # of it, for plain decoding: less loss than this is noise
-_FORMAT = 2  # of the file
+_FORMAT = 3  # of the file
 # In float32 DFlash's text is plain decoding's, and these sum a row otherwise in a block than a plain step does
 _BLOCKWISE = {
     "verify_attention": "in float32 it is off: its sums depend on the other rows of the block",
@@ -48,8 +49,8 @@ class Bench(Protocol):
 
     exact: bool  # the target computes in float32, where nothing but the same tokens will do
 
-    def wrong(self, name: str) -> str:
-        """What is wrong with a kernel's results here; empty when they are right."""
+    def agreement(self, name: str) -> Agreement:
+        """What came of a kernel's results here beside its reference's."""
         ...
 
     def reply(self, operations: Operations, mode: Mode) -> tuple[float, Tokens]:
@@ -109,16 +110,28 @@ def _ratio(trial: Trial) -> float:
 
 
 def _alone(bench: Bench, name: str, build: Any, clock: Callable[[], float]) -> Trial:
-    if reason := bench.wrong(name):
-        return Trial(name, False, f"not right here: {reason}")
-    if bench.exact and name in _BLOCKWISE:
-        return Trial(name, False, _BLOCKWISE[name])
-    return _try(bench, name, (name,), build, clock)
+    def tried() -> Trial:
+        seen = bench.agreement(name)
+        if seen.wrong:
+            return Trial(name, False, f"not right here: {seen.wrong}")
+        if bench.exact and name in _BLOCKWISE:
+            trial = Trial(name, False, _BLOCKWISE[name])
+        elif not seen.shapes:
+            trial = Trial(name, False, "not called: this pair has nothing for it to do")
+        else:
+            trial = _try(bench, name, (name,), build, clock)
+        return replace(trial, off=seen.off, shapes=seen.shapes) if seen.shapes else trial
+
+    return _guarded(name, tried)
 
 
 def _try(bench: Bench, label: str, names: tuple[str, ...], build: Any, clock: Callable[[], float]) -> Trial:
+    return _guarded(label, lambda: _measure(bench, label, with_kernels(names, build), clock))
+
+
+def _guarded(label: str, tried: Callable[[], Trial]) -> Trial:
     try:
-        return _measure(bench, label, with_kernels(names, build), clock)
+        return tried()
     except (Stopped, UserError):  # neither is the kernel's doing
         raise
     except Exception as error:  # whatever a driver makes of a kernel, the pair runs without it

@@ -20,6 +20,7 @@ from mlx_engine.kernels import (
     verify_attention,
     verify_matmul,
 )
+from mlx_engine.kernels.agreement import MOST, off_by
 
 State = Literal["ok", "fail", "skipped"]
 
@@ -68,14 +69,12 @@ def _step(name: str, case: Callable[[Any], str], build: Any) -> Step:
     return Step(name, "fail" if wrong else "ok", wrong or "equals its reference")
 
 
-# What a kernel may be off by, as a share of the largest value, against the reference in float32.
-_MOST = ((mx.float32, 1e-4), (mx.bfloat16, 3e-2))
+_MOST = tuple((dtype, MOST[dtype]) for dtype in (mx.float32, mx.bfloat16))
 
 
 def _off(what: str, found: mx.array, wanted: mx.array, most: float) -> str:
     """A sentence where the two differ by more than `most`."""
-    got, right = np.array(found.astype(mx.float32)), np.array(wanted)
-    share = float(np.abs(got - right).max() / np.abs(right).max()) if got.shape == right.shape else float("inf")
+    share = off_by(found, wanted)
     return "" if share <= most else f"{what}: off by {share:.2g} of the largest value, where {most:.2g} is allowed"
 
 

@@ -7,6 +7,7 @@ from mlx_engine import self_check
 from mlx_engine.comparing import collect, first_difference, parting
 from mlx_engine.errors import UserError
 from mlx_engine.events import Event, Failed, Finished, GenerationRequest, Message, Mode
+from mlx_engine.kernels.agreement import Agreement, Witness
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.loading import LoadedPair
 from mlx_engine.proving import Stopped, Tokens, exact
@@ -25,9 +26,18 @@ class Bench:
         self.exact = exact(pair)
         self._wrong = {step.name: step.detail for step in self_check.check_kernels() if step.state == "fail"}
 
-    def wrong(self, name: str) -> str:
-        """What is wrong with a kernel's results here; empty when they are right."""
-        return self._wrong.get(name, "")
+    def agreement(self, name: str) -> Agreement:
+        """What became of a kernel's results: of cases made for it, then of the pair's own arrays, in a reply of each mode.
+
+        Raises:
+            UserError, Stopped: as `reply` does.
+        """
+        if wrong := self._wrong.get(name):
+            return Agreement(wrong=wrong)
+        witness = Witness(name)
+        self.reply(witness.operations(), "dflash")
+        self.reply(witness.operations(), "plain")
+        return witness.agreement
 
     def reply(self, operations: Operations, mode: Mode) -> tuple[float, Tokens]:
         """One reply with these operations: seconds a token, and its tokens.
@@ -36,6 +46,8 @@ class Bench:
             UserError: it failed, or was too short to be timed.
             Stopped: it was cancelled.
         """
+        if self._cancel.is_set():
+            raise Stopped
         self._pair.use(operations)
         seen = list(self._generate(self._asked(mode), self._cancel))
         if self._cancel.is_set():

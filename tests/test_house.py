@@ -23,7 +23,7 @@ FLOORS = (
     ("terminal",),
     ("engine",),
     ("roofline", "trying"),
-    ("calibrating", "comparing", "measuring", "boundaries", "self_check", "proving"),
+    ("calibrating", "comparing", "measuring", "boundaries", "self_check", "proving", "second_look"),
     ("loading",),
     ("warming",),
     ("chat",),

@@ -15,6 +15,11 @@ from mlx_engine.proving import NO_METAL
 from mlx_engine.terminal import interrupt
 from mlx_engine.terminal.pair import MakeEngine, open_pair
 
+_EXPLAINED = (
+    "Times are a token's, in whole replies. Off by: the largest difference from plain MLX in float32 on this pair's own arrays,\n"
+    "as a share of the largest value. What is used is looked at once more in your next replies, which run it or not in turn."
+)
+
 
 def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     """Try and print; 0 also where kernels are off, because then plain MLX does their work."""
@@ -46,8 +51,9 @@ def _print(given: argparse.Namespace, trials: tuple[Trial, ...], pair: str, kept
         print(json.dumps({"machine": machine, "pair": pair, "kept": kept, "kernels": [asdict(trial) for trial in trials]}))
         return
     print(f"{machine}{', ' if pair else ''}{pair}")
-    print(f"{'kernel':22}{'':6}{'plain MLX':>12}{'kernel':>12}  why")
+    print(f"{'kernel':22}{'':6}{'plain MLX':>12}{'kernel':>12}{'off by':>12}  why")
     for trial in trials:
         times = "".join(f"{'–' if each is None else f'{1000 * each:.2f} ms':>12}" for each in (trial.plain_s, trial.kernel_s))
-        print(f"{trial.kernel:22}{'used' if trial.used else 'off':6}{times}  {trial.why}")
-    print("Times are a token's, in whole replies." if pair else "Plain MLX does their work.")
+        off = "–" if trial.off is None else f"{trial.off:.1e}"
+        print(f"{trial.kernel:22}{'used' if trial.used else 'off':6}{times}{off:>12}  {trial.why}")
+    print(_EXPLAINED if pair else "Plain MLX does their work.")

@@ -11,6 +11,7 @@ import pytest
 from mlx_engine import cli, proving, trying
 from mlx_engine.errors import UserError
 from mlx_engine.events import Proved, Trial
+from mlx_engine.kernels.agreement import Agreement
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations
 
 
@@ -23,7 +24,7 @@ class Machine:
     def __init__(self, plain: float, exact: bool = False, near: bool = True, **kernels: float | Exception) -> None:
         self.now, self.plain, self.kernels = 0.0, plain, kernels
         self.exact, self.near = exact, near
-        self.faults: dict[str, str] = {}
+        self.seen: dict[str, Agreement | Exception] = {}
         self.texts: dict[str, tuple[int, ...]] = {}
         self.slow: dict[str, float] = {}
         self.order: list[tuple[str, str]] = []
@@ -31,8 +32,11 @@ class Machine:
     def clock(self) -> float:
         return self.now
 
-    def wrong(self, name: str) -> str:
-        return self.faults.get(name, "")
+    def agreement(self, name: str) -> Agreement:
+        found = self.seen.get(name, Agreement(shapes=3, off=0.001))
+        if isinstance(found, Exception):
+            raise found
+        return found
 
     def tie(self, mode: str, wanted: tuple[int, ...], found: tuple[int, ...]) -> bool:
         return self.near
@@ -137,11 +141,17 @@ def test_both_ways_take_turns_for_five_seconds():
 
 def test_what_is_wrong_or_fails_is_off_with_its_reason_and_the_others_are_tried():
     machine = Machine(0.010, **rest(0.005, kv_injection=RuntimeError("no such pipeline\nat line 3")))
-    machine.faults = {"block_verify": "differs by 0.3"}
+    machine.seen = {
+        "block_verify": Agreement(shapes=2, off=0.3, wrong="off by 0.3"),
+        "attention_inputs": RuntimeError("does not compile\nat line 3"),
+        "delta_inputs": Agreement(),
+    }
     found = machine.trials()
-    assert found["kv_injection"] == Trial("kv_injection", False, "fails in use: no such pipeline")
-    assert found["block_verify"] == Trial("block_verify", False, "not right here: differs by 0.3")
-    assert all("block_verify" not in name for name, _ in machine.order)
+    assert found["kv_injection"] == Trial("kv_injection", False, "fails in use: no such pipeline", off=0.001, shapes=3)
+    assert found["block_verify"] == Trial("block_verify", False, "not right here: off by 0.3")
+    assert found["attention_inputs"] == Trial("attention_inputs", False, "fails in use: does not compile")
+    assert found["delta_inputs"] == Trial("delta_inputs", False, "not called: this pair has nothing for it to do")
+    assert not any(name in each for each, _ in machine.order for name in machine.seen)
     assert found["verify_matmul"].kernel_s == 0.005
 
 
@@ -174,7 +184,8 @@ def test_the_engine_tries_every_kernel_with_its_own_replies(demo, tmp_path, monk
     assert isinstance(found, Proved) and found.kept
     assert [trial.kernel for trial in found.trials] == list(KERNELS)
     reasons = {trial.kernel: trial.why for trial in found.trials}
-    assert "float32" in reasons["verify_attention"] and "fails in use" in reasons["verify_matmul"]  # no Metal to call it with
+    assert "float32" in reasons["gated_delta_replay"]  # which this pair does not call
+    assert "fails in use" in reasons["verify_attention"] and "fails in use" in reasons["verify_matmul"]  # no Metal to call it with
     assert proving.known(demo.pair) == found.trials
     assert demo.pair.operations == PLAIN
     events = demo.prove(cancel)

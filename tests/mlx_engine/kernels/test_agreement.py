@@ -1,0 +1,102 @@
+"""A kernel is held against its reference on the pair's own arrays, and whatever it gets wrong there is said."""
+
+import mlx.core as mx
+import pytest
+
+from mlx_engine.kernels import verify_matmul
+from mlx_engine.kernels.agreement import MOST, Witness, off_by
+from mlx_engine.kernels.operations import KERNELS, PLAIN
+from tests.metal_emulator import kernel, metal_kernel
+from tests.mlx_engine.asking import reply, tokens
+
+ASKED = tokens([5, 17, 40, 41, 42, 17, 40], seed=11, max_tokens=6, ignore_eos=True, width=4)
+
+
+@pytest.fixture(autouse=True)
+def one_schedule(monkeypatch):
+    """The kernels' own tests run each of them under several."""
+    monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
+
+
+def spoilt(output: int, change):
+    """Builds kernels of which one output is not what it should be."""
+
+    def build(name: str, **how):
+        built = metal_kernel(name=name, **how)
+
+        def run(**call):
+            found = list(built(**call))
+            found[output] = change(found[output])
+            return found
+
+        return run
+
+    return build
+
+
+@pytest.fixture(params=["tiny", "tiny2"])
+def engine(request):
+    engine = request.getfixturevalue(request.param)
+    yield engine
+    engine.pair.use(PLAIN)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_agrees_on_what_a_reply_hands_it_and_leaves_the_text_alone(engine, name):
+    witness = Witness(name, build=metal_kernel)
+    want = reply(engine, ASKED)
+    engine.pair.use(witness.operations())
+    assert reply(engine, ASKED).tokens == want.tokens
+    seen = witness.agreement
+    called = engine.pair.info.family == "qwen3_5" or name not in ("delta_inputs", "gated_delta_replay")
+    assert (seen.shapes > 0) == called
+    assert not seen.wrong and seen.off <= MOST[mx.float32]
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("kv_injection", lambda array: array * 1.01, "the result, "),
+        ("kv_injection", lambda array: mx.where(array == array.max(), mx.nan, array), "off by inf"),
+        ("verify_matmul", lambda array: mx.concatenate([array[:-1], array[-1:] + 0.1]), "the result, "),
+        ("block_verify", lambda array: array + 1, "the choices, "),
+    ],
+)
+def test_what_is_wrong_is_told_with_shape_and_size(tiny, name, change, said):
+    witness = Witness(name, build=spoilt(0, change))
+    tiny.pair.use(witness.operations())
+    try:
+        reply(tiny, ASKED)
+    finally:
+        tiny.pair.use(PLAIN)
+    assert said in witness.agreement.wrong
+
+
+@pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16])
+@pytest.mark.parametrize("bits", [4, 8, 16])
+def test_half_precision_is_allowed_its_rounding_and_no_more(dtype, bits):
+    mx.random.seed(2)
+    x, weight = mx.random.normal((5, 256)).astype(dtype), mx.random.normal((64, 256)).astype(dtype)
+    arguments = (x, weight) if bits == 16 else (x, *mx.quantize(weight, 64, bits), 64, bits)
+    right, wrong = (
+        Witness("verify_matmul", build=metal_kernel),
+        Witness("verify_matmul", build=spoilt(0, lambda array: array * 1.06)),
+    )
+    for witness in (right, wrong):
+        for _ in range(2):  # seen once
+            witness.operations().verify_matmul(*arguments)
+    assert verify_matmul.unsupported(*arguments) is None
+    assert right.agreement.shapes == 1 and not right.agreement.wrong
+    assert 0 < right.agreement.off <= MOST[dtype]
+    assert "[5, 64]" in wrong.agreement.wrong and str(dtype).removeprefix("mlx.core.") in wrong.agreement.wrong
+
+
+def test_a_difference_is_a_share_of_the_largest_value():
+    of = mx.array([1.0, -4.0, 0.0])
+    assert off_by(of, of) == 0.0
+    assert off_by(mx.array([1.0, -4.0, 0.02]), of) == pytest.approx(0.005)
+    assert off_by(of[:2], of) == float("inf") == off_by(mx.array([1.0, mx.nan, 0.0]), of)
+    assert off_by(mx.zeros((2,)), mx.zeros((2,))) == 0.0
+    assert off_by(mx.ones((2,)), mx.zeros((2,))) == float("inf")
+    minus = mx.array([0.0, -mx.inf])
+    assert off_by(minus, minus) == 0.0
