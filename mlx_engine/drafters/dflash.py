@@ -123,10 +123,10 @@ class DFlashDrafter:
         if self._tap_norms is not None:
             taps = mx.fast.rms_norm(features.reshape(rows, len(c.taps), c.hidden_size), None, c.norm_eps) * self._tap_norms
             features = taps.reshape(rows, -1)
-        fused = mx.fast.rms_norm(self._fuse(features), self._fuse_norm, c.norm_eps)
+        fused = mx.fast.rms_norm(self._times(self._fuse, features), self._fuse_norm, c.norm_eps)
         if c.laguna:
             fused = mx.fast.rms_norm(fused, None, c.norm_eps)
-        projected = self._injection(fused)
+        projected = self._times(self._injection, fused)
         if self._injection_bias is not None:
             projected = projected + self._injection_bias
         projected = projected.reshape(rows, c.layers, 2, c.kv_heads, c.head_dim)
@@ -163,7 +163,7 @@ class DFlashDrafter:
         """Logits [rows, V] of final hidden states [rows, H]; with a reduced vocabulary, of the tokens that can be proposed."""
         c = self.config
         if self._own_head is not None:
-            logits = self._own_head(hidden)
+            logits = self._times(self._own_head, hidden)
         else:
             logits = self._head(hidden[None])[0]
             if self._proposable is not None:
@@ -217,7 +217,7 @@ class DFlashDrafter:
     ) -> mx.array:
         """Attention of the block's rows from `read` on, [1, w - read, H], over the context and the whole block."""
         c, width = self.config, x.shape[1]
-        qkv = weights.qkv(x)
+        qkv = self._times(weights.qkv, x)
         if weights.qkv_bias is not None:
             qkv = qkv + weights.qkv_bias
         heads = qkv.reshape(1, width, c.heads + 2 * c.kv_heads, c.head_dim)
@@ -243,13 +243,20 @@ class DFlashDrafter:
         if weights.gate is not None:
             gate = weights.gate(x[:, read:]).astype(mx.float32)
             out = out * mx.logaddexp(gate, 0.0).astype(out.dtype)[..., None]  # softplus
-        out = weights.output(out.reshape(1, width - read, -1))
+        out = self._times(weights.output, out.reshape(1, width - read, -1))
         return out if weights.output_bias is None else out + weights.output_bias
 
-    @staticmethod
-    def _feed_forward(weights: layer.Layer, x: mx.array) -> mx.array:
+    def _feed_forward(self, weights: layer.Layer, x: mx.array) -> mx.array:
+        multiply = self.operations.verify_matmul
+        if multiply is not PLAIN.verify_matmul:
+            return weights.down.through(multiply, weights.gate_up.through(multiply, x, gated=True))
         gate, up = mx.split(weights.gate_up(x), 2, axis=-1)
         return weights.down(gate * mx.sigmoid(gate) * up)
+
+    def _times(self, matrix: Matrix, x: mx.array) -> mx.array:
+        """A product, by a kernel where one is in use."""
+        multiply = self.operations.verify_matmul
+        return matrix(x) if multiply is PLAIN.verify_matmul else matrix.through(multiply, x)
 
     @staticmethod
     def _mask(context: DraftContext | PlacedContext, window: int | None, causal: bool, width: int) -> mx.array | None:

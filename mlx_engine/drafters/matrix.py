@@ -1,5 +1,6 @@
 """A weight matrix, in floating point or quantised."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -23,6 +24,14 @@ class Matrix:
         if self.scales is None:
             return x @ self.weight.T
         return mx.quantized_matmul(x, self.weight, self.scales, self.biases, transpose=True, group_size=self.group, bits=self.bits)
+
+    def through(self, multiply: Callable[..., mx.array], x: mx.array, gated: bool = False) -> mx.array:
+        """The same by `multiply`, which has the contract of `kernels.verify_matmul`, and for any number of rows.
+
+        `gated`: silu of the result's first half times the second, [..., rows / 2].
+        """
+        operands = (self.weight, self.scales, self.biases, self.group, self.bits)
+        return multiply(x.reshape(-1, x.shape[-1]), *operands, None, gated).reshape(*x.shape[:-1], -1)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Matrix products of a target's layers, for which up to 16 rows go through a kernel; more go as ever.
+"""Matrix products of a target, its head's too, for which up to 16 rows go through a kernel; more go as ever.
 
 One row goes through it too: a row then has the same bits in a plain step as in a block, so that both choose alike.
 """
@@ -16,7 +16,7 @@ Multiply = Callable[..., mx.array]
 
 
 class Products:
-    """What stands in place of the linear modules below these, until `release`."""
+    """What stands in place of the linear modules and embedding tables below these, until `release`."""
 
     def __init__(self, modules: Iterable[Any], multiply: Multiply) -> None:
         self.parts: list[tuple[nn.Module, str, nn.Module]] = []  # holder, name, its own
@@ -25,6 +25,9 @@ class Products:
                 if type(own) is nn.Linear or (type(own) is nn.QuantizedLinear and own.mode == "affine"):
                     self.parts.append((holder, name, own))
                     holder[name] = _Product(own, multiply)
+                elif type(own) is nn.Embedding or (type(own) is nn.QuantizedEmbedding and own.mode == "affine"):
+                    self.parts.append((holder, name, own))
+                    holder[name] = _Table(own, multiply)
 
     def release(self) -> None:
         """Give the modules their own parts back."""
@@ -64,6 +67,27 @@ class _Product(nn.Module):
             return _followed(product + self.bias, residual, gated)
         within = None if residual is None else residual.reshape(rows, -1)
         return self._multiply(flat, *weights, within, gated).reshape(*x.shape[:-1], -1)
+
+
+class _Table(nn.Module):
+    """Stands for an embedding table: token ids [..] -> [.., H]; as a tied head, hidden states [.., H] -> logits [.., V]."""
+
+    def __init__(self, own: nn.Module, multiply: Multiply) -> None:
+        super().__init__()
+        dict.update(self, own)
+        self._own, self._multiply = own, multiply
+
+    def __call__(self, tokens: mx.array) -> mx.array:
+        return self._own(tokens)
+
+    def as_linear(self, hidden: mx.array) -> mx.array:
+        """Through the kernel if there are 1 to 16 rows."""
+        rows = hidden.size // hidden.shape[-1]
+        if not 1 <= rows <= ROWS:
+            return self._own.as_linear(hidden)
+        weights = (self.weight, self.get("scales"), self.get("biases"))
+        packing = (getattr(self._own, "group_size", 64), getattr(self._own, "bits", 16))
+        return self._multiply(hidden.reshape(rows, -1), *weights, *packing).reshape(*hidden.shape[:-1], -1)
 
 
 def _followed(product: mx.array, residual: mx.array | None, gated: bool) -> mx.array:

@@ -64,8 +64,8 @@ class Target:
         self._layers: list = backbone.layers
         self._embedding = backbone.embed_tokens
         self._embedding_scale = getattr(backbone, family.embedding_scale) if family.embedding_scale else 1.0
+        self._head_path, self._table_path = family.head, f"{family.backbone}.embed_tokens"
         head = _at(self.model, family.head)
-        self._head = self._embedding.as_linear if head is None else head
         if family.recurrent:
             for index, layer in enumerate(self._layers):
                 if (net := getattr(layer, family.recurrent, None)) is not None:
@@ -111,7 +111,8 @@ class Target:
 
     def head(self, hidden: mx.array) -> mx.array:
         """Logits [1, S, V] of final hidden states [1, S, H]."""
-        return self._head(hidden)
+        head = _at(self.model, self._head_path)  # looked up anew, for `use` may have put a stand-in there
+        return _at(self.model, self._table_path).as_linear(hidden) if head is None else head(hidden)
 
     def caches(self) -> Caches:
         """Fresh, empty caches."""
