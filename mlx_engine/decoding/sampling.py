@@ -16,8 +16,8 @@ from mlx_engine.kernels.operations import PLAIN, Operations
 
 COLDEST = 1e-5  # a lower temperature is greedy: float32 could not divide by it
 # What a proposal is made by; `bench/proposals.py` compares the rules
-OPEN = log(0.25)  # a row is open when the drafter gives its favourite less than this share
-COOLING = 0.8  # proposal temperature / sampling temperature in an open row
+OPEN = log(0.15)  # a row is open when the drafter gives its favourite less than this share
+COOLING = 0.5  # proposal temperature / sampling temperature in an open row
 
 
 class Chooser:
