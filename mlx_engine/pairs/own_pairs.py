@@ -82,6 +82,6 @@ def _pair(raw: object) -> OwnPair | None:
     if not isinstance(raw, dict) or not isinstance(raw.get("target"), str) or not isinstance(raw.get("drafter"), str | None):
         return None
     try:
-        return OwnPair(raw["target"], raw["drafter"])
+        return OwnPair(raw["target"], raw.get("drafter"))
     except UserError:
         return None

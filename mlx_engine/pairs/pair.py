@@ -13,12 +13,13 @@ class Pair:
     drafter: str | None = None
 
     def __post_init__(self) -> None:
-        for repo in self.repos:
-            check_repo(repo)
+        check_repo(self.target)
+        if self.drafter is not None:
+            check_repo(self.drafter)
 
     @property
     def repos(self) -> tuple[str, ...]:
-        return (self.target, self.drafter) if self.drafter else (self.target,)
+        return (self.target,) if self.drafter is None else (self.target, self.drafter)
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
@@ -39,6 +39,8 @@ JSON = st.recursive(
 
 
 @given(JSON)
+@example([{"target": "lab/x"}])
+@example([{"target": "/models/a", "drafter": ""}])
 def test_any_content_of_the_files_gives_pairs_and_a_limit_or_none(raw: object) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(own_pairs, "read_json", lambda path: raw)

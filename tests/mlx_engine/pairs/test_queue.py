@@ -204,7 +204,15 @@ def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "3", "[3, null, {}]", '[{"target": "../x"}]', '[{"target": "a/b", "pins": {"a/b": "../x"}}]']
+    "text",
+    [
+        *("", "{", "3", "[3, null, {}]"),
+        *(
+            '[{"target": "../x"}]',
+            '[{"target": "a/b", "drafter": []}]',
+            '[{"target": "a/b", "state": "paused", "pins": {"a/b": "../x"}}]',
+        ),
+    ],
 )
 def test_a_damaged_queue_file_is_no_reason_not_to_start(hub: LocalHub, cache: Cache, text: str) -> None:
     QueueFile().path.parent.mkdir(parents=True)
