@@ -48,8 +48,10 @@ class Picker(QObject):
         self.storage.moved.connect(conductor.models_moved)
         self._all: tuple[Candidate, ...] = ()
         self.measured_machine = True
+        self._measured_now = False  # in this run, for whichever pair
         self.complaints: tuple[str, ...] = ()
         self.loading = False
+        self._looking, self._look_again = False, False
         self.asking: set[Pair] = set()
         self.words = ""
         self.filter: Filter = "all"
@@ -63,6 +65,7 @@ class Picker(QObject):
         conductor.measuring.changed.connect(self._note_machine)
         conductor.pair_changed.connect(self.changed)
         conductor.load_changed.connect(self.changed)
+        conductor.busy_changed.connect(self.changed)  # while a reply is written nothing else is loaded
         conductor.replied.connect(self._note_speed)
 
     def start(self) -> None:
@@ -80,21 +83,35 @@ class Picker(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Look through catalogue and disk anew."""
+        """Look through catalogue and disk anew. One look at a time: of two at once the earlier may end last, and what it saw would
+        stand."""
         self.loading = not self._all
-        self._background.run(survey, self._surveyed, self._failed)
+        if self._looking:
+            self._look_again = True
+        else:
+            self._looking = True
+            self._background.run(survey, self._surveyed, self._failed)
         self.storage.look()
         self.changed.emit()
 
+    def _outdated(self) -> bool:
+        """A look has ended; whether another was asked for meanwhile, which then begins."""
+        self.loading = self._looking = False
+        again, self._look_again = self._look_again, False
+        if again:
+            self.refresh()
+        return again
+
     def _failed(self, sentence: str) -> None:
-        self.loading = False
+        self._outdated()
         self.told.emit(sentence)
         self.changed.emit()
 
     def _surveyed(self, found: Survey) -> None:
-        self.loading = False
+        if self._outdated():
+            return
         # what was measured in this run counts also where it could not be stored; else it would be measured again and again
-        self.measured_machine = found.facts is not None or self._conductor.measuring.found is not None
+        self.measured_machine = found.facts is not None or self._measured_now
         self.complaints = found.complaints
         known = {(one.id, choice.pair): choice for one in self._all for choice in one.choices if choice.asked or choice.trouble}
         chosen = {one.id: one.shown.pair for one in self._all}
@@ -119,7 +136,9 @@ class Picker(QObject):
     @Slot()
     def _note_machine(self) -> None:
         """This machine has been measured: speeds can be foretold now."""
-        if self._conductor.measuring.found is not None and not self.measured_machine and self._all:
+        if self._conductor.measuring.found is not None:
+            self._measured_now = True
+        if self._measured_now and not self.measured_machine and self._all:
             self.measured_machine = True
             self.refresh()
 

@@ -110,10 +110,10 @@ class PickerDialog(QDialog):
         self.card = PairCard(theme, picker, conductor)
         self.card.token.clicked.connect(self.show_settings)
         picker.storage.changed.connect(self._show_room)
-        self._room_soon = QTimer(self)  # a download fills the disk meanwhile
-        self._room_soon.setInterval(ROOM_MS)
-        self._room_soon.timeout.connect(picker.storage.look)
-        self._room_soon.start()
+        self.room_soon = QTimer(self)  # a download fills the disk meanwhile
+        self.room_soon.setInterval(ROOM_MS)
+        self.room_soon.timeout.connect(picker.storage.look)
+        self.room_soon.start()
         self.said = Label()
         self.said.setWordWrap(True)
         self.said.setAccessibleName(tr("Message"))

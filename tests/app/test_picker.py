@@ -143,6 +143,65 @@ def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
 
 
+def test_a_look_at_the_disk_that_ends_late_does_not_hide_what_came_since(
+    start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two looks at once, of which the earlier ended last, left a pair that was there as one that is not."""
+    app = start()
+    opened(app)
+    look_at(app, "zebra-1b")
+    real, began, goes_on = survey.survey, threading.Event(), threading.Event()
+
+    def slow() -> survey.Survey:
+        seen = real()
+        if not began.is_set():
+            began.set()
+            assert goes_on.wait(60)
+        return seen
+
+    monkeypatch.setattr("app.picking.picker.survey", slow)
+    app.window.picker.refresh()
+    app.until(began.is_set)
+    fetch(hub, Cache())
+    app.window.picker.refresh()
+    qtbot.wait(300)
+    goes_on.set()
+    app.until(lambda: state(app) == "ready")
+    qtbot.wait(300)
+    assert state(app) == "ready"
+
+
+def test_a_pair_can_be_used_as_soon_as_a_reply_has_ended(start: Start, hub: LocalHub) -> None:
+    fetch(hub, Cache())
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("a"), gate, done()]]))
+    opened(app)
+    look_at(app, "zebra-1b")
+    app.window.models.room_soon.stop()
+    app.send("Hello?")
+    app.until(lambda: not card(app).main.isEnabled())
+    assert card(app).main.toolTip() == "A reply is still being written."
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert card(app).main.isEnabled() and not card(app).main.toolTip()
+
+
+def test_this_machine_is_measured_once_though_another_pair_is_loaded(start: Start, hub: LocalHub, qtbot: QtBot) -> None:
+    """Also where what was measured cannot be stored, as with this engine."""
+    fetch(hub, Cache())
+    app = start()
+    opened(app)
+    app.until(lambda: app.window.picker.measured_machine and not app.conductor.measuring.running)
+    assert len(app.engine.measured) == 1
+    look_at(app, "zebra-1b")
+    app.until(lambda: state(app) == "ready")
+    card(app).main.click()
+    app.until(lambda: state(app) == "loaded" and app.conductor.loading is None)
+    app.window.picker.refresh()
+    qtbot.wait(500)
+    assert len(app.engine.measured) == 1
+
+
 def weights(root: Path) -> int:
     """Bytes of everything but lock files under a folder."""
     return sum(place.lstat().st_size for place in root.rglob("*") if place.is_file() and place.name != "CACHEDIR.TAG")
