@@ -39,6 +39,7 @@ class Downloads(QObject):
 
     changed = Signal()
     ready = Signal(object, list)  # Pair, notes
+    left = Signal()  # a pair has left the queue by another program's doing: it may be on this disk now, or no more
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -49,6 +50,7 @@ class Downloads(QObject):
         self._rest = b""
         self._closed = False
         self._then: Callable[[], None] | None = None  # to be done once the process has ended, while nothing may be fetched
+        self._meanwhile: list[tuple[str, Pair]] = []  # commands that wait for `go_on`
         self._beat = QTimer(self)
         self._beat.setInterval(BEAT_MS)
         self._beat.timeout.connect(self._take)
@@ -95,7 +97,12 @@ class Downloads(QObject):
     def go_on(self) -> None:
         """After `hold`."""
         self._then = None
+        commands, self._meanwhile = self._meanwhile, []
+        asked = {pair: self.transfers[pair] for _, pair in commands if pair in self.transfers}
         self.resume_queue(left_in_queue())
+        self.transfers |= asked
+        for do, pair in commands:
+            self._tell(do, pair)
 
     @property
     def running(self) -> bool:
@@ -130,6 +137,9 @@ class Downloads(QObject):
         return self._process
 
     def _tell(self, do: str, pair: Pair) -> None:
+        if self._then is not None:
+            self._meanwhile.append((do, pair))
+            return
         process = self._start()
         if process is not None:
             self.trouble = ""
@@ -146,7 +156,7 @@ class Downloads(QObject):
         """A process that cannot start never ends either."""
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
             log.error("The download process cannot start: %s", self._process.errorString())
-            self.trouble = "The download process cannot be started. If Slipstream was moved or replaced, start it again."
+            self.trouble = tr("The download process cannot be started. If Slipstream was moved or replaced, start it again.")
             self._ended()
 
     @Slot()
@@ -164,7 +174,8 @@ class Downloads(QObject):
             for pair, one in self.transfers.items():
                 if one.state in ("waiting", "running"):
                     self.transfers[pair] = replace(one, state="failed", words=self.trouble, speed=0.0, seconds_left=None)
-        self._beat.stop()
+        if self._process is None:  # else another was started just now
+            self._beat.stop()
         self.changed.emit()
 
     @Slot()
@@ -181,7 +192,7 @@ class Downloads(QObject):
     def _hear(self, event: dict[str, Any]) -> None:
         kind = event["event"]
         if kind == "error":
-            self.trouble = str(event["words"])
+            self._refused(str(event["words"]), Pair(event["target"], event["drafter"]) if "target" in event else None)
             return
         if kind == "queue":
             self._show_queue(tuple(Queued(one["target"], one["drafter"], one["state"], {}, one["words"]) for one in event["pairs"]))
@@ -198,6 +209,13 @@ class Downloads(QObject):
             self.transfers.pop(pair, None)
             self.ready.emit(pair, list(event["notes"]))
 
+    def _refused(self, sentence: str, pair: Pair | None) -> None:
+        """A command was not obeyed; or, where no pair is named, nothing can be."""
+        if pair is None:
+            self.trouble = sentence
+        elif pair in self.transfers:
+            self.transfers[pair] = replace(self.transfers[pair], state="failed", words=sentence, speed=0.0, seconds_left=None)
+
     def _show_queue(self, queued: tuple[Queued, ...]) -> None:
         shown: dict[Pair, Transfer] = {}
         for one in queued:
@@ -205,7 +223,10 @@ class Downloads(QObject):
             running = known.state == "running" and one.state == "waiting"
             still = known if one.state == "waiting" else replace(known, speed=0.0, seconds_left=None)
             shown[one.pair] = replace(still, state="running" if running else one.state, words=known.words if running else one.words)
+        left = set(self.transfers) - set(shown)
         self.transfers = shown
+        if left:
+            self.left.emit()
 
 
 def left_in_queue() -> tuple[Queued, ...]:

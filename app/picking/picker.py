@@ -41,6 +41,7 @@ class Picker(QObject):
         self.downloads = Downloads(self)
         self.downloads.changed.connect(self.changed)
         self.downloads.ready.connect(self._ready)
+        self.downloads.left.connect(self.refresh)
         self.storage = Storage(self._background, self.downloads, self)
         self.storage.told.connect(self.told)
         self.storage.changed.connect(self.changed)

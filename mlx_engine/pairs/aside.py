@@ -27,6 +27,7 @@ class Aside:
         Raises:
             UserError: one cannot be taken; all are where they were.
         """
+        self._cache.refuse_while_fetched(repos)
         taken: list[str] = []
         try:
             for repo in repos:

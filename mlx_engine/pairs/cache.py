@@ -4,12 +4,14 @@ models--OWNER--NAME/blobs/DIGEST                  the bytes, by SHA-256 (LFS) or
 models--OWNER--NAME/snapshots/COMMIT/PATH         a relative link to a blob
 models--OWNER--NAME/refs/main                     the commit that main named
 .locks/models--OWNER--NAME/DIGEST.lock            held by whoever fetches that blob
+.locks/models--OWNER--NAME/ID.fetching.lock       held by whoever fetches the repo (see at_work.py)
 """
 
 import os
 import shutil
 import uuid
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import filelock
@@ -18,8 +20,8 @@ from huggingface_hub.errors import CacheNotFound
 from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import locks
-from mlx_engine.pairs.model_folder import chosen_folder, model_folder
+from mlx_engine.pairs import at_work, locks
+from mlx_engine.pairs.model_folder import chosen_folder, model_folder, moving_lock
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo
 
@@ -48,8 +50,7 @@ class Cache:
         Raises:
             UserError: they cannot be made, or one of them is a link that leads out of the cache.
         """
-        folder = self.folder(listing.repo)
-        held = self.root / ".locks" / folder.name
+        folder, held = self.folder(listing.repo), self.locks(listing.repo)
         if self.root == chosen_folder() and not self.root.is_dir():  # made anew it would fill the disk that another is mounted on
             raise UserError(f"The model folder {self.root} is not there. Connect its disk, or choose another folder.")
         try:
@@ -68,7 +69,36 @@ class Cache:
 
     def lock(self, listing: Listing, file: RemoteFile) -> filelock.BaseFileLock | None:
         """The lock that other programs respect too; None while one of them holds it. The system frees it when its holder dies."""
-        return locks.acquire(self.root / ".locks" / self.folder(listing.repo).name / f"{file.digest}.lock")
+        return locks.acquire(self.locks(listing.repo) / f"{file.digest}.lock")
+
+    def locks(self, repo: str) -> Path:
+        """The folder of a repo's locks."""
+        return self.root / ".locks" / self.folder(repo).name
+
+    @contextmanager
+    def fetching(self, listings: Sequence[Listing]) -> Iterator[None]:
+        """While it lasts, there are folders for these repos, and nobody removes or moves them.
+
+        Raises:
+            UserError: as `prepare` says, or the models are being moved just now.
+        """
+        for listing in listings:
+            self.prepare(listing)
+        with at_work.fetching(
+            [self.locks(listing.repo) for listing in listings], moving_lock() if self.root == model_folder() else None
+        ):
+            yield
+
+    def is_fetched(self, repo: str) -> bool:
+        """Whether anybody is fetching a repo into this cache now."""
+        return at_work.is_fetched(self.locks(repo))
+
+    def refuse_while_fetched(self, repos: Sequence[str]) -> None:
+        """Raises:
+        UserError: one of the repos is being fetched now.
+        """
+        if busy := [repo for repo in repos if self.is_fetched(repo)]:
+            raise UserError(f"{' and '.join(busy)} is being fetched just now. Stop that download, or wait for its end.")
 
     def has(self, listing: Listing, file: RemoteFile) -> bool:
         """Whether the file is here, whole. What has its name was checked before it got it."""
@@ -116,9 +146,10 @@ class Cache:
         return snapshot
 
     def discard(self, repo: str) -> int:
-        """Remove what an unfinished download left, and nothing that a snapshot uses; returns the bytes freed. Needs no network."""
+        """Remove what an unfinished download left, and nothing that a snapshot uses, or that another program is fetching; returns
+        the bytes freed. Needs no network."""
         folder, freed = self.folder(repo), 0
-        if folder.is_symlink() or (folder / "blobs").is_symlink():
+        if folder.is_symlink() or (folder / "blobs").is_symlink() or self.is_fetched(repo):
             return 0
         used = {pointer.resolve() for pointer in folder.glob("snapshots/*/**/*")}
         for place in folder.glob("blobs/*"):
@@ -134,8 +165,13 @@ class Cache:
         return freed
 
     def remove(self, repo: str) -> int:
-        """Remove a repo, all its snapshots; returns the bytes freed."""
+        """Remove a repo, all its snapshots; returns the bytes freed.
+
+        Raises:
+            UserError: it is being fetched, or its folder leads out of the cache.
+        """
         folder, freed = self.folder(repo), 0
+        self.refuse_while_fetched([repo])
         try:
             found = scan_cache_dir(self.root)
         except (CacheNotFound, ValueError, OSError):
@@ -151,7 +187,7 @@ class Cache:
         if folder.is_dir():  # unfinished files
             freed += sum(min(file.stat().st_blocks * 512, file.stat().st_size) for file in folder.glob("blobs/*") if file.is_file())
             shutil.rmtree(folder, ignore_errors=True)
-        shutil.rmtree(self.root / ".locks" / folder.name, ignore_errors=True)
+        shutil.rmtree(self.locks(repo), ignore_errors=True)
         return freed
 
     def free_bytes(self) -> int:

@@ -30,7 +30,8 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a download is. Bytes are the pair's own, of both halves; the speed is what came over the network lately."""
+    """How far a download is. Bytes are the pair's own, of both halves; the speed is what came lately, by this program or by another
+    that fetches the same files."""
 
     done: int
     total: int
@@ -76,31 +77,26 @@ class Download:
                 for listing in examined.listings:
                     if listing.now_called:
                         meter.note(f"{listing.repo} is now called {listing.now_called}; it is kept under the name you gave.")
-                transfer = Transfer(
-                    self.hub,
-                    self.cache,
-                    list(examined.listings),
-                    self.connections,
-                    self.throttle,
-                    self.patience,
-                    meter.say,
-                    meter.note,
-                )
-                meter.watch(transfer, examined.size)
-                try:
-                    complete = transfer.run(stop, meter.beat)
-                finally:
-                    self.fetched += transfer.fetched
-                    meter.rest()
+                with self.cache.fetching(examined.listings):
+                    if not self._transfer(examined, stop, meter):
+                        return None
+                    folders = tuple(self._publish(listing) for listing in examined.listings)
             except RevisionGone:
                 self._let_go(stop, meter)
                 continue
-            if not complete:
-                return None
-            folders = tuple(self._publish(listing) for listing in examined.listings)
             self._notice_revisions(examined.listings, meter)
             return folders
         raise UserError(f"{self.pair.name} is being revised again and again. What came is kept; try again later.")
+
+    def _transfer(self, examined: Examination, stop: threading.Event, meter: "_Meter") -> bool:
+        listings = list(examined.listings)
+        transfer = Transfer(self.hub, self.cache, listings, self.connections, self.throttle, self.patience, meter.say, meter.note)
+        meter.watch(transfer, examined.size)
+        try:
+            return transfer.run(stop, meter.beat)
+        finally:
+            self.fetched += transfer.fetched
+            meter.rest()
 
     def _examined(self) -> Examination:
         examined = examine(self.hub, self.cache, self.pair, self.pins)
@@ -198,10 +194,10 @@ class _Meter:
         if self._transfer is None or (now - self._last < _BEAT and not last):
             return
         self._last = now
-        self._seen.append((now, self._transfer.fetched))
+        self._seen.append((now, self._transfer.fetched + self._transfer.beside))
         while now - self._seen[0][0] > _WINDOW:
             self._seen.popleft()
-        (then, before), (_, fetched) = self._seen[0], self._seen[-1]
-        speed = (fetched - before) / (now - then) if now > then else 0.0
+        (then, before), (_, came) = self._seen[0], self._seen[-1]
+        speed = (came - before) / (now - then) if now > then else 0.0
         self._done = min(self._transfer.received, self._total)
         self._tell(Progress(self._done, self._total, speed, self._words))

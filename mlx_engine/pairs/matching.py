@@ -6,6 +6,7 @@ from mlx_engine.pairs.catalogue import Catalogue
 from mlx_engine.pairs.compatibility import misfit, why_not_dflash
 from mlx_engine.pairs.library import OnDisk, base_name
 from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.own_pairs import own_pairs
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import is_commit
 
@@ -50,6 +51,21 @@ def what_fits(known: Catalogue, pair: Pair) -> str:
         if pair.drafter and entry.drafter and str(entry.drafter.value).lower() == pair.drafter.lower() and entry.targets:
             words.append(f"{pair.drafter} was made for {entry.name}, such as {entry.targets[0].repo}.")
     return " ".join(words)
+
+
+def needed_by_others(known: Catalogue, on_disk: list[OnDisk], pair: Pair) -> dict[str, str]:
+    """The repos of a pair that another pair on this disk needs too, each with the other half of that pair."""
+    here = {one.repo.lower() for one in on_disk if not one.complaint}
+    others = [Pair(target.repo, str(entry.drafter.value)) for entry in known.entries if entry.drafter for target in entry.targets]
+    others += [one.repos for one in own_pairs() if not one.of_folders and one.drafter]
+    mine = {repo.lower(): repo for repo in pair.repos}
+    needed: dict[str, str] = {}
+    for other in others:
+        halves = [repo.lower() for repo in other.repos]
+        shared = [repo for repo in halves if repo in mine]
+        if len(shared) == 1 and here.issuperset(halves):
+            needed.setdefault(mine[shared[0]], next(repo for repo in other.repos if repo.lower() not in mine))
+    return needed
 
 
 def _is_named_for(drafter: str, target: str) -> bool:

@@ -40,6 +40,11 @@ def choose_folder(folder: Path, left: Path | None = None) -> None:
     write_json(_file(), {"folder": str(folder), **({"left": str(left)} if left else {})})
 
 
+def moving_lock() -> Path:
+    """The file that whoever moves the models holds locked."""
+    return data_folder() / "model-folder.moving.lock"
+
+
 def choice_trouble() -> str:
     """Why the folder that was chosen is not known, in a sentence; empty when all is well."""
     if fixed_by():

@@ -10,15 +10,15 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import locks
+from mlx_engine.pairs import at_work, locks
 from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.model_folder import choose_folder, fixed_by, folder_left, model_folder
+from mlx_engine.pairs.model_folder import choose_folder, fixed_by, folder_left, model_folder, moving_lock
 from mlx_engine.pairs.queue_file import QueueFile
 
 _PIECE = 1 << 20
@@ -52,13 +52,13 @@ class Move:
         file = QueueFile()
         try:
             file.path.parent.mkdir(parents=True, exist_ok=True)
-            working = locks.acquire(file.path.with_suffix(".running"))
-            if working is None:
-                raise UserError("Another Slipstream is at the downloads. Quit it, then move the model folder.")
-            try:
+            with ExitStack() as held:
+                for place in (file.path.with_suffix(".running"), moving_lock()):
+                    if (lock := locks.acquire(place)) is None:
+                        raise UserError("Another Slipstream is at the downloads. Quit it, then move the model folder.")
+                    held.callback(lock.release)
+                self._refuse_what_is_fetched(model_folder())
                 return self._move(model_folder(), new, stop, tell)
-            finally:
-                working.release()
         except OSError as error:
             where = error.filename or new
             raise UserError(f"{where} cannot be read or written ({error.strerror}). The models lie where they lay.") from None
@@ -83,6 +83,13 @@ class Move:
                 f"the models to {new} once more, or delete the copies yourself."
             )
         return True
+
+    def _refuse_what_is_fetched(self, old: Path) -> None:
+        """By a program at a terminal, or by the hub's own client."""
+        for repo in sorted((old / ".locks").glob("models--*")):
+            if at_work.is_fetched(repo):
+                name = "/".join(repo.name.split("--")[1:])
+                raise UserError(f"{name} is being fetched just now. Stop that download, or wait for its end; then move the models.")
 
     def _refuse(self, old: Path, new: Path) -> None:
         here, there = old.resolve(), new.resolve()

@@ -1,6 +1,7 @@
 """The download queue at work: one pair after another on a thread, each paused, resumed or cancelled at any time."""
 
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +17,8 @@ from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import Queued, QueueFile
 from mlx_engine.pairs.throttle import Throttle
 from mlx_engine.pairs.transfer import Patience
+
+_LOOK_EVERY = 1.0  # seconds between two looks at what other programs do with the queue
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,9 @@ class Queue:
         if alone is None:
             raise UserError("Another Slipstream is fetching already; its queue goes on there.")
         self._alone = alone
-        self._turn = threading.Condition()
+        self._turn, self._telling = threading.Condition(), threading.Lock()
+        self._told: tuple[Queued, ...] = ()
+        self._looked = 0.0
         self._closed = False
         self._current: Pair | None = None
         self._unwritten: dict[
@@ -98,15 +103,21 @@ class Queue:
         self.add(pair)
 
     def pause(self, pair: Pair) -> None:
-        """Stop fetching a pair; what came is kept."""
-        self._put(pair, state="paused")
-        self._halt(pair)
+        """Stop fetching a pair; what came is kept. It stops even where that cannot be written down."""
+        try:
+            self._put(pair, state="paused")
+        except UserError as error:
+            self._unwritten[pair] = str(error)
+            raise
+        finally:
+            self._halt(pair)
 
     def cancel(self, pair: Pair) -> int:
-        """Take a pair out of the queue and remove what came of it; returns the bytes freed. What another pair needs stays."""
-        self._file.drop(pair)
+        """Take a pair out of the queue and remove what came of it; returns the bytes freed. What another pair needs stays, and what
+        another program is fetching."""
+        self._drop(pair)
         self._halt(pair, wait=True)
-        needed = {repo for one in self._file.read() for repo in one.pair.repos}
+        needed = {repo for one in self._queue() for repo in one.pair.repos}
         freed = sum(self._cache.discard(repo) for repo in pair.repos if repo not in needed)
         self._changed()
         return freed
@@ -130,7 +141,11 @@ class Queue:
         self._changed()
 
     def _changed(self) -> None:
-        self._tell(QueueChanged(self._queue()))
+        with self._telling:  # read and told in one turn: else what is out of date might be told last
+            queue, told = self._queue(), self._told
+            self._told = queue
+            if _shown(queue) != _shown(told):
+                self._tell(QueueChanged(queue))
         with self._turn:
             self._turn.notify_all()
 
@@ -142,13 +157,14 @@ class Queue:
                 self._turn.wait_for(lambda: self._current != pair, 10.0)
 
     def _work(self) -> None:
-        while True:
+        while not self._closed:
+            self._look()
             with self._turn:
-                waiting = None
-                while not self._closed and (waiting := self._next()) is None:
-                    self._turn.wait(1.0)
-                if self._closed or waiting is None:
+                if self._closed:
                     return
+                if (waiting := self._next()) is None:
+                    self._turn.wait(_LOOK_EVERY)
+                    continue
                 self._current = waiting.pair
                 self._stop.clear()
             try:
@@ -163,6 +179,12 @@ class Queue:
 
     def _next(self) -> Queued | None:
         return next((one for one in self._queue() if one.state == "waiting"), None)
+
+    def _look(self) -> None:
+        """Tell what another program has changed: a command at a terminal fetches a pair, or has fetched it."""
+        if not self._closed and time.monotonic() - self._looked >= _LOOK_EVERY:
+            self._looked = time.monotonic()
+            self._changed()
 
     def _queue(self) -> tuple[Queued, ...]:
         """The file's, with what could not be written into it."""
@@ -182,8 +204,9 @@ class Queue:
             if kept != made.pins:  # so that after a crash both halves go on as they were begun
                 kept.update(made.pins)
                 with suppress(UserError):
-                    self._keep(pair, pins=dict(made.pins))
+                    self._file.amend(pair, pins=dict(made.pins))
             self._tell(PairProgress(pair, progress))
+            self._look()
 
         try:
             folders = made.run(self._stop, tell)
@@ -192,28 +215,32 @@ class Queue:
             return
         if folders is None:
             with suppress(UserError):
-                self._keep(pair, pins=made.pins)
+                self._file.amend(pair, pins=made.pins)
             return
-        try:
-            self._file.drop(pair)
-        except UserError:
-            self._unwritten[pair] = None
+        self._drop(pair)
         self._tell(PairReady(pair, folders, tuple(made.notes)))
         self._changed()
 
     def _fail(self, pair: Pair, words: str, **fields: object) -> None:
         """Told whether or not it can be written down: the disk may be full, which may be the very reason."""
         try:
-            self._keep(pair, state="failed", words=words, **fields)
+            self._file.amend(pair, state="failed", words=words, **fields)
         except UserError:
             self._unwritten[pair] = words
         self._tell(PairFailed(pair, words))
         self._changed()
 
-    def _keep(self, pair: Pair, **fields: object) -> None:
-        """Note something of a pair that is still in the queue; one that was cancelled meanwhile stays out."""
-        if self._file.find(pair) is not None:
-            self._file.put(pair, **fields)
+    def _drop(self, pair: Pair) -> None:
+        """It has left the queue, whether or not that can be written down."""
+        try:
+            self._file.drop(pair)
+        except UserError:
+            self._unwritten[pair] = None
+
+
+def _shown(queue: tuple[Queued, ...]) -> list[tuple[Pair, str, str]]:
+    """What of a queue is of interest to whoever looks at it."""
+    return [(one.pair, one.state, one.words) for one in queue]
 
 
 def _words(error: Exception) -> str:

@@ -70,7 +70,8 @@ class QueueFile:
                 os.replace(self.path, self.path.with_suffix(".damaged.json"))
                 before = ()
             queue = how(before)
-            write_json(self.path, [asdict(one) for one in queue])
+            if queue != before:
+                write_json(self.path, [asdict(one) for one in queue])
             return queue
         except OSError as error:
             raise UserError(f"{self.path} is damaged and cannot be set aside ({error.strerror}). Move it away.") from None
@@ -84,11 +85,14 @@ class QueueFile:
         """Add a pair at the end, or change the one that is there."""
 
         def how(queue: tuple[Queued, ...]) -> tuple[Queued, ...]:
-            if any(one.pair == pair for one in queue):
-                return tuple(replace(one, **fields) if one.pair == pair else one for one in queue)  # type: ignore[arg-type]
-            return (*queue, replace(Queued(pair.target, pair.drafter), **fields))  # type: ignore[arg-type]
+            known = queue if any(one.pair == pair for one in queue) else (*queue, Queued(pair.target, pair.drafter))
+            return tuple(replace(one, **fields) if one.pair == pair else one for one in known)  # type: ignore[arg-type]
 
         self.change(how)
+
+    def amend(self, pair: Pair, **fields: object) -> None:
+        """Change a pair that is there; one that has left the queue meanwhile stays out."""
+        self.change(lambda queue: tuple(replace(one, **fields) if one.pair == pair else one for one in queue))  # type: ignore[arg-type]
 
     def drop(self, pair: Pair) -> None:
         self.change(lambda queue: tuple(one for one in queue if one.pair != pair))

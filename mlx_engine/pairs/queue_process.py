@@ -4,8 +4,8 @@
 
 Commands come as JSON lines on standard input: {"do": "add" | "pause" | "resume" | "cancel", "target": ..., "drafter": ...},
 {"do": "limit", "bytes_per_s": number or null}, which is kept for later runs too. Events go as JSON lines to standard output, told
-apart by "event": queue, progress, ready, failed, error. When standard input ends, because whoever started it has quit or died, it
-stops and keeps what came.
+apart by "event": queue, progress, ready, failed, error (of a command, with the pair that it named). When standard input ends,
+because whoever started it has quit or died, it stops and keeps what came.
 """
 
 import json
@@ -61,7 +61,7 @@ def main() -> int:
             try:
                 _obey(queue, line)
             except UserError as error:
-                say({"event": "error", "words": str(error)})
+                say({"event": "error", "words": str(error), **_named_in(line)})
     except KeyboardInterrupt:
         pass
     finally:
@@ -86,6 +86,15 @@ def _obey(queue: Queue, line: str) -> None:
     if do not in commands:
         raise UserError(f"“{do}” is no command; there are {', '.join(commands)} and limit.")
     commands[do](Pair(command.get("target", ""), command.get("drafter")))
+
+
+def _named_in(line: str) -> dict[str, Any]:
+    """The pair that a command is about, as far as it names one."""
+    try:
+        command = json.loads(line)
+        return _names(Pair(command["target"], command.get("drafter")))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, UserError):
+        return {}
 
 
 def _names(pair: Pair) -> dict[str, str | None]:

@@ -32,6 +32,7 @@ _LEAST_WRITE, _MOST_WRITE = 64 << 10, 1 << 20
 _WRITE_EVERY = 0.2  # seconds, at the latest: what is in memory when the program is killed is lost
 _MOST_REFUSALS = 12  # of fresh links in a row, before a host is taken at its word
 _FLUSH_EVERY = 0.25  # seconds
+_LOOK_EVERY = 0.5  # seconds between two looks at a file that another program is fetching
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class _File:
 
     listing: Listing
     file: RemoteFile
-    before: int  # bytes that an earlier try left
+    before: int  # bytes that an earlier try left, or that another program has fetched of it by now
+    elsewhere: bool = False  # another program is fetching it
     partial: Partial | None = None
     lock: filelock.BaseFileLock | None = None
     link: tuple[str, dict[str, str]] | None = None
@@ -76,7 +78,7 @@ class _File:
 
 
 class Transfer:
-    """Fetches what is missing of the listings. `run` once; `received` may be read from any thread.
+    """Fetches what is missing of the listings, into folders that are there. `run` once; `received` may be read from any thread.
 
     Args:
         connections: how many at once.
@@ -111,6 +113,7 @@ class Transfer:
             if not cache.has(listing, file)
         ]
         self.fetched = 0  # bytes that came over the network in this run
+        self.beside = 0  # bytes that another program fetched of the same files meanwhile
 
     @property
     def received(self) -> int:
@@ -127,8 +130,6 @@ class Transfer:
         Raises:
             UserError: it cannot go on; what came is kept. RevisionGone, Unreachable: as they say.
         """
-        for listing in {one.listing.repo: one.listing for one in self._files}.values():
-            self._cache.prepare(listing)
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self._connections, 4 * len(self._files)))]
         beside = [threading.Thread(target=work, daemon=True) for work in (self._flush, self._hash)]
         for worker in [*workers, *beside]:
@@ -227,23 +228,38 @@ class Transfer:
     def _open(self, one: _File) -> None:
         lock = self._cache.lock(one.listing, one.file)
         if lock is None:
-            with self._turn:
-                one.not_before = time.monotonic() + 1.0
-                self._last_byte = time.monotonic()  # somebody fetches it
-            self._say(f"Another program is fetching {one.file.path}; waiting for it.")
+            self._follow(one)
             return
         try:
-            if self._cache.has(one.listing, one.file):
-                one.lock, one.finished = lock, True
-                return
-            partial = Partial(self._cache.partial(one.listing, one.file), one.file.size)
+            whole = self._cache.has(one.listing, one.file)
+            partial = None if whole else Partial(self._cache.partial(one.listing, one.file), one.file.size)
         except BaseException:
             lock.release()
             raise
         with self._turn:
-            one.partial, one.lock = partial, lock
+            one.partial, one.lock, one.finished = partial, lock, whole
+            over = one.elsewhere
+            if over:
+                self._note_beside(one, one.file.size if partial is None else partial.received)
+                one.elsewhere = False
+                over = not any(each.elsewhere for each in self._files)
+        if over:
+            self._say("")
         if self._stop.is_set():
             self._close(one)
+
+    def _follow(self, one: _File) -> None:
+        """Another program is fetching it: how far it is can be seen in its partial file. The lock is tried again soon."""
+        here = received_so_far(self._cache.partial(one.listing, one.file), one.file.size)
+        with self._turn:
+            now = time.monotonic()
+            one.elsewhere, one.not_before, self._last_byte = True, now + _LOOK_EVERY, now
+            self._note_beside(one, here)
+        self._say(f"Another program is fetching {one.listing.repo} too; nothing of it is fetched twice.")
+
+    def _note_beside(self, one: _File, here: int) -> None:
+        self.beside += max(here - one.before, 0)
+        one.before = here
 
     def _fetch(self, one: _File, partial: Partial, key: tuple[int, int]) -> None:
         with self._turn:

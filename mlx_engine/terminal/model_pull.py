@@ -4,6 +4,7 @@ import argparse
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from mlx_engine.errors import UserError
@@ -18,6 +19,8 @@ from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.throttle import Throttle
 from mlx_engine.terminal.model_words import names, print_json
 
+_GOODBYE = 5.0  # seconds that Ctrl-C leaves to what is being written
+
 
 def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pair: Pair) -> int:
     """Fetch what is missing of a pair; returns the exit status.
@@ -29,21 +32,31 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
     kept = queue.find(pair)
     made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit or kept_limit()))
     show = _Bar(pair, given.json)
-    stop = threading.Event()
+    stop, ended = threading.Event(), threading.Event()
+
+    def work() -> tuple[Path, ...] | None:
+        try:
+            return made.run(stop, lambda progress: show(progress, queue, made))
+        finally:
+            ended.set()
+
     queue.put(pair, state="waiting", words="")
     try:
         show.say(f"Asking {hub.endpoint} about {pair.name}…")
-        # on a thread of its own, so that Ctrl-C is heard at once
-        result = in_background(lambda: made.run(stop, lambda progress: show(progress, queue, made)), stop)
+        result = in_background(work, stop)  # so that Ctrl-C is heard at once
     except UserError as error:
         queue.put(pair, state="failed", pins=made.pins, words=str(error))
         show.end()
         hint = what_fits(known, pair) if "drafter" in str(error) else ""
         raise UserError(" ".join(filter(None, (str(error), hint)))) from None
     except KeyboardInterrupt:
-        queue.put(pair, state="paused", pins=made.pins)
         show.end()
-        print("What came is kept; the same command goes on from there.", file=sys.stderr)
+        if ended.is_set() and any(map(cache.is_fetched, pair.repos)):
+            queue.amend(pair, pins=made.pins)
+            print("What came is kept; another program goes on fetching it.", file=sys.stderr)
+        else:
+            queue.put(pair, state="paused", pins=made.pins)
+            print("What came is kept; the same command goes on from there.", file=sys.stderr)
         raise
     show.end()
     assert result is not None, "only Ctrl-C stops it"
@@ -63,21 +76,23 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
 def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
     """What `work` returns or raises, on a thread of its own; Ctrl-C sets `stop`, waits a little and goes on."""
     outcome: list[Any] = [None, None]
+    ended = threading.Event()  # a `join` that Ctrl-C has interrupted takes the thread for ended (Python 3.11)
 
     def target() -> None:
         try:
             outcome[0] = work()
         except BaseException as error:
             outcome[1] = error
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=target, daemon=True)
-    thread.start()
+    threading.Thread(target=target, daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(0.1)
+        while not ended.wait(0.1):
+            pass
     except KeyboardInterrupt:
         stop.set()
-        thread.join(3.0)
+        ended.wait(_GOODBYE)
         raise
     if outcome[1] is not None:
         raise outcome[1]
@@ -98,7 +113,7 @@ class _Bar:
     def __call__(self, progress: Progress, queue: QueueFile, made: Download) -> None:
         if self._pins != made.pins:
             self._pins = dict(made.pins)
-            queue.put(self._pair, pins=self._pins)
+            queue.amend(self._pair, pins=self._pins)
         if not self._shown or not progress.total:
             self.say(progress.words)
             return

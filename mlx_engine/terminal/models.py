@@ -13,7 +13,7 @@ from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.examination import Examination, examine
 from mlx_engine.pairs.fit import Fit, fit
 from mlx_engine.pairs.library import OnDisk, add_folder, forget_folder, library
-from mlx_engine.pairs.matching import find_drafter, what_fits
+from mlx_engine.pairs.matching import find_drafter, needed_by_others, what_fits
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.model_folder import choice_trouble
@@ -268,11 +268,17 @@ def _pull(given: argparse.Namespace) -> int:
 def _rm(given: argparse.Namespace) -> int:
     known, cache = catalogue(), Cache()
     pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
-    freed = {repo: cache.remove(repo) for repo in pair.repos}
+    if given.plain:
+        pair = Pair(pair.target)
+    kept = needed_by_others(known, library(cache), pair)
+    cache.refuse_while_fetched(pair.repos)
+    freed = {repo: cache.remove(repo) for repo in pair.repos if repo not in kept}
     QueueFile().drop(pair)
     if given.json:
-        print_json({**names(pair), "freed_bytes": freed})
+        print_json({**names(pair), "freed_bytes": freed, "kept_for": kept})
         return 0
+    for repo, other in kept.items():
+        print(f"{repo} stays: {other} needs it and is here too")
     for repo, count in freed.items():
         print(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} was not in {cache.root}")
     return 0

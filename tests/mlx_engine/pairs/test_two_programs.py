@@ -1,0 +1,320 @@
+"""Two programs at one pair, such as a window and a terminal: nothing is fetched twice, neither hides how far it is, nobody removes
+or moves what the other is writing."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from huggingface_hub import constants
+
+from mlx_engine.cli import main
+from mlx_engine.errors import UserError
+from mlx_engine.pairs import locks
+from mlx_engine.pairs.aside import Aside
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.download import Progress
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.model_folder import moving_lock
+from mlx_engine.pairs.moving import Move
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.queue import PairReady, Queue, QueueChanged, QueueEvent
+from mlx_engine.pairs.queue_file import QueueFile
+from mlx_engine.pairs.throttle import Throttle
+from tests.hub.repos import drafter_files, target_files
+from tests.hub.server import LocalHub
+from tests.mlx_engine.pairs.fetching import IMPATIENT, PAIR, download, expect_whole, fetch, sent, size
+
+MB = 1_000_000
+BOTH = ["--target", "owner/target", "--drafter", "owner/drafter"]
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def hub(local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
+    local_hub.repo("owner/target", target_files(3 * MB, MB))
+    local_hub.repo("owner/drafter", drafter_files(MB))
+    monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", local_hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    return local_hub
+
+
+class Another:
+    """`slipstream models pull` as a program of its own, with the same cache and queue."""
+
+    def __init__(self, hub: LocalHub, cache: Cache) -> None:
+        environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
+        words = [sys.executable, "-m", "mlx_engine.cli", "models", "pull", *BOTH, "--json"]
+        pipe, before = subprocess.PIPE, len(marks(cache))
+        self.process = subprocess.Popen(words, env=environment, stdout=pipe, stderr=pipe, text=True, cwd=ROOT)
+        wait_until(lambda: (len(marks(cache)) > before and sent(hub) > 0) or self.process.poll() is not None)
+        assert self.process.poll() is None, "it fetches now"
+
+    def end(self) -> dict:
+        """What it printed as JSON."""
+        out, _ = self.process.communicate(timeout=60)
+        return json.loads(out)
+
+    def kill(self) -> None:
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate()
+
+
+@contextmanager
+def another(hub: LocalHub, cache: Cache) -> Iterator[Another]:
+    made = Another(hub, cache)
+    try:
+        yield made
+    finally:
+        made.kill()
+
+
+def marks(cache: Cache) -> list[Path]:
+    return list(cache.locks("owner/target").glob("*.fetching.lock"))
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    pause = threading.Event()
+    for _ in range(int(seconds * 100)):
+        if condition():
+            return
+        pause.wait(0.01)
+    raise AssertionError("it did not happen")
+
+
+def test_whoever_comes_second_fetches_nothing_twice_and_tells_how_far_the_first_is(hub: LocalHub, cache: Cache) -> None:
+    first = download(hub, cache, throttle=Throttle(2 * MB))
+    started = threading.Event()
+    thread = threading.Thread(target=lambda: first.run(threading.Event(), lambda progress: progress.done and started.set()))
+    thread.start()
+    assert started.wait(30)
+    told: list[Progress] = []
+    second = download(hub, cache)
+    assert second.run(threading.Event(), told.append) is not None
+    thread.join(30)
+    expect_whole(hub, cache)
+    assert sent(hub) == size(hub)
+    beside = [one for one in told if "Another program is fetching" in one.words]
+    whole = sum(second.hub.listing(name).size for name in PAIR.repos)
+    assert second.fetched < whole / 2 and len({one.done for one in beside}) > 2, "it follows the first while it waits"
+    assert all(one.done <= whole for one in told) and told[-1].done == whole
+    assert max(one.bytes_per_s for one in beside) > 0.2 * 2 * MB, "the speed is that at which the pair comes"
+    assert told[-1].words == "", "the wait is over, and so are its words"
+    assert not list(cache.root.rglob("*.fetching.lock*"))
+
+
+def test_whoever_waits_takes_over_from_one_that_is_killed(hub: LocalHub, cache: Cache) -> None:
+    hub.rate = 1.5 * MB
+    with another(hub, cache) as other:
+        waits = threading.Event()
+        second = download(hub, cache)
+        result: list[object] = []
+
+        def tell(progress: Progress) -> None:
+            if "Another program" in progress.words:
+                waits.set()
+
+        thread = threading.Thread(target=lambda: result.append(second.run(threading.Event(), tell)))
+        thread.start()
+        assert waits.wait(30)
+        other.kill()
+        thread.join(60)
+    assert result and result[0] is not None
+    expect_whole(hub, cache)
+    in_flight = 6 * 256 * 1024  # what its six connections had sent and the killed one had not written yet
+    assert sent(hub) <= 1.1 * size(hub) + in_flight
+
+
+def test_a_terminal_and_the_queue_of_a_window_at_the_same_pair(hub: LocalHub, cache: Cache) -> None:
+    events: list[QueueEvent] = []
+    hub.rate = 2 * MB
+    queue = Queue(events.append, Hub(hub.url, read_timeout=5.0), cache, patience=IMPATIENT, connections=2)
+    try:
+        queue.add(PAIR)
+        with another(hub, cache) as other:
+            told = other.end()
+        assert set(told["folders"]) == set(PAIR.repos)
+        wait_until(lambda: any(isinstance(event, PairReady) for event in events))
+    finally:
+        queue.close()
+    expect_whole(hub, cache)
+    assert sent(hub) == size(hub)
+    assert QueueFile().read() == ()
+    assert [event for event in events if isinstance(event, QueueChanged)][-1].queue == ()
+
+
+def test_a_queue_tells_what_a_terminal_does_with_its_pairs(hub: LocalHub, cache: Cache) -> None:
+    QueueFile().put(PAIR, state="paused")
+    events: list[QueueEvent] = []
+    queue = Queue(events.append, Hub(hub.url, read_timeout=5.0), cache, patience=IMPATIENT)
+    try:
+        wait_until(lambda: bool(events))
+        QueueFile().put(PAIR, state="failed", words="No network.")
+        wait_until(lambda: len(events) == 2)
+        QueueFile().drop(PAIR)
+        wait_until(lambda: len(events) == 3)
+    finally:
+        queue.close()
+    shown = [[(one.state, one.words) for one in event.queue] for event in events if isinstance(event, QueueChanged)]
+    assert shown == [[("paused", "")], [("failed", "No network.")], []]
+
+
+def test_nobody_removes_what_another_program_fetches(hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    hub.rate = 1.5 * MB
+    with another(hub, cache) as other:
+        assert main(["models", "rm", *BOTH]) == 1
+        assert "is being fetched just now. Stop that download, or wait for its end." in capsys.readouterr().err
+        with pytest.raises(UserError, match="is being fetched just now"):
+            Aside(cache).take(PAIR.repos)
+        assert cache.discard("owner/target") == 0
+        hub.rate = None
+        assert other.end()["folders"]
+    expect_whole(hub, cache)
+    assert sent(hub) == size(hub)
+    assert main(["models", "rm", *BOTH]) == 0
+
+
+def test_a_mark_of_a_program_that_died_stands_in_nobodys_way(hub: LocalHub, cache: Cache) -> None:
+    hub.rate = 1.5 * MB
+    with another(hub, cache) as other:
+        assert cache.is_fetched("owner/target")
+        other.kill()
+    assert len(list(cache.root.rglob("*.fetching.lock"))) == 2
+    assert not cache.is_fetched("owner/target")
+    hub.rate = None
+    fetch(hub, cache)
+    assert not list(cache.root.rglob("*.fetching.lock*"))
+    assert cache.remove("owner/target") > 0
+
+
+def test_what_the_hubs_own_client_fetches_is_left_alone(hub: LocalHub, cache: Cache) -> None:
+    fetch(hub, cache)
+    held = locks.acquire(cache.locks("owner/drafter") / f"{'0' * 64}.lock")  # as it does for each file
+    assert held is not None
+    with pytest.raises(UserError, match=r"^owner/drafter is being fetched"):
+        Aside(cache).take(PAIR.repos)
+    expect_whole(hub, cache)
+    held.release()
+    assert Aside(cache).take(PAIR.repos) > 0
+
+
+def test_models_are_not_moved_while_they_are_fetched_nor_fetched_while_they_are_moved(
+    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = Cache()
+    sentence = r"^owner/drafter is being fetched just now"
+    with cache.fetching([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
+        Move(tmp_path / "new").run(threading.Event())
+    moving_lock().parent.mkdir(parents=True, exist_ok=True)
+    held = locks.acquire(moving_lock())
+    assert held is not None
+    with pytest.raises(UserError, match=r"^The models are being moved to another folder"):
+        download(hub, cache).run(threading.Event())
+    assert sent(hub) == 0
+    held.release()
+    fetch(hub, cache)
+    assert Move(tmp_path / "new").run(threading.Event())
+    expect_whole(hub, Cache(tmp_path / "new"))
+
+
+def test_ctrl_c_at_the_terminal_does_not_pause_what_a_window_goes_on_fetching(hub: LocalHub, cache: Cache) -> None:
+    hub.rate = 1.5 * MB
+    for beside, state, words in ((True, "waiting", "another program goes on fetching it"), (False, "paused", "the same command")):
+        stop = threading.Event()
+        window = threading.Thread(target=lambda stop=stop: download(hub, cache).run(stop))
+        with another(hub, cache) as other:
+            if beside:
+                window.start()
+                wait_until(lambda: len(marks(cache)) == 2)
+            other.process.send_signal(signal.SIGINT)
+            _, told = other.process.communicate(timeout=60)
+        assert other.process.returncode == 130 and words in told
+        assert [one.state for one in QueueFile().read()] == [state]
+        stop.set()
+        if beside:
+            window.join(30)
+
+
+def test_a_pair_that_was_cancelled_stays_out_whatever_its_last_news_are() -> None:
+    QueueFile().put(PAIR)
+    QueueFile().drop(PAIR)
+    QueueFile().amend(PAIR, pins={"owner/target": "0" * 40})
+    assert QueueFile().read() == ()
+
+
+def test_the_queue_that_is_told_last_is_the_latest(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever read it first may be slow to tell."""
+    events: list[QueueEvent] = []
+    done = threading.Event()
+
+    def tell(event: QueueEvent) -> None:
+        events.append(event)
+        if isinstance(event, QueueChanged) and not event.queue:
+            done.set()
+
+    queue = Queue(tell, Hub(hub.url, read_timeout=5.0), cache, patience=IMPATIENT)
+    real, mine = queue._queue, threading.current_thread()
+
+    def slow() -> tuple:
+        found = real()
+        if threading.current_thread() is mine:
+            done.wait(2.0)
+        return found
+
+    monkeypatch.setattr(queue, "_queue", slow)
+    try:
+        queue.add(PAIR)
+        assert done.wait(30)
+    finally:
+        queue.close()
+    last = [event for event in events if isinstance(event, QueueChanged)][-1]
+    assert last.queue == ()
+
+
+def test_what_cannot_be_written_down_is_done_all_the_same(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is the very moment to pause or cancel."""
+    other = Pair("owner/target")
+    events: list[QueueEvent] = []
+    hub.rate = 300_000
+    queue = Queue(events.append, Hub(hub.url, read_timeout=5.0), cache, patience=IMPATIENT)
+
+    def full(self: QueueFile, how: object) -> None:
+        raise UserError("downloads.json cannot be written (No space left on device).")
+
+    def states() -> dict[Pair, str]:
+        return {one.pair: one.state for one in [event for event in events if isinstance(event, QueueChanged)][-1].queue}
+
+    try:
+        queue.add(PAIR)
+        queue.add(other)
+        wait_until(lambda: sent(hub) > 0)
+        with monkeypatch.context() as patched:
+            patched.setattr(QueueFile, "change", full)
+            with pytest.raises(UserError, match="No space left"):
+                queue.pause(PAIR)
+            wait_until(lambda: states().get(PAIR) == "failed")
+            queue.cancel(other)
+            wait_until(lambda: other not in states())
+            wait_until(lambda: not cache.is_fetched("owner/target"))
+    finally:
+        queue.close()
+
+
+def test_one_sentence_however_many_files_are_waited_for(hub: LocalHub, cache: Cache, capfd: pytest.CaptureFixture[str]) -> None:
+    hub.repo("owner/target", target_files(*[MB] * 4))
+    listing = Hub(hub.url).listing("owner/target")
+    cache.prepare(listing)
+    held = [cache.lock(listing, file) for file in listing.files]
+    timer = threading.Timer(3.0, lambda: [one.release() for one in held if one])
+    timer.start()
+    assert main(["models", "pull", *BOTH]) == 0
+    timer.join()
+    lines = capfd.readouterr().err.splitlines()
+    assert len([line for line in lines if re.match("Another program is fetching owner/target too", line)]) == 1, lines
