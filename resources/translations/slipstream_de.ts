@@ -780,6 +780,11 @@
         </message>
         <message>
             <location filename="../../app/picking/downloads.py" />
+            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
+            <translation>Der Prozess, der lädt, lässt sich nicht starten. Wurde Slipstream verschoben oder ersetzt, so starten Sie es neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/downloads.py" />
             <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
             <translation>Der Prozess, der lädt, ist von selbst zu Ende gegangen. Was da ist, bleibt; mit „Fortsetzen“ geht es weiter.</translation>
         </message>

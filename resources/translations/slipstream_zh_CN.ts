@@ -780,6 +780,11 @@
         </message>
         <message>
             <location filename="../../app/picking/downloads.py" />
+            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
+            <translation>下载进程无法启动。如果 Slipstream 被移动或替换过，请重新启动它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/picking/downloads.py" />
             <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
             <translation>下载进程自行结束了。已下载的部分会保留；按“继续”接着下载。</translation>
         </message>

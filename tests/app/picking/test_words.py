@@ -62,6 +62,18 @@ def test_nonsense_from_the_process_is_no_reason_to_fall_over(qtbot: QtBot) -> No
     assert downloads.trouble == "Full." and downloads.transfers == {}
 
 
+def test_a_command_that_is_refused_says_so_at_its_pair(qtbot: QtBot) -> None:
+    """The disk is full, so that the queue cannot be written: nothing is on its way, whatever was shown before."""
+    downloads = Downloads()
+    downloads.transfers[PAIR] = Transfer("waiting")
+    downloads._lines.append(
+        b'{"event": "error", "words": "It cannot be written.", "target": "owner/target", "drafter": "owner/drafter"}'
+    )
+    downloads._lines.append(b'{"event": "error", "words": "Nor that.", "target": "owner/unknown", "drafter": null}')
+    downloads._take()
+    assert downloads.transfers == {PAIR: Transfer("failed", words="It cannot be written.")} and downloads.trouble == ""
+
+
 def test_a_process_that_cannot_start_is_told_and_nothing_waits_for_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.picking.downloads.child.command", lambda module: ("/nowhere/python", []))
     downloads = Downloads()

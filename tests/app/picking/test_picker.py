@@ -3,94 +3,30 @@
 import json
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from huggingface_hub import close_session, constants
+from huggingface_hub import constants
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.picking import storage, survey
-from app.picking.candidate import Candidate
 from app.views.model_settings import ModelSettingsDialog
 from mlx_engine.pairs import moving
 from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.bandwidth import kept_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalogue import own_file
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.measured import MeasuredSpeeds
-from mlx_engine.pairs.pair import Pair
-from tests.app.conftest import Running
+from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
-from tests.hub.repos import DRAFTER, config, drafter_files, target_files
+from tests.hub.repos import DRAFTER, config, drafter_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import fetch
-
-MB = 1_000_000
-GB = 10**9
-PAIR = Pair("owner/target", "owner/drafter")
-Start = Callable[..., Running]
-
-
-@pytest.fixture(autouse=True)
-def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
-    """A hub of our own with one pair, an empty cache, and a catalogue with that pair added."""
-    with LocalHub() as hub:
-        hub.repo("owner/target", target_files(MB, 400_000), tags=("license:apache-2.0",))
-        hub.repo("owner/drafter", drafter_files(300_000))
-        for name in ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
-            monkeypatch.delenv(name, raising=False)
-        monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-        monkeypatch.setenv("HOME", str(tmp_path))
-        monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
-        monkeypatch.setenv("HF_ENDPOINT", hub.url)
-        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-        monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
-        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
-        own_file().parent.mkdir(parents=True)
-        entry = {"id": "zebra-1b", "name": "Zebra 1B", "targets": [{"repo": "owner/target", "bits": 8}]}
-        own_file().write_text(json.dumps([{**entry, "drafter": {"repo": "owner/drafter"}, "tags": ["coding"]}]))
-        close_session()
-        yield hub
-        close_session()
-
-
-@pytest.fixture
-def hub(own_places: LocalHub) -> LocalHub:
-    return own_places
-
-
-def opened(app: Running) -> None:
-    """Open the picker and wait until it knows what there is."""
-    app.window.show_models()
-    app.until(lambda: bool(app.window.picker.rows))
-
-
-def look_at(app: Running, id: str) -> Candidate:
-    picker = app.window.picker
-    picker.select(id)
-    assert picker.current is not None and picker.current.id == id
-    return picker.current
-
-
-def state(app: Running) -> str:
-    picker = app.window.picker
-    return picker.state(picker.current) if picker.current else ""
-
-
-def card(app: Running):  # type: ignore[no-untyped-def]
-    assert app.window.models is not None
-    return app.window.models.card
 
 
 def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,34 +77,6 @@ def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot
     dialog.deleted.free.click()
     app.until(lambda: dialog.said.text() == "2 MB are free again.")
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
-
-
-def test_a_look_at_the_disk_that_ends_late_does_not_hide_what_came_since(
-    start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two looks at once, of which the earlier ended last, left a pair that was there as one that is not."""
-    app = start()
-    opened(app)
-    look_at(app, "zebra-1b")
-    real, began, goes_on = survey.survey, threading.Event(), threading.Event()
-
-    def slow() -> survey.Survey:
-        seen = real()
-        if not began.is_set():
-            began.set()
-            assert goes_on.wait(60)
-        return seen
-
-    monkeypatch.setattr("app.picking.picker.survey", slow)
-    app.window.picker.refresh()
-    app.until(began.is_set)
-    fetch(hub, Cache())
-    app.window.picker.refresh()
-    qtbot.wait(300)
-    goes_on.set()
-    app.until(lambda: state(app) == "ready")
-    qtbot.wait(300)
-    assert state(app) == "ready"
 
 
 def test_a_pair_can_be_used_as_soon_as_a_reply_has_ended(start: Start, hub: LocalHub) -> None:
@@ -280,65 +188,6 @@ def test_a_move_says_how_far_it_is_and_what_is_refused_meanwhile(
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "loaded")
     assert not before.root.exists() or weights(before.root) == 0
-
-
-def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
-    app = start()
-    opened(app)
-    look_at(app, "zebra-1b")
-    app.until(lambda: app.window.picker.may_download)
-    hub.rate = 300_000
-    card(app).main.click()
-    app.until(lambda: state(app) == "running" and app.window.picker.downloads.transfers[PAIR].done > 100_000)
-    assert card(app).pause.isVisible() and not card(app).main.isVisible()
-    assert "of 2 MB" in card(app).progress.text()
-    card(app).pause.click()
-    app.until(lambda: state(app) == "paused")
-    assert card(app).main.text() == "Resume" and "paused" in card(app).progress.text()
-    card(app).main.click()
-    app.until(lambda: state(app) in ("waiting", "running"))
-    card(app).cancel.click()
-    app.until(lambda: state(app) == "absent")
-    hub.rate = None
-    app.until(lambda: not list((Path(constants.HF_HUB_CACHE) / "models--owner--target" / "blobs").glob("*")))
-
-
-def test_a_download_that_an_earlier_run_left_goes_on(start: Start, hub: LocalHub) -> None:
-    from mlx_engine.pairs.queue_file import QueueFile
-
-    QueueFile().put(PAIR)
-    app = start()
-    app.until(lambda: any("complete and checked" in notice for notice in app.notices))
-    opened(app)
-    look_at(app, "zebra-1b")
-    assert state(app) == "ready"
-
-
-def test_a_gated_repo_says_where_to_accept_and_nothing_is_offered(start: Start, hub: LocalHub) -> None:
-    hub.repos["owner/target"].gated = True
-    app = start()
-    opened(app)
-    look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.trouble))
-    assert f"Open {hub.url}/owner/target" in card(app).trouble.text() and not card(app).main.isEnabled()
-    assert card(app).token.isVisible()
-    hub.repos["owner/target"].gated = False
-    card(app).again.click()
-    app.until(lambda: app.window.picker.may_download)
-
-
-def test_without_a_network_it_says_so_and_what_is_here_can_be_used(
-    start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
-    app = start()
-    opened(app)
-    look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.trouble))
-    assert "HF_HUB_OFFLINE" in card(app).trouble.text() and not card(app).main.isEnabled()
-    look_at(app, "demo")
-    assert state(app) == "loaded"
-    assert len(app.engine.measured) <= 1  # though what was measured is not stored here
 
 
 def test_a_pair_that_cannot_run_says_why(start: Start) -> None:

@@ -1,0 +1,33 @@
+"""What the tests of the picker do again and again: open it, look at a pair, see what is shown of it."""
+
+from collections.abc import Callable
+
+from app.picking.candidate import Candidate
+from mlx_engine.pairs.pair import Pair
+from tests.app.conftest import Running
+
+PAIR = Pair("owner/target", "owner/drafter")
+Start = Callable[..., Running]
+
+
+def opened(app: Running) -> None:
+    """Open the picker and wait until it knows what there is."""
+    app.window.show_models()
+    app.until(lambda: bool(app.window.picker.rows))
+
+
+def look_at(app: Running, id: str) -> Candidate:
+    picker = app.window.picker
+    picker.select(id)
+    assert picker.current is not None and picker.current.id == id
+    return picker.current
+
+
+def state(app: Running) -> str:
+    picker = app.window.picker
+    return picker.state(picker.current) if picker.current else ""
+
+
+def card(app: Running):  # type: ignore[no-untyped-def]
+    assert app.window.models is not None
+    return app.window.models.card
