@@ -54,7 +54,8 @@ def what_fits(known: Catalogue, pair: Pair) -> str:
 
 
 def needed_by_others(known: Catalogue, on_disk: list[OnDisk], pair: Pair) -> dict[str, str]:
-    """The repos of a pair that another pair on this disk needs too, each with the other half of that pair."""
+    """The repos of a pair that another pair on this disk needs too, each with the other half of that pair. A target alone is its
+    own affair."""
     here = {one.repo.lower() for one in on_disk if not one.complaint}
     others = [Pair(target.repo, str(entry.drafter.value)) for entry in known.entries if entry.drafter for target in entry.targets]
     others += [one.repos for one in own_pairs() if not one.of_folders and one.drafter]
@@ -63,7 +64,7 @@ def needed_by_others(known: Catalogue, on_disk: list[OnDisk], pair: Pair) -> dic
     for other in others:
         halves = [repo.lower() for repo in other.repos]
         shared = [repo for repo in halves if repo in mine]
-        if len(shared) == 1 and here.issuperset(halves):
+        if len(shared) == 1 < len(mine) and here.issuperset(halves):
             needed.setdefault(mine[shared[0]], next(repo for repo in other.repos if repo.lower() not in mine))
     return needed
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 from huggingface_hub import HfApi, constants, get_hf_file_metadata, get_session, get_token, hf_hub_url
+from huggingface_hub.utils import build_hf_headers, hf_raise_for_status
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import LARGEST_CONFIG
@@ -114,9 +115,19 @@ class Hub:
         return found.location, headers
 
     def search(self, words: str, limit: int = 20) -> list[str]:
-        """Names of repos that match, most downloaded first."""
-        found = self._ask(words, lambda: list(self._api.list_models(search=words, limit=limit, sort="downloads")))
-        return [info.id for info in found]
+        """Names of repos that match, most downloaded first.
+
+        Raises:
+            UserError: as `listing` does.
+        """
+        # not by the client's own list_models, which asks a hub that is not there for half a minute and prints each try
+        return self._ask(words, lambda: self._search({"search": words, "limit": limit, "sort": "downloads"}))
+
+    def _search(self, asked: dict[str, Any]) -> list[str]:
+        headers = build_hf_headers(token=self.token or False, library_name="slipstream")
+        answer = get_session().get(f"{self.endpoint}/api/models", params=asked, headers=headers, timeout=self.timeout)
+        hf_raise_for_status(answer)
+        return [str(one["id"]) for one in answer.json()]
 
     def _log_in(self, token: str | None) -> None:
         self.token = token

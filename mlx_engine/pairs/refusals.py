@@ -6,7 +6,11 @@ from huggingface_hub import errors
 from mlx_engine.errors import UserError
 
 
-class Unreachable(UserError):
+class NoAnswer(UserError):
+    """The hub said nothing of this repo, nor would it of another: it is not asked, not reached, or does not know the token."""
+
+
+class Unreachable(NoAnswer):
     """The hub did not answer, or not with what was asked for. It may do so later: worth another try."""
 
     def __init__(self, words: str, after_s: float | None = None) -> None:
@@ -48,7 +52,7 @@ def explained(error: Exception, repo: str, endpoint: str, has_token: bool) -> Us
         status, headers = error.response.status_code, error.response.headers
     match error:
         case errors.OfflineModeIsEnabled():
-            return UserError("HF_HUB_OFFLINE is set, so the model hub is not asked. Unset it and try again.")
+            return NoAnswer("HF_HUB_OFFLINE is set, so the model hub is not asked. Unset it and try again.")
         case errors.GatedRepoError() if has_token:
             return UserError(
                 f"{repo} is gated, and the account you are logged in with has no access yet. Open {page} with that account, "
@@ -70,7 +74,7 @@ def explained(error: Exception, repo: str, endpoint: str, has_token: bool) -> Us
             token = "your token may read it" if has_token else f"you are logged in, if it is private: {_LOG_IN}"
             return UserError(f"There is no repo {repo} at {endpoint}. Check the spelling, and that {token}.")
         case _ if status == 401:
-            return UserError(
+            return NoAnswer(
                 f"The hub does not accept your token. Make a new one at {endpoint}/settings/tokens and give Slipstream that one: "
                 f"{_LOG_IN}."
             )
@@ -80,12 +84,12 @@ def explained(error: Exception, repo: str, endpoint: str, has_token: bool) -> Us
             words = f"The hub is busy or out of order (status {status}). Try again in a few minutes."
             return Unreachable(words, wish(headers))
         case httpx2.ProxyError():
-            return UserError(f"The proxy refused the connection to {endpoint} ({error}). Check HTTPS_PROXY and NO_PROXY.")
+            return NoAnswer(f"The proxy refused the connection to {endpoint} ({error}). Check HTTPS_PROXY and NO_PROXY.")
         case httpx2.UnsupportedProtocol() | httpx2.InvalidURL():
-            return UserError(f"“{endpoint}” is no address of a hub. Check HF_ENDPOINT; the usual one is https://huggingface.co.")
+            return NoAnswer(f"“{endpoint}” is no address of a hub. Check HF_ENDPOINT; the usual one is https://huggingface.co.")
         case httpx2.TransportError():
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
-                return UserError(
+                return NoAnswer(
                     f"This system does not trust the certificate of {endpoint}. Behind a company's proxy, its certificate "
                     "has to be installed in the system, or named by SSL_CERT_FILE."
                 )

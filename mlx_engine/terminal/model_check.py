@@ -12,7 +12,7 @@ from mlx_engine.pairs.library import library
 from mlx_engine.pairs.matching import pinned
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.refusals import Unreachable
+from mlx_engine.pairs.refusals import NoAnswer
 from mlx_engine.terminal.model_words import print_json
 
 
@@ -84,7 +84,7 @@ def _check_catalogue(given: argparse.Namespace, known: Catalogue) -> int:
             asked += 1
             try:
                 hub.listing(repo)
-            except Unreachable:
+            except NoAnswer:
                 raise
             except UserError as error:
                 missing.append({"id": entry.id, "repo": repo, "why": str(error)})

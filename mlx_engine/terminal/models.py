@@ -61,8 +61,13 @@ def run(given: argparse.Namespace) -> int:
 
 def _pair(given: argparse.Namespace, hub: Hub, known: Catalogue) -> Pair:
     if given.id is not None:
-        found = known.find(given.id).pair(given.bits)
-        return Pair(found.target) if given.plain else found
+        entry = known.find(given.id)
+        found = entry.pair(given.bits)
+        if given.plain:
+            return Pair(found.target)
+        if entry.why_not:
+            raise UserError(f"{entry.name} cannot be run: {entry.why_not} “slipstream models list” shows what can.")
+        return found
     if given.drafter or given.plain:
         return Pair(given.target, given.drafter)
     Pair(given.target)  # its name is checked before the hub is asked

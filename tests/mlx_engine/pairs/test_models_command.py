@@ -12,7 +12,7 @@ from huggingface_hub import constants
 
 from mlx_engine.cli import main
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalogue import own_file
+from mlx_engine.pairs.catalogue import catalogue, own_file
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.library import base_name, library, repo_of
 from mlx_engine.pairs.queue_file import QueueFile
@@ -127,6 +127,14 @@ class TestPull:
         assert status == 1 and "hidden size 32" in told["error"]
         assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in told["error"]
 
+    @pytest.mark.parametrize("command", ["pull", "fit"])
+    def test_what_cannot_run_is_refused_before_the_hub_is_asked(
+        self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        status, told = models(capsys, command, "kimi-k2.5")
+        assert status == 1 and told["error"].startswith("Kimi K2.5 cannot be run: Its tokenizer needs Python code")
+        assert pair.asked == []
+
     @pytest.mark.parametrize(
         "argv",
         [
@@ -208,6 +216,53 @@ class TestTheRest:
         missing = {one["repo"] for one in told["missing"]}
         assert status == 1 and told["asked"] > 40 and len(missing) == told["asked"] - 1
         assert "z-lab/Qwen3-4B-DFlash-b16" not in missing
+
+    @pytest.mark.parametrize(("endpoint", "words"), [(None, "HF_HUB_OFFLINE is set"), ("http://127.0.0.1:9", "cannot be reached")])
+    def test_check_of_the_catalogue_without_a_hub_is_one_sentence(
+        self, endpoint: str | None, words: str, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """And not the same one for every repo, as though none were there."""
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", endpoint is None)
+        monkeypatch.setattr(constants, "ENDPOINT", endpoint or pair.url)
+        status, told = models(capsys, "check", "--catalogue")
+        assert status == 1 and words in told["error"] and set(told) == {"error"} and pair.asked == []
+
+    def test_check_of_the_catalogue_when_all_of_it_is_there(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+        for entry in catalogue().entries:
+            for target in entry.targets:
+                pair.repo(target.repo, target_files(1000))
+            if entry.drafter:
+                pair.repo(str(entry.drafter.value), drafter_files(1000))
+        status, told = models(capsys, "check", "--catalogue")
+        assert (status, told["missing"]) == (0, [])
+        gone = catalogue().find("qwen3-8b").targets[0].repo
+        pair.repos[gone].private = True
+        status, told = models(capsys, "check", "--catalogue")
+        assert status == 1 and [(one["id"], one["repo"]) for one in told["missing"]] == [("qwen3-8b", gone)]
+
+    def test_search_of_a_hub_that_is_not_there_ends_soon_and_quietly(
+        self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        pair.api_faults.append(503)
+        assert main(["models", "search", "owner", "--hub"]) == 1
+        monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+        assert main(["models", "search", "owner", "--hub"]) == 1
+        busy, unreachable = capfd.readouterr().err.splitlines()
+        assert "busy" in busy and "cannot be reached" in unreachable
+
+    def test_rm_leaves_what_another_pair_needs(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+        pair.repo("owner/eight", target_files(50_000, seed=3))
+        targets = [{"repo": "owner/target", "bits": 4}, {"repo": "owner/eight", "bits": 8}]
+        own_file().parent.mkdir(parents=True)
+        own_file().write_text(json.dumps([{"id": "mine", "targets": targets, "drafter": {"repo": "owner/drafter"}}]))
+        for bits in ("4", "8"):
+            assert models(capsys, "pull", "mine", "--bits", bits)[0] == 0
+        status, told = models(capsys, "rm", "mine", "--bits", "8")
+        assert status == 0 and told["kept_for"] == {"owner/drafter": "owner/target"} and set(told["freed_bytes"]) == {"owner/eight"}
+        expect_whole(pair, cache)
+        assert models(capsys, "rm", "mine", "--plain")[1]["freed_bytes"].keys() == {"owner/target"}
+        assert main(["models", "rm", "mine"]) == 0
+        assert "owner/drafter: 0.00 GB freed" in capsys.readouterr().out and not cache.folder("owner/drafter").exists()
 
     def test_rm_frees_what_it_says(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])
