@@ -1,11 +1,9 @@
 """What a plain step, a verify and a draft cost for a loaded pair: measured in a few seconds, kept in the user's cache folder."""
 
-import contextlib
 import hashlib
 import json
 import os
 import platform
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -30,6 +28,7 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.errors import UserError
 from mlx_engine.events import CalibrationProgress, Sampling
 from mlx_engine.loading import LoadedPair
+from mlx_engine.pairs.places import read_json, write_json
 from mlx_engine.pairs.room import machine_model
 from mlx_engine.targets.target import Caches, Target
 
@@ -211,7 +210,7 @@ def folder() -> Path:
 def known(pair: LoadedPair) -> Table | None:
     """The table measured earlier for this pair, machine, backend and version of MLX; None if there is none that can be read."""
     try:
-        kept = json.loads(_file(pair).read_text(encoding="utf-8"))
+        kept = read_json(_file(pair))
         if kept["of"] != _of(pair):
             return None
         table = kept["table"]
@@ -224,21 +223,17 @@ def known(pair: LoadedPair) -> Table | None:
             scatter=float(table["scatter"]),
             queued=bool(table["queued"]),
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (UserError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def keep(pair: LoadedPair, table: Table) -> bool:
     """Keep a table for the next start; False where the folder cannot be written to, which is no error."""
-    kept = json.dumps({"of": _of(pair), "table": asdict(table)})
-    with contextlib.suppress(OSError):
-        folder().mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder())
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(kept)
-        os.replace(name, _file(pair))
-        return True
-    return False
+    try:
+        write_json(_file(pair), {"of": _of(pair), "table": asdict(table)})
+    except UserError:
+        return False
+    return True
 
 
 def _positive(values: list[float]) -> tuple[float, ...]:

@@ -26,7 +26,7 @@ from mlx_engine.events import Mode, Trial
 from mlx_engine.kernels.agreement import Agreement
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs.places import write_json
+from mlx_engine.pairs.places import read_json, write_json
 
 NO_METAL = "no Metal here"
 _ENOUGH_S = 5.0  # of replies for each kernel
@@ -208,9 +208,9 @@ def folder() -> Path:
 def known(pair: LoadedPair) -> tuple[Trial, ...]:
     """The trials made earlier with this pair, machine, MLX and these very kernels; none where none can be read."""
     try:
-        kept = json.loads(_file(pair).read_text(encoding="utf-8"))
+        kept = read_json(_file(pair))
         return tuple(Trial(**trial) for trial in kept if trial["kernel"] in KERNELS and isinstance(trial["used"], bool))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (UserError, ValueError, KeyError, TypeError):
         return ()
 
 

@@ -1,6 +1,5 @@
 """Where the facts of this machine are kept between two starts. Reading them imports no MLX."""
 
-import json
 import os
 from dataclasses import asdict, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -11,7 +10,7 @@ import platformdirs
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
-from mlx_engine.pairs.places import write_json
+from mlx_engine.pairs.places import read_json, write_json
 
 
 def file() -> Path:
@@ -22,13 +21,13 @@ def file() -> Path:
 def known() -> MachineFacts | None:
     """What was measured here earlier; None if nothing was, if it cannot be read, or if processor or MLX have changed since."""
     try:
-        kept = json.loads(file().read_text(encoding="utf-8"))
+        kept = read_json(file())
         facts = MachineFacts(**{field.name: kept[field.name] for field in fields(MachineFacts)})
         rates = (float(facts.bandwidth), float(facts.compute))
         if not all(isfinite(rate) and rate > 0 for rate in rates) or (facts.cores, facts.mlx) != (os.cpu_count(), version("mlx")):
             return None
         return facts
-    except (OSError, ValueError, KeyError, TypeError, PackageNotFoundError):
+    except (UserError, ValueError, KeyError, TypeError, PackageNotFoundError):
         return None
 
 

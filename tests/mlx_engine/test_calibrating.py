@@ -1,6 +1,7 @@
 """Calibration: what it measures, that it can be stopped, and that what is kept fits the pair or is not used."""
 
 import json
+import os
 import threading
 from dataclasses import replace
 
@@ -96,7 +97,7 @@ def test_cancelled_it_keeps_nothing(kept_in):
     assert reply(engine, tokens(PROMPT, max_tokens=5)).reason == "length"
 
 
-@pytest.mark.parametrize("broken", ["", "{", "[]", '{"of": 1}', '{"table": {}}'])
+@pytest.mark.parametrize("broken", ["", "{", "[]", "[" * 100_000, '{"of": 1}', '{"table": {}}'], ids=lambda text: text[:12])
 def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, broken):
     engine = loaded(*PAIR)
     assert calibrating.keep(engine.pair, ASSUMED)
@@ -104,6 +105,16 @@ def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, broken):
     [file] = kept_in.rglob("*.json")
     file.write_text(broken)
     assert calibrating.known(engine.pair) is None
+
+
+def test_what_cannot_be_kept_leaves_nothing_behind(kept_in, monkeypatch):
+    def full(*given):
+        raise OSError(28, "No space left on device")
+
+    engine = loaded(*PAIR)
+    monkeypatch.setattr(os, "replace", full)
+    assert not calibrating.keep(engine.pair, ASSUMED)
+    assert not [place for place in kept_in.rglob("*") if place.is_file()]
 
 
 def test_figures_of_another_pair_or_without_sense_are_not_used(kept_in):

@@ -210,7 +210,14 @@ def test_trials_are_kept_for_the_pair_and_what_cannot_be_read_counts_for_nothing
     assert proving.keep(tiny.pair, trials)
     assert proving.known(tiny.pair) == trials
     assert proving.known(demo.pair) == ()
-    for nonsense in ("", "{}", "[1]", '[{"kernel": "kv_injection"}]', '[{"kernel": "kv_injection", "used": true, "odd": 1}]'):
+    for nonsense in (
+        "",
+        "{}",
+        "[1]",
+        "[" * 100_000,
+        '[{"kernel": "kv_injection"}]',
+        '[{"kernel": "kv_injection", "used": true, "odd": 1}]',
+    ):
         next((tmp_path / "kernels").iterdir()).write_text(nonsense)
         assert proving.known(tiny.pair) == ()
     assert proving.operations(tiny.pair) == PLAIN  # no Metal here

@@ -71,7 +71,7 @@ def test_facts_of_another_machine_or_nonsense_are_as_good_as_none(kept_in, chang
     assert machine.known() is None
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"name": 1}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, "{}", '{"name": 1}'], ids=lambda text: text[:12])
 def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, text):
     machine.file().parent.mkdir(parents=True)
     machine.file().write_text(text)
