@@ -90,6 +90,11 @@ class Entry:
             return "Its repos are not known."
         return ""
 
+    @property
+    def repos(self) -> tuple[str, ...]:
+        """Every repo that it names: the targets', then the drafter's."""
+        return (*(target.repo for target in self.targets), *([str(self.drafter.value)] if self.drafter else []))
+
     def pair(self, bits: int | None = None) -> Pair:
         """The repos, with the quantisation asked for, or the first listed.
 
@@ -281,5 +286,4 @@ def _reported(read: _Reader) -> Reported:
 
 
 def _text(entry: Entry) -> str:
-    repos = [target.repo for target in entry.targets] + ([str(entry.drafter.value)] if entry.drafter else [])
-    return " ".join((entry.id, entry.name, *entry.tags, *repos)).lower()
+    return " ".join((entry.id, entry.name, *entry.tags, *entry.repos)).lower()

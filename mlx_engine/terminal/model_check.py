@@ -78,22 +78,30 @@ def _has_digest(blob: Path) -> bool:
 
 def _check_catalogue(given: argparse.Namespace, known: Catalogue) -> int:
     hub = Hub()
-    missing, asked = [], 0
-    for entry in known.entries:
-        for repo in [target.repo for target in entry.targets] + ([str(entry.drafter.value)] if entry.drafter else []):
-            asked += 1
-            try:
-                hub.listing(repo)
-            except NoAnswer:
-                raise
-            except UserError as error:
-                missing.append({"id": entry.id, "repo": repo, "why": str(error)})
+    named = [(entry.id, repo) for entry in known.entries for repo in entry.repos]
+    why_not = {repo: _why_not_there(hub, repo) for repo in dict.fromkeys(repo for _, repo in named)}
+    missing = [{"id": id, "repo": repo, "why": why_not[repo]} for id, repo in named if why_not[repo]]
     if given.json:
-        print_json({"asked": asked, "missing": missing, "complaints": list(known.complaints)})
+        print_json({"asked": len(why_not), "missing": missing, "complaints": list(known.complaints)})
     else:
         for one in missing:
             print(f"✗ {one['id']}: {one['repo']}: {one['why']}")
         for complaint in known.complaints:
             print(complaint)
-        print(f"{asked - len(missing)} of {asked} repos are there.")
+        print(f"{sum(not why for why in why_not.values())} of {len(why_not)} repos are there.")
     return 1 if missing or known.complaints else 0
+
+
+def _why_not_there(hub: Hub, repo: str) -> str:
+    """The hub's refusal, in a sentence; empty when the repo is there.
+
+    Raises:
+        NoAnswer: the hub says nothing, of this repo or another.
+    """
+    try:
+        hub.listing(repo)
+    except NoAnswer:
+        raise
+    except UserError as error:
+        return str(error)
+    return ""
