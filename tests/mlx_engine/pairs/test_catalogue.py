@@ -24,6 +24,7 @@ ASKED_FOR += (
     " qwen3.6-27b qwen3.6-35b-a3b qwen3.8-27b gemma-4-12b gemma-4-26b-a4b gemma-4-31b gpt-oss-20b gpt-oss-120b llama-3.1-8b"
 )
 ASKED_FOR += " muse-glimmer-30b minimax-m2.5 kimi-k2.5 glm-5.1 glm-5.3-flash demo"
+ASKED_FOR += " qwen3.5-397b-a17b gemma-4-31b-redhat muse-glimmer-30b-v1 minimax-m2.7 laguna-xs-2.1 laguna-s-2.1"
 
 
 def facts(value: Any) -> list[dict]:
@@ -64,9 +65,16 @@ class TestTheOneThatComesWithSlipstream:
         reasons = {entry.id: entry.why_not for entry in catalogue().entries if entry.why_not}
         assert set(reasons) == {"kimi-k2.5", "glm-5.1", "glm-5.3-flash"}
 
-    def test_repos_are_names_and_no_target_stands_in_two_entries(self) -> None:
-        targets = [check_repo(target.repo) for entry in catalogue().entries for target in entry.targets]
-        assert len(targets) == len(set(targets))
+    def test_repos_are_names_and_no_pair_stands_twice(self) -> None:
+        pairs = [entry.pair(target.bits) for entry in catalogue().entries if entry.drafter for target in entry.targets]
+        assert len(pairs) == len(set(pairs)) and all(check_repo(repo) for pair in pairs for repo in pair.repos)
+
+    def test_where_a_target_has_two_drafters_that_of_dflashs_makers_comes_first(self) -> None:
+        """That one is taken for whoever names the target alone."""
+        targets = [target.repo for entry in catalogue().entries for target in entry.targets]
+        twice = {repo for repo in targets if targets.count(repo) > 1}
+        first = {repo: catalogue().with_target(repo) for repo in twice}
+        assert twice and all(entry and str(entry.drafter and entry.drafter.value).startswith("z-lab/") for entry in first.values())
 
     def test_the_demo_pairs_entry_is_true(self) -> None:
         config = json.loads((Path(resources.__file__).parent / "demo_pair/drafter/config.json").read_text())

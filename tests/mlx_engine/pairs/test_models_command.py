@@ -163,7 +163,7 @@ class TestTheRest:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
         status, told = models(capsys, "list")
-        assert status == 0 and len(told["pairs"]) == 24
+        assert status == 0 and len(told["pairs"]) == 30
         assert [(one["repo"], one["kind"], one["place"]) for one in told["on_disk"]] == [
             ("owner/target", "target", "hub cache"),
             ("owner/drafter", "drafter", "hub cache"),
@@ -173,7 +173,8 @@ class TestTheRest:
         assert "owner/drafter  drafter, 0.00 GB, hub cache" in shown and "✗ kimi-k2.5" in shown
 
     def test_search(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
-        assert {one["id"] for one in models(capsys, "search", "coding")[1]["pairs"]} == {"qwen3-coder-30b-a3b", "qwen3-coder-next"}
+        coding = {"qwen3-coder-30b-a3b", "qwen3-coder-next", "laguna-xs-2.1", "laguna-s-2.1"}
+        assert {one["id"] for one in models(capsys, "search", "coding")[1]["pairs"]} == coding
         assert models(capsys, "search", "owner", "--hub")[1]["repos"] == ["owner/drafter", "owner/target"]
         assert main(["models", "search", "zebra"]) == 0
         assert "Nothing in the catalogue matches" in capsys.readouterr().err
