@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,7 +87,8 @@ class TestPull:
         assert main(["models", "pull", *BOTH]) == 1
         asked, tried, *_, ended = capsys.readouterr().err.splitlines()
         assert asked == f"Asking {gone.url} about owner/target + owner/drafter…"
-        assert tried == f"{gone.url} cannot be reached. Trying again for up to 2 s."
+        # of two seconds: on a busy machine one has passed by then
+        assert re.fullmatch(re.escape(f"{gone.url} cannot be reached. Trying again for up to ") + r"[12] s\.", tried)
         assert "Check the network" in ended
 
     def test_the_revision_stays_pinned_between_two_pulls(
