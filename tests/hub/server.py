@@ -42,7 +42,8 @@ class LocalHub:
         self.rate = rate  # bytes per second over all connections
         self.send_buffer = send_buffer  # kept small, so that what was sent and what arrived differ little
         self.faults: deque[Fault | None] = deque()  # for the coming answers of the content host, one each
-        self.api_faults: deque[int] = deque()  # status codes for the coming answers of the hub itself
+        # for the coming answers of the hub itself: status codes, or one with what the hub says beside it (X-Error-Message)
+        self.api_faults: deque[int | tuple[int, str]] = deque()
         self.on_content: Any = None  # called with the number of each content request before that and later ones are answered
         self.sent: Counter[str] = Counter()  # body bytes by digest
         self.asked: list[tuple[str, str, str | None]] = []  # method, path, Authorization
@@ -188,9 +189,11 @@ class _Hub(_Handler):
         hub = self.hub
         with hub.lock:
             hub.asked.append((self.command, self.path, self.headers.get("Authorization")))
-            code = hub.api_faults.popleft() if hub.api_faults else 0
-        if code:
-            return self.answer(code, b"{}", Retry_After="0")
+            fault = hub.api_faults.popleft() if hub.api_faults else 0
+        if isinstance(fault, tuple):
+            return self.answer(fault[0], b"{}", X_Error_Message=fault[1])
+        if fault:
+            return self.answer(fault, b"{}", Retry_After="0")
         url = urlsplit(self.path)
         parts = [unquote(part) for part in url.path.strip("/").split("/")]
         if parts == ["api", "models"]:

@@ -1,0 +1,174 @@
+"""What a hub, a host or a disk refuses is told in one sentence that says what to do; nothing gets its name then."""
+
+import errno
+import os
+import re
+import socket
+import threading
+from typing import Any
+
+import pytest
+
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.partial import Partial
+from tests.hub.repos import Repo, StoredFile, drafter_files, target_files
+from tests.hub.server import Fault, LocalHub
+from tests.mlx_engine.pairs.fetching import download, expect_whole, fetch, leftovers
+
+INVALID = "Invalid credentials in Authorization header"
+DISABLED = "Access to this resource is disabled."
+
+
+@pytest.fixture
+def hub(local_hub: LocalHub) -> LocalHub:
+    local_hub.repo("owner/target", target_files(300_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    return local_hub
+
+
+def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
+    """The sentence of a download that is refused; the same one goes through once nothing is refused any more."""
+    made = download(local, cache, **options)
+    with pytest.raises(UserError) as error:
+        made.run(threading.Event())
+    assert not list(cache.root.rglob("snapshots/*/*"))
+    local.api_faults.clear()
+    local.faults.clear()
+    fetch(local, cache)
+    expect_whole(local, cache)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (
+            (401, INVALID),
+            "The hub does not accept your token. Make a new one at {hub}/settings/tokens and give Slipstream that one",
+        ),
+        ((403, "Forbidden"), "Your token may not read owner/target. See on {hub}/owner/target what its owner asks for"),
+        ((403, DISABLED), "owner/target was disabled on the hub. Pick another pair."),
+        (400, "The hub's answer about owner/target makes no sense"),
+    ],
+    ids=["an expired token", "a token without the right", "disabled", "nonsense"],
+)
+def test_what_the_hub_refuses(fault: Any, words: str, hub: LocalHub, cache: Cache) -> None:
+    hub.api_faults.extend([fault] * 2)  # it is asked once more, with the keychain's token
+    assert refusal(hub, cache, token="hf_mine").startswith(words.format(hub=hub.url))
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (
+            403,
+            r"^The content host refuses model\.safetensors of owner/drafter \(status 403\)\. What came is kept; try again later\.$",
+        ),
+        (451, r"^The content host refuses .* \(status 451\)\. What came is kept; try again later\.$"),
+        (416, r"arrived damaged twice: .* Nothing of it was kept\. Try again later, or another mirror\.$"),
+    ],
+    ids=["links that never work", "for good", "no such range"],
+)
+def test_what_the_content_host_refuses(code: int, words: str, hub: LocalHub, cache: Cache) -> None:
+    hub.faults.extend([Fault("status", code=code)] * 1000)
+    assert re.search(words, refusal(hub, cache))
+
+
+@pytest.mark.parametrize("endpoint", ["nonsense", "ftp://hub", "http://", "https://hub:port"])
+def test_an_address_that_is_none(endpoint: str) -> None:
+    with pytest.raises(UserError, match=r"is no address of a hub\. Check HF_ENDPOINT; the usual one is https://huggingface\.co\."):
+        Hub(endpoint, read_timeout=2.0).listing("owner/target")
+
+
+def test_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+
+        def refuse() -> None:
+            connection, _ = proxy.accept()
+            with connection:
+                connection.recv(4096)
+                connection.sendall(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+
+        threading.Thread(target=refuse, daemon=True).start()
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        monkeypatch.delenv("NO_PROXY", raising=False)
+        with pytest.raises(UserError, match=r"^The proxy refused the connection to https://hub\.invalid .* Check HTTPS_PROXY"):
+            Hub("https://hub.invalid", read_timeout=5.0).listing("owner/target")
+
+
+def test_a_config_larger_than_it_is_listed(hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = Hub(hub.url).listing("owner/target")
+    name = "config.json"
+    stored = hub.repos["owner/target"].commits[listing.commit][name]
+    long = StoredFile(b" " * 5_000_000, stored.lfs, stored.sha256, stored.blob_id)
+    monkeypatch.setattr(Hub, "locate", lambda self, *given: (f"{hub.url}/owner/target/resolve/{listing.commit}/{name}", {}))
+    hub.repos["owner/target"].commits[listing.commit][name] = long
+    with pytest.raises(UserError, match="is larger than listed"):
+        Hub(hub.url).read_json(listing, name)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda told: told.pop("sha"), "The hub gives no commit for owner/target"),
+        (lambda told: told["siblings"][0].pop("size"), "The hub gives no size for"),
+        (lambda told: (told["siblings"][0].pop("lfs", 0), told["siblings"][0].pop("blobId")), "The hub gives no checksum for"),
+        (lambda told: told["siblings"].append(dict(told["siblings"][0])), "owner/target lists a file twice. The repo is refused."),
+    ],
+    ids=["commit", "size", "checksum", "twice"],
+)
+def test_a_listing_that_cannot_be_trusted(change: Any, words: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.hub import server
+
+    told = server._Handler.tell
+
+    def changed(self: Any, value: Any) -> None:
+        if isinstance(value, dict) and "siblings" in value:
+            value["siblings"] = [one for one in value["siblings"] if one["rfilename"] == "config.json"]
+            change(value)
+        told(self, value)
+
+    monkeypatch.setattr(server._Handler, "tell", changed)
+    with pytest.raises(UserError, match=re.escape(words)):
+        Hub(hub.url).listing("owner/target")
+
+
+def test_a_repo_that_is_revised_again_and_again(hub: LocalHub, cache: Cache) -> None:
+    """Each time its history is squashed, so that what was begun is no longer there."""
+    repo: Repo = hub.repos["owner/target"]
+    seeds = iter(range(10, 1000))
+
+    def revise(number: int) -> None:
+        repo.commit(target_files(300_000, seed=next(seeds)), forget=True)
+
+    hub.on_content = revise
+    with pytest.raises(UserError, match=r"is being revised again and again\. What came is kept; try again later\."):
+        download(hub, cache).run(threading.Event())
+    hub.on_content = None
+    fetch(hub, cache)
+
+
+def test_a_disk_that_takes_no_large_files(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(self: Partial, *given: Any) -> bool:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Partial, "write", too_large)
+        with pytest.raises(UserError, match=r"takes no files this large\. Move the model folder to another disk\."):
+            download(hub, cache).run(threading.Event())
+    fetch(hub, cache)
+    expect_whole(hub, cache)
+
+
+def test_something_else_in_place_of_an_unfinished_file(hub: LocalHub, cache: Cache) -> None:
+    listing = Hub(hub.url).listing("owner/target")
+    cache.prepare(listing)
+    place = cache.partial(listing, next(file for file in listing.files if file.lfs))
+    os.mkfifo(place)
+    with pytest.raises(UserError, match=r"is no ordinary file\. Delete it; nothing was written\."):
+        download(hub, cache).run(threading.Event())
+    place.unlink()
+    fetch(hub, cache)
+    assert leftovers(cache) == []
