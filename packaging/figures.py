@@ -1,8 +1,8 @@
 """Puts the committed measurements into the pages: `python packaging/figures.py [--measure]`.
 
-`mlx_engine/bench/report/` holds what `slipstream bench`, the comparison with other decoders and the measurement of memory gave. Its
-page and the figures of the front page are written from these files and from nothing else. `--measure` measures first, about half an
-hour on a machine that does nothing else.
+`mlx_engine/bench/report/` holds what `slipstream bench`, the comparison with other decoders and the measurements of memory gave.
+Its page and the figures of the front page are written from these files and from nothing else. `--measure` measures first: half an
+hour and more on a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ REPORT = ROOT / "mlx_engine/bench/report"
 # What is kept of every reply: enough for `slipstream bench --compare`.
 REPLY = ("run", "kind", "prompt", "before", "mode", "tokens", "decode_tok_s", "ttft_s")
 MEMORY = [sys.executable, "-m", "mlx_engine.bench.memory", "--json"]
+FIT = [sys.executable, "-m", "mlx_engine.bench.fit", "--json"]
 PEERS = ["tests/peers/run.sh", "--runs", "2", "--processes", "3", "--json"]
 MOST_LOAD = 0.7  # over the last minute, before anything is measured
 RATIOS = {
@@ -49,13 +50,13 @@ def pages() -> dict[Path, str]:
     Raises:
         Refusal: a page has lost the place where they stand.
     """
-    speed, peers, memory = read("speed.json"), read("peers.json"), read("memory.json")
+    speed, peers, memory, fit = read("speed.json"), read("peers.json"), read("memory.json"), read("fit.json")
     if peers is None:
         raise Refusal(f"{REPORT.relative_to(ROOT)} holds no peers.json; --measure makes one.")
     front = (ROOT / "README.md").read_text(encoding="utf-8")
     front = between(front, "headline", headline(peers))
     front = between(front, "figures", "\n\n".join([conditions(peers), ratios(peers), *([rates(speed)] if speed else [])]))
-    return {ROOT / "README.md": front, REPORT / "README.md": report(speed, peers, memory)}
+    return {ROOT / "README.md": front, REPORT / "README.md": report(speed, peers, memory, fit)}
 
 
 def between(page: str, name: str, text: str) -> str:
@@ -117,7 +118,7 @@ def rates(speed: dict[str, Any]) -> str:
     )
 
 
-def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str, Any] | None) -> str:
+def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str, Any] | None, fit: dict[str, Any] | None) -> str:
     """The page beside the measurements."""
     parts = [
         "# Speed, as last measured",
@@ -154,6 +155,18 @@ def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str
             "[the engine's page](../../README.md#what-a-later-turn-reuses-and-memory).",
             f"```\n{table(memory)}\n```",
         ]
+    parts.append("## Memory foretold before a download")
+    if fit is None:
+        parts.append("Not measured for this version yet.")
+    else:
+        from mlx_engine.bench import fit as foretelling
+
+        backend = BLAS.get(fit["backend"], fit["backend"])
+        parts += [
+            f"Beside the peak that a pair then reached, on {fit['when']}, {backend}. How it is foretold, and that nothing in it\n"
+            "is fitted, stands in [the engine's page](../../README.md#what-a-pair-needs-before-it-is-fetched).",
+            f"```\n{foretelling.table(fit)}\n```",
+        ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -175,7 +188,7 @@ def measure() -> None:
     """
     if (load := os.getloadavg()[0]) > MOST_LOAD:
         raise Refusal(f"This machine is busy (load {load:.1f}); figures would say little. Wait until it does nothing else.")
-    new = {name: REPORT / f"{name}.new" for name in ("speed.json", "speed.svg", "peers.json", "memory.json")}
+    new = {name: REPORT / f"{name}.new" for name in ("speed.json", "speed.svg", "peers.json", "memory.json", "fit.json")}
     REPORT.mkdir(exist_ok=True)
     try:
         bench = [
@@ -193,6 +206,7 @@ def measure() -> None:
         new["speed.json"].write_text(json.dumps(measured, ensure_ascii=False) + "\n", encoding="utf-8")
         new["peers.json"].write_text(carry_out(PEERS, wanted=True), encoding="utf-8")
         new["memory.json"].write_text(carry_out(MEMORY, wanted=True), encoding="utf-8")
+        new["fit.json"].write_text(carry_out(FIT, wanted=True), encoding="utf-8")
         for name, file in new.items():
             file.replace(REPORT / name)
     finally:

@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -233,23 +234,27 @@ def main() -> int:
     if asked.measure:
         print(json.dumps(measure(Path(asked.measure[0]), Path(asked.measure[1]), int(asked.measure[2]))))
         return 0
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in asked.only or ["demo pair", *CASES]:
         with tempfile.TemporaryDirectory() as folder:
             pair = demo_pair() if name == "demo pair" else make(CASES[name], Path(folder))
+            files = sum(map(weight_bytes, pair))
             for context in asked.context or (1024, 4096):
-                row = {"pair": name, "context": context, **in_a_fresh_process(*pair, context)}
-                rows.append(row)
-                if not asked.json:
-                    off = row["foretold"] / row["measured"] - 1
-                    print(
-                        f"{name:<22} {context:>6,} tokens: foretold {row['foretold'] / MB:8.1f} MB, measured "
-                        f"{row['measured'] / MB:8.1f} MB, {off:+.1%}",
-                        flush=True,
-                    )
+                rows.append({"pair": name, "files": files, "context": context, **in_a_fresh_process(*pair, context)})
+                print(f"{name:<22} {_words(rows[-1])}", file=sys.stderr if asked.json else sys.stdout, flush=True)
     if asked.json:
-        print(json.dumps({"backend": blas.prepare().name, "rows": rows}))
+        print(json.dumps({"when": time.strftime("%Y-%m-%d"), "backend": blas.prepare().name, "rows": rows}))
     return 0
+
+
+def _words(row: dict[str, Any]) -> str:
+    told, seen = row["foretold"], row["measured"]
+    return f"{row['context']:>6,} tokens: foretold {told / MB:7.1f} MB, measured {seen / MB:7.1f} MB, {told / seen - 1:+.1%}"
+
+
+def table(found: dict[str, Any]) -> str:
+    """What was foretold and measured, in lines for a person."""
+    return "\n".join(f"{row['pair']:<20} {row['files'] / MB:4,.0f} MB of files, {_words(row)}" for row in found["rows"])
 
 
 if __name__ == "__main__":

@@ -32,6 +32,12 @@ MEMORY = {
     "long_prompts": [{"tokens": 8192, "rows": 80 << 20, "prefilled": 78 << 20, "held": 80 << 20, "peak": 180 << 20}],
 }
 
+FIT = {
+    "when": "2001-02-03",
+    "backend": "wheel",
+    "rows": [{"pair": "zebra", "files": 401_000_000, "context": 1024, "foretold": 990_000_000, "measured": 1_000_000_000}],
+}
+
 
 @pytest.fixture
 def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -46,6 +52,7 @@ def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     peers["ratios"]["dflash / plain"] = {"value": 7.77, "low": 6.66, "high": 8.88, "pairs": 24}
     (folder / "peers.json").write_text(json.dumps({**peers, "median_tok_s": {"dflash": 321.4}}))
     (folder / "memory.json").write_text(json.dumps(MEMORY))
+    (folder / "fit.json").write_text(json.dumps(FIT))
     monkeypatch.setattr(figures, "REPORT", folder)
     return folder
 
@@ -78,12 +85,18 @@ def test_memory_is_told_as_measured(report: Path) -> None:
         assert words in page
 
 
+def test_memory_that_was_foretold_is_told_beside_what_was_measured(report: Path) -> None:
+    page = figures.pages()[report / "README.md"]
+    assert "on 2001-02-03, the BLAS of MLX's wheel." in page
+    assert "401 MB of files,  1,024 tokens: foretold   990.0 MB, measured  1000.0 MB, -1.0%" in page
+
+
 def test_what_was_not_measured_is_not_told(report: Path) -> None:
-    (report / "speed.json").unlink()
-    (report / "memory.json").unlink()
+    for name in ("speed.json", "memory.json", "fit.json"):
+        (report / name).unlink()
     front, page = (figures.pages()[path] for path in (ROOT / "README.md", report / "README.md"))
     assert "slipstream bench` on the same machine" not in front
-    assert page.count("Not measured for this version yet.") == 2 and "speed.svg" not in page
+    assert page.count("Not measured for this version yet.") == 3 and "speed.svg" not in page
 
 
 def test_a_kept_report_can_be_compared_with_another(report: Path) -> None:
