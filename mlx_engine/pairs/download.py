@@ -59,6 +59,7 @@ class Download:
     throttle: Throttle = field(default_factory=Throttle)
     patience: Patience = field(default_factory=Patience)
     notes: list[str] = field(default_factory=list)  # what happened on the way, oldest first
+    begun: bool = False  # it was examined and may be fetched, so that there is something to go on with
     fetched: int = 0  # bytes that came over the network
 
     def run(self, stop: threading.Event, tell: Callable[[Progress], None] = lambda progress: None) -> tuple[Path, ...] | None:
@@ -78,6 +79,7 @@ class Download:
                     if listing.now_called:
                         meter.note(f"{listing.repo} is now called {listing.now_called}; it is kept under the name you gave.")
                 with self.cache.fetching(examined.listings):
+                    self.begun = True
                     if not self._transfer(examined, stop, meter):
                         return None
                     folders = tuple(self._publish(listing) for listing in examined.listings)

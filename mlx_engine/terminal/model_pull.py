@@ -45,7 +45,10 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
         show.say(f"Asking {hub.endpoint} about {pair.name}…")
         result = in_background(work, stop)  # so that Ctrl-C is heard at once
     except UserError as error:
-        queue.put(pair, state="failed", pins=made.pins, words=str(error))
+        if kept is None and not made.begun:
+            queue.drop(pair)  # a slip of the pen is nothing to go on with
+        else:
+            queue.put(pair, state="failed", pins=made.pins, words=str(error))
         show.end()
         hint = what_fits(known, pair) if "drafter" in str(error) else ""
         raise UserError(" ".join(filter(None, (str(error), hint)))) from None

@@ -16,6 +16,7 @@ from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalogue import catalogue, own_file
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.library import base_name, library, repo_of
+from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.transfer import Patience
 from tests.golden.__main__ import HERE
@@ -128,6 +129,17 @@ class TestPull:
         status, told = models(capsys, "pull", "--target", "owner/target", "--drafter", "z-lab/Qwen3-4B-DFlash-b16")
         assert status == 1 and "hidden size 32" in told["error"]
         assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in told["error"]
+
+    @pytest.mark.parametrize(("target", "drafter"), [("owner/nope", "owner/drafter"), ("owner/target", "owner/target")])
+    def test_what_was_refused_before_it_began_is_not_left_in_the_queue(
+        self, target: str, drafter: str, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A misspelt name would be listed as on its way for ever."""
+        assert models(capsys, "pull", "--target", target, "--drafter", drafter)[0] == 1
+        assert QueueFile().read() == () and not cache.root.exists()
+        QueueFile().put(Pair(target, drafter), state="paused")  # one that a window has is the window's
+        assert models(capsys, "pull", "--target", target, "--drafter", drafter)[0] == 1
+        assert [one.state for one in QueueFile().read()] == ["failed"]
 
     @pytest.mark.parametrize("command", ["pull", "fit"])
     def test_what_cannot_run_is_refused_before_the_hub_is_asked(
