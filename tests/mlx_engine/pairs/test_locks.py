@@ -12,6 +12,7 @@ import pytest
 
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.locks import acquire
+from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.throttle import Throttle
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
@@ -78,3 +79,13 @@ def test_two_downloads_at_once_fetch_a_pair_once(local_hub: LocalHub, cache: Cac
     assert None not in results and len(results) == 2
     expect_whole(local_hub, cache)
     assert sent(local_hub) == size(local_hub)
+
+
+def test_a_mark_of_whoever_fetches_is_seen_while_it_lasts(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
+    local_hub.repo("owner/target", target_files(1000))
+    listing = Hub(local_hub.url).listing("owner/target")
+    assert not cache.is_fetched("owner/target")
+    with cache.fetching([listing]), cache.fetching([listing]):
+        assert cache.is_fetched("owner/target") and not cache.is_fetched("owner/drafter")
+    assert not cache.is_fetched("owner/target")
+    assert list(cache.locks("owner/target").iterdir()) == []
