@@ -15,11 +15,16 @@ from app.picking.candidate import Candidate, Choice, Filter, State, passes
 from app.picking.downloads import Downloads, Transfer, left_in_queue
 from app.picking.storage import Storage
 from app.picking.survey import Judge, Survey, ask_hub, check_folders, folders_key, of_folders, of_repos, survey
+from mlx_engine.errors import UserError
 from mlx_engine.events import Stats
 from mlx_engine.pairs import machine
+from mlx_engine.pairs.catalogue import catalogue
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import CONTEXT
+from mlx_engine.pairs.library import library
+from mlx_engine.pairs.matching import NoDrafter, find_drafter, find_drafter_here
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
+from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.own_pairs import OwnPair, add_own_pair, forget_own_pair
 from mlx_engine.pairs.pair import Pair
 
@@ -357,6 +362,19 @@ class Picker(QObject):
             return told.trouble
 
         self._background.run(work, then, then)
+
+    def find_drafter(self, target: str, then: Callable[[str], None], failed: Callable[[str], None]) -> None:
+        """Look for the drafter of a target that the user names: on this disk, and that of a repo on the hub too."""
+
+        def work() -> str:
+            try:
+                if is_folder(target):
+                    return str(find_drafter_here(library(), Path(target).expanduser()))
+                return find_drafter(Hub(), catalogue(), library(), target).repos[-1]
+            except NoDrafter as error:
+                raise UserError(tr("{reason} Name one, or take the target alone: it decodes plainly.", reason=error)) from None
+
+        self._background.run(work, then, failed)
 
     def add(self, target: str, drafter: str) -> None:
         """List a pair that the user named, and look at it."""

@@ -22,7 +22,7 @@ class OwnPairDialog(QDialog):
         self._checked: tuple[str, str] | None = None
         self.setWindowTitle(tr("Own Pair"))
         self.setAccessibleName(tr("Own pair"))
-        self.setMinimumWidth(560)
+        self.setMinimumWidth(680)
         text = Label(
             tr(
                 "A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. "
@@ -61,6 +61,9 @@ class OwnPairDialog(QDialog):
             grid.addWidget(label, row, 0)
             grid.addWidget(field, row, 1)
             grid.addWidget(browse, row, 2)
+        self.search = button(tr("Find"), tr("Look for a drafter of this target, on this disk and on the hub"), "bordered")
+        self.search.clicked.connect(self._find)
+        grid.addWidget(self.search, 1, 3)
         self.verdict = Label()
         self.verdict.setWordWrap(True)
         self.verdict.setAccessibleName(tr("Whether they go together"))
@@ -94,7 +97,7 @@ class OwnPairDialog(QDialog):
         """What was checked is not what stands here any more."""
         self._checked = None
         self.go.setText(tr("Check"))
-        self.go.setEnabled(bool(self.names[0]))
+        self._wait(False)
         self.verdict.setText("")
 
     @Slot()
@@ -107,12 +110,27 @@ class OwnPairDialog(QDialog):
         if drafter and is_folder(target) != is_folder(drafter):
             self._say(tr("Give two repos or two folders: one of each does not work."), "danger")
             return
-        self.go.setEnabled(False)
+        self._wait(True)
         self._say(tr("Looking at both…") if drafter else tr("Looking at it…"), "secondary")
         self._picker.check(target, drafter, while_there(self._answered))
 
+    @Slot()
+    def _find(self) -> None:
+        self._wait(True)
+        self._say(tr("Looking for a drafter…"), "secondary")
+        self._picker.find_drafter(self.names[0], while_there(self._found), while_there(self._answered))
+
+    def _found(self, drafter: str) -> None:
+        """It was chosen because it goes with the target; the check says so."""
+        self.drafter.setText(drafter)
+        self._go()
+
+    def _wait(self, waiting: bool) -> None:
+        for one in (self.go, self.search):
+            one.setEnabled(bool(self.names[0]) and not waiting)
+
     def _answered(self, sentence: str) -> None:
-        self.go.setEnabled(True)
+        self._wait(False)
         if sentence:
             self._say(sentence, "danger")
             return

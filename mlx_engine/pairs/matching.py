@@ -1,8 +1,12 @@
 """The drafter of a target, looked for by name: in the catalogue, on this disk, on the hub. The configs decide, not the name."""
 
+from contextlib import suppress
+from pathlib import Path
+
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalogue import Catalogue
+from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.compatibility import misfit, why_not_dflash
 from mlx_engine.pairs.library import OnDisk, base_name
 from mlx_engine.pairs.metadata import Hub
@@ -13,16 +17,21 @@ from mlx_engine.pairs.repo import is_commit
 _MOST_ASKED = 8  # drafters whose config is read
 
 
+class NoDrafter(UserError):
+    """No drafter was found for a target; it decodes plainly."""
+
+
 def find_drafter(hub: Hub, known: Catalogue, on_disk: list[OnDisk], target: str) -> Pair:
     """The pair of a target repo and the first drafter that fits it.
 
     Raises:
-        UserError: none was found; the sentence says where it was looked for and what would fit.
+        NoDrafter: none was found; the sentence says where it was looked for.
+        UserError: the hub does not say enough.
     """
     listing = hub.listing(target)
     config = hub.read_json(listing, "config.json")
     if reason := why_not_dflash(config):
-        raise UserError(f"{reason} To fetch {target} alone, for plain decoding, add --plain.")
+        raise NoDrafter(reason)
     entry = known.with_target(target)
     names = [str(entry.drafter.value)] if entry and entry.drafter else []
     names += [one.repo for one in on_disk if one.is_drafter and "/" in one.repo and _is_named_for(one.repo, target)]
@@ -36,10 +45,25 @@ def find_drafter(hub: Hub, known: Catalogue, on_disk: list[OnDisk], target: str)
         if not reason:
             return Pair(target, name)
         refused = refused or f" {name} does not fit: {reason}"
-    raise UserError(
-        f"No drafter for {target} was found in the catalogue, on this disk or on the hub.{refused} Name one by --drafter "
-        "OWNER/NAME, or fetch the target alone with --plain."
-    )
+    raise NoDrafter(f"No drafter for {target} was found in the catalogue, on this disk or on the hub.{refused}")
+
+
+def find_drafter_here(on_disk: list[OnDisk], target: Path) -> Path:
+    """The folder of the first drafter on this disk that fits a target's folder.
+
+    Raises:
+        NoDrafter: there is none.
+        UserError: the target's folder cannot be read.
+    """
+    config = read_config(target, "target")
+    if reason := why_not_dflash(config):
+        raise NoDrafter(reason)
+    for one in on_disk:
+        if one.is_drafter and not one.complaint:
+            with suppress(UserError):
+                if not misfit(config, one.config):
+                    return one.folder
+    raise NoDrafter(f"No drafter for {target} was found on this disk.")
 
 
 def what_fits(known: Catalogue, pair: Pair) -> str:

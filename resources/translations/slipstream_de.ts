@@ -794,6 +794,11 @@
             <translation>Ein Paar wird gerade geladen. Warten Sie das Ende ab, bevor Sie die Modelle verschieben.</translation>
         </message>
         <message>
+            <location filename="../../app/picking/picker.py" />
+            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
+            <translation>{reason} Nennen Sie einen, oder nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
+        </message>
+        <message>
             <location filename="../../app/picking/storage.py" />
             <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
             <translation>Die Modelle werden gerade verschoben. Warten Sie das Ende ab, oder halten Sie es in den Einstellungen an.</translation>
@@ -2477,6 +2482,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />
+            <source>Find</source>
+            <translation>Suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
             <source>Folder…</source>
             <translation>Ordner…</translation>
         </message>
@@ -2492,6 +2502,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />
+            <source>Look for a drafter of this target, on this disk and on the hub</source>
+            <translation>Nach einem Drafter für dieses Zielmodell suchen, auf dieser Platte und beim Hub</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
             <source>Looking at both…</source>
             <translation>Beide werden angesehen…</translation>
         </message>
@@ -2499,6 +2514,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/own_pair.py" />
             <source>Looking at it…</source>
             <translation>Es wird angesehen…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Looking for a drafter…</source>
+            <translation>Ein Drafter wird gesucht…</translation>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />

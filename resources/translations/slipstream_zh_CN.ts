@@ -794,6 +794,11 @@
             <translation>正在载入一对模型。请等它结束后再移动模型。</translation>
         </message>
         <message>
+            <location filename="../../app/picking/picker.py" />
+            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
+            <translation>{reason} 请指定一个，或只用目标模型：以普通方式解码。</translation>
+        </message>
+        <message>
             <location filename="../../app/picking/storage.py" />
             <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
             <translation>正在移动模型。请等它结束，或在设置中停止。</translation>
@@ -2477,6 +2482,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />
+            <source>Find</source>
+            <translation>查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
             <source>Folder…</source>
             <translation>文件夹…</translation>
         </message>
@@ -2492,6 +2502,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />
+            <source>Look for a drafter of this target, on this disk and on the hub</source>
+            <translation>在本机磁盘和模型库中查找此目标模型的草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
             <source>Looking at both…</source>
             <translation>正在查看两者…</translation>
         </message>
@@ -2499,6 +2514,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/own_pair.py" />
             <source>Looking at it…</source>
             <translation>正在查看…</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
+            <source>Looking for a drafter…</source>
+            <translation>正在查找草稿模型…</translation>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />

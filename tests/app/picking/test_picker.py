@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app.picking import storage, survey
 from app.views.model_settings import ModelSettingsDialog
+from app.views.own_pair import OwnPairDialog
 from mlx_engine.pairs import moving
 from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.bandwidth import kept_limit
@@ -24,7 +25,7 @@ from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.measured import MeasuredSpeeds
 from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
-from tests.hub.repos import DRAFTER, config, drafter_files
+from tests.hub.repos import DRAFTER, config, drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import fetch
 
@@ -203,8 +204,6 @@ def test_an_own_pair_that_does_not_go_together_gets_the_sentence(start: Start, h
     opened(app)
     assert app.window.models is not None
     app.window.models.own.click()
-    from app.views.own_pair import OwnPairDialog
-
     dialog = app.window.models.findChild(OwnPairDialog)
     assert dialog is not None
     dialog.target.setText("owner/target")
@@ -218,6 +217,36 @@ def test_an_own_pair_that_does_not_go_together_gets_the_sentence(start: Start, h
     dialog.go.click()
     app.until(lambda: app.window.picker.selected.startswith("own:"))
     assert app.window.picker.may_download
+
+
+def test_the_drafter_of_an_own_target_is_looked_for(start: Start, hub: LocalHub, tmp_path: Path) -> None:
+    hub.repo("mlx/Zebra-4B-8bit", target_files(100_000))
+    hub.repo("lab/Zebra-4B-DFlash", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
+    hub.repo("lab/Zebra-4B-DFlash-b16", drafter_files(9_000))
+    hub.repo("owner/alone", target_files(100_000))
+    app = start()
+    opened(app)
+    assert app.window.models is not None
+    app.window.models.own.click()
+    dialog = app.window.models.findChild(OwnPairDialog)
+    assert dialog is not None and not dialog.search.isEnabled()
+    dialog.target.setText("mlx/Zebra-4B-8bit")
+    dialog.search.click()
+    assert dialog.verdict.text() == "Looking for a drafter…" and not dialog.go.isEnabled()
+    app.until(lambda: dialog.go.text() == "Add")
+    assert dialog.drafter.text() == "lab/Zebra-4B-DFlash-b16" and dialog.verdict.text() == "They go together."
+    dialog.drafter.setText("")
+    dialog.target.setText("owner/alone")
+    dialog.search.click()
+    app.until(dialog.search.isEnabled)
+    assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalogue, on this disk or on the hub.")
+    assert dialog.verdict.text().endswith("Name one, or take the target alone: it decodes plainly.")
+    mine = shutil.copytree(demo_pair()[0], tmp_path / "mine")
+    drafter = shutil.copytree(demo_pair()[1], tmp_path / ".lmstudio/models/lab/Demo-DFlash")
+    dialog.target.setText(str(mine))
+    dialog.search.click()
+    app.until(lambda: dialog.go.text() == "Add")
+    assert dialog.drafter.text() == str(drafter)
 
 
 def test_an_own_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path: Path) -> None:
