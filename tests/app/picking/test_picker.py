@@ -1,9 +1,11 @@
 """The picker with the hub of the tests: search, download, use, one reply, delete; and what it says when things go wrong."""
 
 import json
+import os
 import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +114,13 @@ def test_this_machine_is_measured_once_though_another_pair_is_loaded(start: Star
 
 
 def weights(root: Path) -> int:
-    """Bytes of everything but lock files under a folder."""
-    return sum(place.lstat().st_size for place in root.rglob("*") if place.is_file() and place.name != "CACHEDIR.TAG")
+    """Bytes of everything but lock files under a folder, which may be cleared meanwhile."""
+    found = 0
+    for folder, _, names in os.walk(root):
+        for name in names:
+            with suppress(FileNotFoundError):
+                found += Path(folder, name).lstat().st_size if name != "CACHEDIR.TAG" else 0
+    return found
 
 
 def test_what_was_deleted_is_freed_when_the_app_is_quit_and_after_a_crash(start: Start, hub: LocalHub) -> None:
