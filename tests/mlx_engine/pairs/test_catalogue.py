@@ -25,6 +25,7 @@ ASKED_FOR += (
 )
 ASKED_FOR += " muse-glimmer-30b minimax-m2.5 kimi-k2.5 glm-5.1 glm-5.3-flash demo"
 ASKED_FOR += " qwen3.5-397b-a17b gemma-4-31b-redhat muse-glimmer-30b-v1 minimax-m2.7 laguna-xs-2.1 laguna-s-2.1"
+ASKED_FOR += " qwen3.5-4b-vl qwen3.6-27b-fluxmire ternary-bonsai-2-27b gemma-4-e2b"
 
 
 def facts(value: Any) -> list[dict]:
