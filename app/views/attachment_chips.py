@@ -8,9 +8,9 @@ from app.conversations.attachments import Attachment
 from app.conversations.words import number, size
 from app.language import tr
 from app.views.button import button
+from app.views.flow import Flow
 from app.views.icon_button import IconButton
 from app.views.label import Label, as_tip
-from app.views.stats_line import Flow
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import TokenCount
 

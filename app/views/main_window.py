@@ -149,6 +149,8 @@ class MainWindow(QMainWindow):
     @Slot()
     def begin(self) -> None:
         """The user has begun: the first page is not shown again."""
+        self.conductor.turn_added.disconnect(self.begin)
+        self.conductor.chat_changed.disconnect(self.begin)
         self._settings.setValue("welcomed", True)
         self.transcript.welcome.end_introduction()
         self.composer.field.setFocus()

@@ -3,7 +3,7 @@
 from math import ceil
 
 from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QFontMetricsF, QGuiApplication
+from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conversations.chat import Turn
@@ -13,13 +13,13 @@ from app.views.attachment_chips import AttachmentChips
 from app.views.blocks_view import BlocksView
 from app.views.button import button
 from app.views.label import Label
+from app.views.reply_actions import ReplyActions
 from app.views.stats_line import StatsLine
 from app.views.text_run import LINE_HEIGHT
 from app.views.theme import Theme, look
 from app.views.thinking_view import ThinkingView
 from app.views.versions import Versions
 
-COPIED_MS = 1500
 FOLD_ABOVE = 4000  # characters of a prompt; a pasted book must not bury the reply
 WIDEST_BUBBLE = 560
 SLACK = 10  # a layout may need a little more than the sum of advances
@@ -31,12 +31,13 @@ class PromptView(QWidget):
     """The user's words in a bubble at the right, as they were typed; under it, what may be done with them."""
 
     edit = Signal(object)  # Turn
+    stepped = Signal(object, int)  # the Node whose versions are gone through, and -1 or 1
 
     def __init__(self, theme: Theme, turn: Turn, lazy: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.turn = turn
         self.text = clean(turn.prompt)
-        bubble = QFrame()
+        bubble = QFrame(self)  # shown before it is in a layout: without a parent it would be a window of its own for a moment
         look(bubble, "bubble")
         self.blocks = BlocksView(theme, lazy=lazy)
         self.blocks.setAccessibleName(tr("Your message"))
@@ -45,15 +46,12 @@ class PromptView(QWidget):
         shift = round(theme.text_pixels * LINE_HEIGHT / 400 * 0.7)  # the room between two lines stands below the last one too
         inner.setContentsMargins(16, 10 + shift, 16, 10 - shift)
         inner.addWidget(self.bubble)
-        self.unfold = button(tr("Show all"), tr("Show all of your message"), "bordered")
-        self.unfold.clicked.connect(self.show_all)
-        inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
-        folded = len(self.text) > FOLD_ABOVE
-        self.unfold.setVisible(folded)
-        self._show(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if folded else self.text)
-        self.files = AttachmentChips(theme, removable=False)
-        if turn.asked is not None and turn.asked.attachments:
-            self.files.show_files(list(turn.asked.attachments), {})
+        self.folded = len(self.text) > FOLD_ABOVE
+        if self.folded:
+            self.unfold = button(tr("Show all"), tr("Show all of your message"), "bordered")
+            self.unfold.clicked.connect(self.show_all)
+            inner.addWidget(self.unfold, 0, Qt.AlignmentFlag.AlignLeft)
+        self._show(self.text[: FOLD_ABOVE // 2].rstrip() + " …" if self.folded else self.text)
         bubble.setVisible(bool(self.text))
         row = QHBoxLayout()
         row.setContentsMargins(48, 0, 0, 0)
@@ -64,25 +62,24 @@ class PromptView(QWidget):
         self.edit_button.clicked.connect(self._ask_edit)
         foot = QHBoxLayout()
         foot.addStretch(1)
-        self.versions: Versions | None = None
         if turn.asked is not None:
             self.versions = Versions(theme, turn.asked, self)
+            self.versions.stepped.connect(self.stepped)
             foot.addWidget(self.versions)
         foot.addWidget(self.edit_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(2)
-        layout.addWidget(self.files)
+        if turn.asked is not None and turn.asked.attachments:
+            self.files = AttachmentChips(theme, removable=False)
+            self.files.show_files(list(turn.asked.attachments), {})
+            layout.addWidget(self.files)
         layout.addLayout(row)
         layout.addLayout(foot)
 
     @Slot()
     def _ask_edit(self) -> None:
         self.edit.emit(self.turn)
-
-    @property
-    def folded(self) -> bool:
-        return not self.unfold.isHidden()
 
     def areas(self) -> list[BlocksView]:
         """Where its text is, for selecting and finding."""
@@ -101,6 +98,7 @@ class PromptView(QWidget):
     def show_all(self) -> None:
         """Unfold a long message."""
         if self.folded:
+            self.folded = False
             self.unfold.hide()
             self._show(self.text)
 
@@ -180,6 +178,7 @@ class ReplyView(QWidget):
     edit = Signal(object)  # Turn
     resume = Signal(object)  # Turn
     compare = Signal(object)  # Turn
+    stepped = Signal(object, int)  # the Node whose versions are gone through, and -1 or 1
 
     def __init__(self, theme: Theme, turn: Turn, lazy: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -192,24 +191,7 @@ class ReplyView(QWidget):
         self.blocks = BlocksView(theme, lazy=lazy)
         self.blocks.set_suppliers(turn.reply.answer_by, lambda: turn.reply.answer)
         self.stats = StatsLine(theme)
-        self._copy = button(tr("Copy"), tr("Copy reply"))
-        self._copy.clicked.connect(self._copy_reply)
-        self._copy.hide()
-        self.stats.add(self._copy)
-        self.again = button(tr("Regenerate"), tr("Answer once more"))
-        self.again.setToolTip(tr("Answer once more; this reply stays beside the new one"))
-        self.again.clicked.connect(self._ask_retry)
-        self.stats.add(self.again)
-        self.more = button(tr("Continue"), tr("Continue this reply"))
-        self.more.clicked.connect(self._ask_resume)
-        self.stats.add(self.more)
-        self.both_ways = button(tr("Compare"), tr("Compare both modes on this prompt"))
-        self.both_ways.setToolTip(tr("Answer this prompt again, plainly and with DFlash, side by side"))
-        self.both_ways.clicked.connect(self._ask_compare)
-        self.stats.add(self.both_ways)
-        self.versions = Versions(theme, turn.answered, self) if turn.answered is not None else None
-        if self.versions is not None:
-            self.stats.add(self.versions)
+        self.buttons: ReplyActions | None = None
         self._waiting = Label("…")
         self._waiting.setAccessibleName(tr("Waiting for the first token"))
         look(self._waiting, "faint")
@@ -219,9 +201,6 @@ class ReplyView(QWidget):
         self._layout.addWidget(self._waiting)
         self._layout.addWidget(self.blocks)
         self._layout.addWidget(self.stats)
-        self._restore = QTimer(self)
-        self._restore.setSingleShot(True)
-        self._restore.timeout.connect(self._reset_button)
         self._rest = QTimer(self)  # a long text is read in pieces
         self._rest.setSingleShot(True)
         self._rest.timeout.connect(self._read_on)
@@ -230,6 +209,7 @@ class ReplyView(QWidget):
     def refresh(self) -> None:
         """Bring the view up to date with its turn."""
         reply = self.turn.reply
+        had_text = self._drawn_chars > 0
         self._waiting.setVisible(reply.running and reply.empty)
         if reply.thinking:
             if self.thinking is None:
@@ -243,15 +223,26 @@ class ReplyView(QWidget):
         if reply.error and self.error is None:
             self._show_error(reply.error)
         self.stats.setVisible(not (reply.error and reply.empty))
+        if had_text or not reply.running or (self.turn.answered is not None and self.turn.answered.place[1] > 1):
+            self._show_actions()
         self.stats.show_reply(reply)
-        self._copy.setVisible(not reply.running and bool(reply.answer))
-        self.again.setVisible(not reply.running and self.turn.asked is not None)
-        self.more.setVisible(reply.can_continue)
-        self.both_ways.setVisible(not reply.running and self.turn.asked is not None and reply.stats is not None)
         if self.error is not None and not reply.error:
             self.error.hide()
             self.error.deleteLater()
             self.error = None
+
+    def _show_actions(self) -> None:
+        """Made while the reply is written: there is less to do then than at its beginning and at its end."""
+        if self.buttons is None:
+            self.buttons = ReplyActions(self._theme, self.turn, self.stats)
+            self.buttons.details_asked.connect(self._show_details)
+            self.buttons.retry_asked.connect(self._ask_retry)
+            self.buttons.resume_asked.connect(self._ask_resume)
+            self.buttons.compare_asked.connect(self._ask_compare)
+            if self.buttons.versions is not None:
+                self.buttons.versions.stepped.connect(self.stepped)
+            self.stats.add_line(self.buttons)
+        self.buttons.refresh()
 
     def areas(self) -> list[BlocksView]:
         """Where its text is, for selecting and finding: the thoughts if they are open, and the answer."""
@@ -312,11 +303,6 @@ class ReplyView(QWidget):
         self.compare.emit(self.turn)
 
     @Slot()
-    def _copy_reply(self) -> None:
-        QGuiApplication.clipboard().setText(self.turn.reply.answer.strip())
-        self._copy.setText(tr("Copied"))
-        self._restore.start(COPIED_MS)
-
-    @Slot()
-    def _reset_button(self) -> None:
-        self._copy.setText(tr("Copy"))
+    def _show_details(self) -> None:
+        if self.buttons is not None:
+            self.stats.show_details(self.buttons.mapToGlobal(QPoint()))

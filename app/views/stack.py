@@ -22,7 +22,7 @@ class Entry:
     view: QWidget | None = None
     sure: bool = False  # the height was measured at the present width
     pinned: bool = False
-    waits: bool = False  # its view is built a moment later
+    waits: bool = False  # it is shown a moment later; until then it takes no room
 
 
 class Stack(QWidget):
@@ -76,6 +76,14 @@ class Stack(QWidget):
         """What an entry shows has changed, and perhaps its height."""
         self.entries[index].sure = False
         self._valid = min(self._valid, index)
+
+    def show_next(self) -> bool:
+        """Let the first entry that waits appear; whether others still wait."""
+        waiting = [index for index, entry in enumerate(self.entries) if entry.waits]
+        for index in waiting[:1]:
+            self.entries[index].waits = False
+            self.changed(index)
+        return len(waiting) > 1
 
     def let_go(self, index: int) -> None:
         """Let the view of an entry go; it is built anew when it is in sight."""
@@ -185,10 +193,14 @@ class Stack(QWidget):
         if self._width <= 0 or (self._valid >= len(self.entries) == len(self._tops)):
             return
         start = self._valid
-        y = self.entries[start - 1].top + self.entries[start - 1].height if start else 0
+        y = self._end_of(start - 1) if start else 0
         del self._tops[start:]
         for index in range(start, len(self.entries)):
             entry = self.entries[index]
+            if entry.waits:
+                entry.top = y
+                self._tops.append(y)
+                continue
             y += entry.gap if index else 0
             width = self._width - entry.indent
             if not entry.sure:
@@ -205,6 +217,10 @@ class Stack(QWidget):
             y += entry.height
         self._valid = len(self.entries)
         self.total = y
+
+    def _end_of(self, index: int) -> int:
+        entry = self.entries[index]
+        return entry.top if entry.waits else entry.top + entry.height
 
     @staticmethod
     def _measure(view: QWidget, width: int) -> int:

@@ -24,6 +24,7 @@ from app.views.welcome import Welcome
 
 ABOVE = BELOW = 28  # around the column
 AHEAD = 500  # pixels above and below the window that are built already
+FRAME_MS = 16
 FOCUS_WIDTH = 3  # of the bar at the edge while the keyboard is here
 BY_KEYBOARD = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
 
@@ -76,7 +77,8 @@ class Transcript(Following):
         self.to_end.clicked.connect(self.follow)
         self._soon = QTimer(self)
         self._soon.setSingleShot(True)
-        self._soon.timeout.connect(self._show_waiting)
+        self._soon.setInterval(FRAME_MS)
+        self._soon.timeout.connect(self._show_next)
         self.focus_bar = QFrame(self)
         look(self.focus_bar, "focus")
         self.focus_bar.hide()
@@ -87,8 +89,8 @@ class Transcript(Following):
 
     def reply_views(self) -> list[ReplyView]:
         """The replies that are built, in order."""
-        if self._soon.isActive():
-            self._show_waiting()
+        while self._soon.isActive():
+            self._show_next()
         return [entry.view for entry in self.column.entries if isinstance(entry.view, ReplyView)]
 
     def notices(self) -> list[str]:
@@ -99,17 +101,18 @@ class Transcript(Following):
 
     @Slot(object)
     def add_turn(self, turn: Turn) -> None:
-        """A new turn at the end."""
+        """A new turn at the end. The question appears a frame later, its reply one more, so that neither keeps the window long."""
+        self._set_following(True)
         self.clear_notices()
         self._append(*_items(turn), waits=True)
         self._soon.start()
-        self.follow()
 
     @Slot()
-    def _show_waiting(self) -> None:
-        self._soon.stop()
-        for entry in self.column.entries:
-            entry.waits = False
+    def _show_next(self) -> None:
+        if self.column.show_next():
+            self._soon.start()
+        else:
+            self._soon.stop()
         self._settle()
 
     @Slot(list)
@@ -147,7 +150,6 @@ class Transcript(Following):
             item = self.column.items[index]
             if item.turn is turn and item.kind == "reply":
                 self.column.entries[index].pinned = turn.reply.running
-                self.column.entries[index].waits = False
                 view = self.column.view(index)
                 if isinstance(view, ReplyView):
                     view.refresh()
@@ -319,16 +321,14 @@ class Transcript(Following):
             view.resume.connect(self.resume)
             view.compare.connect(self.compare)
         view.edit.connect(self.edit)
-        if view.versions is not None:
-            view.versions.stepped.connect(self.stepped)
+        view.stepped.connect(self.stepped)
         return view
 
     def _append(self, *items: Item, waits: bool = False) -> None:
-        """`waits`: a reply is drawn after the question has been, so that neither keeps the window long."""
         for item in items:
             self.column.items.append(item)
             pinned = item.kind == "notice" or (item.kind == "reply" and item.turn is not None and item.turn.reply.running)
-            entry = Entry(gap=GAP, pinned=pinned, view=item.notice, waits=waits and item.kind == "reply")
+            entry = Entry(gap=GAP, pinned=pinned, view=item.notice, waits=waits)
             self.column.insert(len(self.column.entries), entry)
             if item.notice is not None:
                 item.notice.setParent(self.column)

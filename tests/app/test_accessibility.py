@@ -91,7 +91,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     window.show_settings()
     window.show_chat_settings()
     window.show_palette()
-    app.reply.stats.show_details()
+    app.reply.buttons.details.click()
     app.conductor.compare()
     app.until(lambda: not app.conductor.busy)
     fresh = start(welcomed=False)

@@ -111,9 +111,9 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
     assert texts(app) == [("One", "Second.")]
     assert [request.messages for request in app.engine.requests] == [(Message("user", "One"),)] * 2
     assert app.engine.requests[1].seed is None
-    assert app.reply.versions.label.text() == "2 of 2"
-    click(app.reply.versions, "Previous version")
-    assert shown_text(app) == "First." and app.reply.versions.label.text() == "1 of 2"
+    assert app.reply.buttons.versions.label.text() == "2 of 2"
+    click(app.reply.buttons.versions, "Previous version")
+    assert shown_text(app) == "First." and app.reply.buttons.versions.label.text() == "1 of 2"
 
 
 def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
@@ -129,7 +129,7 @@ def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
     assert (request.continue_from, request.messages, request.seed) == ("One, two,", (Message("user", "Count"),), 7)
     stats = app.conductor.chat.turns[0].reply.stats
     assert stats.tokens == 5 and stats.decode_tok_s == pytest.approx(512.3) and stats.rounds == 4
-    assert not app.reply.more.isVisible() and not app.reply.versions.isVisible()
+    assert not app.reply.buttons.more.isVisible() and not app.reply.buttons.versions.isVisible()
 
 
 def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_pa
     again = start(data=tmp_path / "data")
     again.until(lambda: again.conductor.chat.id == chat)
     assert texts(again) == [("One", "First."), ("And then?", "Third.")]
-    assert again.window.transcript.reply_views()[0].versions.label.text() == "1 of 2"
+    assert again.window.transcript.reply_views()[0].buttons.versions.label.text() == "1 of 2"
     assert again.window.transcript.reply_views()[0].stats.chip.text().startswith("DFlash")
     again.ask("More")
     assert [one.content for one in again.engine.requests[-1].messages] == ["One", "First.", "And then?", "Third.", "More"]

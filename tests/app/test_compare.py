@@ -93,7 +93,7 @@ def test_any_turn_can_be_compared_after_what_stood_before_it(start: Start) -> No
     for prompt in ("One", "Two", "Three"):
         app.ask(prompt)
     second = app.window.transcript.reply_views()[1]
-    second.both_ways.click()
+    second.buttons.both_ways.click()
     app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
@@ -106,7 +106,7 @@ def test_a_turn_that_cannot_be_compared_now_says_why(start: Start) -> None:
     app.ask("One")
     first = app.window.transcript.reply_views()[0]
     app.send("Two")
-    first.both_ways.click()
+    first.buttons.both_ways.click()
     assert app.window.compare_dialog is None and "A reply is being written" in app.notices[-1]
     app.conductor.stop()
     app.until(lambda: not app.conductor.busy)

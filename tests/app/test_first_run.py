@@ -86,6 +86,15 @@ def test_who_simply_writes_has_begun_too(start: Start) -> None:
     assert app.window.transcript.welcome.introduction is None
 
 
+def test_one_begins_once(start: Start) -> None:
+    app = start(welcomed=False)
+    app.ask("Hello")
+    app.window.focus_list()
+    app.conductor.send("Hello again")
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.sidebar.list.hasFocus()  # a second question takes no focus and writes no setting
+
+
 def test_the_first_page_leads_to_the_picker(start: Start) -> None:
     app = start(welcomed=False)
     app.window.transcript.welcome.introduction.choose_button.click()

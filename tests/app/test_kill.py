@@ -93,7 +93,7 @@ def test_kill_9_in_mid_reply_loses_at_most_a_second(killed: tuple[Path, int], st
     app.until(lambda: bool(app.conductor.chat.turns))
     view = app.window.transcript.reply_views()[-1]
     assert view.stats.facts.text().endswith("interrupted: Slipstream ended before this reply did")
-    app.until(view.more.isVisible)
+    app.until(view.buttons.more.isVisible)
 
 
 def test_the_question_is_on_the_disk_before_the_engine_is_asked(start: Callable[..., Running], tmp_path: Path) -> None:

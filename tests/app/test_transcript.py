@@ -426,8 +426,8 @@ def test_a_formula_is_drawn_at_the_pixels_of_the_screen(show, qtbot: QtBot) -> N
 def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(start: Start) -> None:
     app = start()
     app.ask("Hi")
-    assert app.reply.stats.more.isVisible()
-    app.reply.stats.show_details()
+    assert app.reply.buttons.details.isVisible()
+    app.reply.buttons.details.click()
     (popover,) = app.window.findChildren(StatsPopover)
     assert popover.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
     assert popover.findChild(PromptBar).legend == ("0 reused", "9 read at 240 tok/s")

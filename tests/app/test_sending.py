@@ -1,0 +1,75 @@
+"""What appears when a question is sent: first the question, a frame later its reply."""
+
+import threading
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from app.conversations.chat import Chat
+from app.recorded import TEXT
+from app.views.theme import Theme
+from app.views.transcript import Transcript
+from mlx_engine.events import Commit
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, commit, done
+
+Start = Callable[..., Running]
+
+
+def test_a_question_is_shown_a_frame_before_its_reply_and_neither_when_it_is_sent(start: Start) -> None:
+    app = start(ScriptedEngine([[threading.Event()]]))
+    column = app.window.transcript.column
+    before = column.total
+    app.send("Hello")
+    assert [entry.view for entry in column.entries] == [None, None] and column.total == before
+    built: list[int] = []
+
+    def grown() -> bool:
+        built.append(sum(entry.view is not None for entry in column.entries))
+        return built[-1] == 2
+
+    app.until(grown)
+    app.conductor.stop()
+    assert 1 in built and built == sorted(built)
+    assert column.entries[0].top < column.entries[1].top
+
+
+def test_a_reply_that_ends_before_it_is_shown_is_whole_and_follows_its_question(qapp: QApplication, qtbot: QtBot) -> None:
+    transcript = Transcript(Theme(qapp, "light"))
+    qtbot.addWidget(transcript)
+    transcript.resize(900, 700)
+    transcript.show()
+    turn = Chat().ask("Hello", "dflash")
+    transcript.add_turn(turn)
+    turn.reply.accept(Commit("All at once.", "answer", (), ()), 0.0)
+    turn.reply.accept(done(), 0.0)
+    transcript.refresh(turn)
+    assert [entry.view for entry in transcript.column.entries] == [None, None]
+    qtbot.waitUntil(lambda: all(entry.view is not None for entry in transcript.column.entries))
+    reply = transcript.reply_views()[-1]
+    assert reply.read and reply.buttons is not None and reply.buttons.copy.isVisible()
+    assert transcript.column.entries[0].top < transcript.column.entries[1].top
+    assert transcript.verticalScrollBar().value() == transcript.verticalScrollBar().maximum()
+
+
+def test_a_message_is_no_window_of_its_own_even_for_a_moment(start: Start, qapp: QApplication) -> None:
+    class Windows(QObject):
+        def __init__(self) -> None:
+            super().__init__()
+            self.opened: list[QWidget] = []
+
+        def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Show and isinstance(watched, QWidget) and watched.isWindow():
+                self.opened.append(watched)
+            return False
+
+    app = start(ScriptedEngine([[commit(TEXT), commit(TEXT), done()]] * 2))
+    windows = Windows()
+    qapp.installEventFilter(windows)
+    app.ask("Hello")
+    app.ask("Long " * 2000)
+    assert app.reply.buttons.isVisible()
+    qapp.removeEventFilter(windows)
+    assert windows.opened == []
