@@ -1,9 +1,9 @@
 """A reply's blocks as widgets: neighbouring text in one document, each code block and table in a frame of its own."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtCore import QRect, QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -47,6 +47,7 @@ class BlocksView(Stack):
         self._suppliers: Suppliers | None = None
         self._text: Callable[[], str] = str
         self._runs: dict[int, list[Run]] = {}  # by block
+        self._differs: tuple[int, int] | None = None  # of the text
         self.drawn = 0
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
@@ -66,6 +67,41 @@ class BlocksView(Stack):
         """Who supplied the text that is appended; `text` gives all of it."""
         self._suppliers, self._text = suppliers, text
         self._show_tint()
+
+    def mark_difference(self, stretch: tuple[int, int] | None, text: str) -> None:
+        """Mark where the text, all of which is shown, is not that of another reply; None for nowhere. Where the place itself is not
+        shown, as of a sign of Markdown or inside a formula, its line is marked."""
+        self._text = lambda: text
+        self._lay_difference(stretch)
+        if stretch is not None and self.difference is None:
+            self._lay_difference((text.rfind("\n", 0, stretch[0]) + 1, stretch[1]))
+
+    def _lay_difference(self, stretch: tuple[int, int] | None) -> None:
+        self._differs = stretch
+        self._runs.clear()
+        self._show_tint()
+
+    @property
+    def difference(self) -> tuple[int, int, int] | None:
+        """Where the mark is: the part, the first offset in it and the one after the last."""
+        for index in range(len(self.parts) if self._differs else 0):
+            for first, last, told in self._tint_of(index):
+                if told == "differs":
+                    return index, first, last
+        return None
+
+    @property
+    def difference_rect(self) -> QRect | None:
+        """Where its first character stands."""
+        place = self.difference
+        view = self.part_view(place[0]) if place is not None else None
+        if place is None or view is None:
+            return None
+        offset = place[1]
+        if isinstance(view, TableView):  # counts cells
+            offset = plain(self._blocks[self.parts[place[0]].first])[:offset].count("\n")
+        rect = view.rect_of(offset)
+        return QRect(view.mapTo(self, rect.topLeft()), rect.size())
 
     def show_plain(self, text: str) -> None:
         """Show text as it was typed, line by line."""
@@ -272,18 +308,18 @@ class BlocksView(Stack):
             self._mark(index)
 
     def _tint_of(self, index: int) -> Tint:
-        """Who supplied the text of a part, where that is to be shown and known."""
-        if self._suppliers is None or not self._theme.tinted:
+        """What is to be said of the text of a part, and is known."""
+        if self._differs is None and (self._suppliers is None or not self._theme.tinted):
             return NO_TINT
         part, found, at = self.parts[index], [], 0
         for number in range(part.first, part.first + part.count):
-            found += [(at + first, at + last, who) for first, last, who in self._runs_of(number)]
+            found += [(at + first, at + last, told) for first, last, told in self._runs_of(number)]
             at += units(plain(self._blocks[number])) + 1
         return tuple(found)
 
     def _runs_of(self, number: int) -> list[Run]:
         """Those of a block, and of all blocks that come from the same piece of the source."""
-        if number not in self._runs and self._suppliers is not None:
+        if number not in self._runs:
             origins, text = self.markdown.origins, self._text()
             place = bisect_right(origins, number, key=lambda origin: origin.block) - 1
             origin = origins[place]
@@ -292,8 +328,15 @@ class BlocksView(Stack):
             tracing = Tracing(text, origin.start, origin.end)
             for one in range(origin.block, until):
                 block = self._blocks[one]
-                self._runs[one] = runs_of(block, tracing.trace(block), self._suppliers) if known else []
+                self._runs[one] = runs_of(block, tracing.trace(block), self._told) if known else []
         return self._runs.get(number, [])
+
+    def _told(self, start: int, end: int) -> Iterable[Run]:
+        """What is said of the text between two places: where it differs, or else who supplied it."""
+        if self._differs is not None:
+            first, last = max(start, self._differs[0]), min(end, self._differs[1])
+            return [(first, last, "differs")] if first < last else []
+        return self._suppliers.between(start, end) if self._suppliers is not None else []
 
     def part_view(self, index: int) -> PartView | None:
         """The view of a part, None while there is none."""

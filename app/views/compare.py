@@ -14,6 +14,7 @@ from app.conversations import words
 from app.conversations.chat import Turn, standing_before
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
+from app.conversations.difference import difference_between
 from app.conversations.reply import Reply
 from app.language import tr
 from app.views.button import button
@@ -157,10 +158,6 @@ class CompareDialog(QDialog):
         self.comparison, self._turn = None, None
         self.error.hide()
         self._show_prompt(record.prompt)
-        for mode, side in self.sides.items():
-            shown = record.side(mode)
-            reply = Reply(mode, record.max_tokens, shown.text, shown.thinking, reason=shown.reason, stats=shown.stats)
-            side.show_reply(reply)
         self._show_result(record)
         self._show_state()
 
@@ -203,20 +200,27 @@ class CompareDialog(QDialog):
         state = self.comparison
         if state is None:
             return
-        for mode, reply in state.replies.items():
-            self.sides[mode].show_reply(reply)
-        if state.record is not None:
-            self._show_result(state.record)
-        else:
+        if state.record is not self.record or state.record is None:
+            for mode, reply in state.replies.items():
+                self.sides[mode].show_reply(reply)
+        if state.record is None:
             self.figures.show_running(state.replies, state.runs)
             self._tell(*_progress(state))
             if state.error:
                 self.error.label.setText(state.error)
                 self.error.show()
+        elif state.record is not self.record:
+            self._show_result(state.record)
         self._show_state()
 
     def _show_result(self, record: ComparisonRecord) -> None:
         self.record = record
+        difference = difference_between(record.plain, record.dflash)
+        for mode, side in self.sides.items():
+            ran = record.side(mode)
+            if self.comparison is None or side.shown != (ran.thinking, ran.text):  # of several runs another may have been the last
+                side.show_reply(Reply(mode, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
+            side.mark(difference)
         self.figures.show_record(record)
         self._tell(*verdict_on(record))
 

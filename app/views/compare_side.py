@@ -1,12 +1,14 @@
 """One column of a comparison: how a mode answers."""
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.conversations import words
+from app.conversations.difference import Difference
 from app.conversations.reply import Reply
 from app.language import tr
 from app.views.blocks_view import BlocksView
+from app.views.button import button
 from app.views.following import Following
 from app.views.stats_line import StatsLine
 from app.views.theme import Theme
@@ -33,6 +35,8 @@ class CompareSide(QWidget):
         self.blocks = BlocksView(theme)
         self._inner.addWidget(self.blocks)
         self._inner.addStretch(1)
+        self.parting = button("", tr("Go to the first difference"))
+        self.parting.clicked.connect(self.show_difference)
         self._scroll = Following()
         self._scroll.setWidget(self._holder)
         self._scroll.setAccessibleName(tr("{mode} reply", mode=words.MODE_NAMES[mode]))
@@ -40,6 +44,7 @@ class CompareSide(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)
         layout.addWidget(self.stats)
+        layout.addWidget(self.parting, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addWidget(self._scroll, 1)
         self.clear()
 
@@ -54,6 +59,7 @@ class CompareSide(QWidget):
                 self._begin_again()
             self.thinking.hide()
             self._reply, self._drawn = reply, 0
+            self.mark(None)
         if len(reply.answer) > self._drawn:
             self.blocks.append(reply.answer[self._drawn :])
             self._drawn = len(reply.answer)
@@ -61,6 +67,41 @@ class CompareSide(QWidget):
             self.thinking.show()
             self.thinking.show_reply(reply)
         self.stats.show_reply(reply)
+
+    @property
+    def shown(self) -> tuple[str, str]:
+        """Thoughts and answer."""
+        return (self._reply.thinking, self._reply.answer) if self._reply is not None else ("", "")
+
+    def mark(self, difference: Difference | None) -> None:
+        """Mark where this reply and the other part, say it in words, and go there; None: they do not."""
+        self.blocks.mark_difference(None, "")
+        self.thinking.body.mark_difference(None, "")
+        self.parting.setVisible(difference is not None)
+        if difference is None:
+            return
+        thinks = difference.channel == "thinking"
+        text = self.shown[0 if thinks else 1]
+        first, last = difference.stretch(text)
+        if thinks and text:
+            self.thinking.open()
+        if first < last:
+            (self.thinking.body if thinks else self.blocks).mark_difference((first, last), text)
+        words_there = " ".join(text[first:last].split())
+        told = tr("From here on different: “{words}”", words=words_there) if words_there else tr("Ends where the other one goes on")
+        self.parting.setText(told)
+        self.parting.setAccessibleName(tr("{told}. Go to the first difference", told=told))
+        QTimer.singleShot(0, self, self.show_difference)  # once it has its place
+
+    @Slot()
+    def show_difference(self) -> None:
+        """Bring the mark into sight; where there is none, the end."""
+        for area in (self.thinking.body, self.blocks):
+            if (rect := area.difference_rect) is not None:
+                at = area.mapTo(self._holder, rect.center())
+                self._scroll.ensureVisible(0, at.y(), 0, self._scroll.viewport().height() // 3)
+                return
+        self._scroll.follow()
 
     def _begin_again(self) -> None:
         blocks, thinking = BlocksView(self._theme), ThinkingView(self._theme)

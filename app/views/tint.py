@@ -1,20 +1,22 @@
-"""Who supplied each token, as a colour and a line under the text: full under drafts that were accepted, dotted under copies of
-earlier text, dashed under the target's own."""
+"""What a colour and a line under the text say of it. Who supplied a token: full under drafts that were accepted, dotted under
+copies of earlier text, dashed under the target's own. And, waved, where two replies part."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor, QTextCharFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QFrame, QTextEdit, QWidget
 
-from app.conversations.suppliers import Supplier, Suppliers
+from app.conversations.suppliers import Supplier
 from app.language import tr
 from app.rendering.blocks import Block
 from app.rendering.parts import plain, units
 from app.rendering.tracing import Stretch
 from app.views.theme import SMALL, Theme
 
-Run = tuple[int, int, Supplier]  # first offset of a document, the one after the last, who supplied what is between
+Told = Supplier | Literal["differs"]
+Run = tuple[int, int, Told]  # first offset of a document, the one after the last, what is said of the text between
 Tint = tuple[Run, ...]
 NO_TINT: Tint = ()
 LEGEND: tuple[tuple[Supplier, str], ...] = (
@@ -24,14 +26,15 @@ LEGEND: tuple[tuple[Supplier, str], ...] = (
 )
 
 
-def runs_of(block: Block, stretches: Sequence[Stretch], suppliers: Suppliers) -> list[Run]:
-    """The runs of a block, in offsets as Qt counts them from its beginning; neighbours of one supplier are one."""
+def runs_of(block: Block, stretches: Sequence[Stretch], between: Callable[[int, int], Iterable[Run]]) -> list[Run]:
+    """The runs of a block, in offsets as Qt counts them from its beginning; neighbours that say the same are one. `between` gives
+    those between two places of the source."""
     found: list[Run] = []
     for one in stretches:
-        for first, last, supplier in suppliers.between(one.source, one.source + one.length):
-            if supplier == "unknown":
+        for first, last, told in between(one.source, one.source + one.length):
+            if told == "unknown":
                 continue
-            who: Supplier = "target" if supplier == "prefill" else supplier
+            who: Told = "target" if told == "prefill" else told
             start, end = one.at + first - one.source, one.at + last - one.source
             if found and found[-1][1:] == (start, who):
                 found[-1] = (found[-1][0], end, who)
@@ -50,36 +53,39 @@ def runs_of(block: Block, stretches: Sequence[Stretch], suppliers: Suppliers) ->
     return moved
 
 
-def tint_format(theme: Theme, supplier: Supplier) -> QTextCharFormat:
-    """How a supplier's text looks."""
+def tint_format(theme: Theme, told: Told) -> QTextCharFormat:
+    """How text looks of which this is said."""
     colours = theme.colours
     styles = QTextCharFormat.UnderlineStyle
     style, colour, ground = {
         "drafter": (styles.SingleUnderline, colours.drafted, colours.drafted_ground),
         "lookup": (styles.DotLine, colours.copied, colours.copied_ground),
-    }.get(supplier, (styles.DashUnderline, colours.own, ""))
+        "differs": (styles.WaveUnderline, colours.on_hit, colours.hit),
+    }.get(told, (styles.DashUnderline, colours.own, ""))
     made = QTextCharFormat()
     made.setUnderlineStyle(style)
     made.setUnderlineColor(QColor(colour))
     if ground:
         made.setBackground(QColor(ground))
+    if told == "differs":
+        made.setForeground(QColor(colours.on_hit))
     return made
 
 
 def tint_selections(document: QTextDocument, tint: Tint, theme: Theme, moved: int = 0) -> list[QTextEdit.ExtraSelection]:
     """The runs as Qt draws them, `moved` by so many offsets."""
-    formats: dict[Supplier, QTextCharFormat] = {}
+    formats: dict[Told, QTextCharFormat] = {}
     last_place = document.characterCount() - 1
     found = []
-    for first, last, supplier in tint:
-        if supplier not in formats:
-            formats[supplier] = tint_format(theme, supplier)
+    for first, last, told in tint:
+        if told not in formats:
+            formats[told] = tint_format(theme, told)
         made = QTextEdit.ExtraSelection()
         cursor = QTextCursor(document)
         cursor.setPosition(min(first + moved, last_place))
         cursor.setPosition(min(last + moved, last_place), QTextCursor.MoveMode.KeepAnchor)
         made.cursor = cursor
-        made.format = formats[supplier]
+        made.format = formats[told]
         found.append(made)
     return found
 

@@ -1702,8 +1702,28 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare_side.py" />
+            <source>Ends where the other one goes on</source>
+            <translation>Endet, wo die andere weitergeht</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>From here on different: “{words}”</source>
+            <translation>Ab hier verschieden: „{words}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>Go to the first difference</source>
+            <translation>Zum ersten Unterschied gehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
             <source>{mode} reply</source>
             <translation>Antwort: {mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>{told}. Go to the first difference</source>
+            <translation>{told}. Zum ersten Unterschied gehen</translation>
         </message>
         <message>
             <location filename="../../app/views/comparison_card.py" />
@@ -2222,41 +2242,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/message.py" />
-            <source>Answer once more</source>
-            <translation>Noch einmal antworten</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Answer once more; this reply stays beside the new one</source>
-            <translation>Noch einmal antworten; diese Antwort bleibt neben der neuen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
-            <translation>Diesen Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>Beide Verfahren an diesem Prompt vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Continue</source>
-            <translation>Fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Continue this reply</source>
-            <translation>Diese Antwort fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Copy reply</source>
-            <translation>Antwort kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
             <source>Edit</source>
             <translation>Bearbeiten</translation>
         </message>
@@ -2279,11 +2264,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/message.py" />
             <source>Note</source>
             <translation>Hinweis</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Regenerate</source>
-            <translation>Neu erzeugen</translation>
         </message>
         <message>
             <location filename="../../app/views/message.py" />
@@ -3001,6 +2981,56 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>{room} frei auf diesem Datenträger</translation>
         </message>
         <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Answer once more</source>
+            <translation>Noch einmal antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Answer once more; this reply stays beside the new one</source>
+            <translation>Noch einmal antworten; diese Antwort bleibt neben der neuen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
+            <translation>Diesen Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Compare both modes on this prompt</source>
+            <translation>Beide Verfahren an diesem Prompt vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Continue</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Continue this reply</source>
+            <translation>Diese Antwort fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Copy reply</source>
+            <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Details</source>
+            <translation>Details</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>How this reply was decoded</source>
+            <translation>Wie diese Antwort dekodiert wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>Neu erzeugen</translation>
+        </message>
+        <message>
             <location filename="../../app/views/roofline_chart.py" />
             <source>Roofline of this machine</source>
             <translation>Roofline dieses Computers</translation>
@@ -3149,16 +3179,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>Hier stehen Ihre Chats.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/stats_line.py" />
-            <source>Details</source>
-            <translation>Details</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/stats_line.py" />
-            <source>How this reply was decoded</source>
-            <translation>Wie diese Antwort dekodiert wurde</translation>
         </message>
         <message>
             <location filename="../../app/views/stats_line.py" />

@@ -1702,8 +1702,28 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/compare_side.py" />
+            <source>Ends where the other one goes on</source>
+            <translation>在此结束，而另一个回答还在继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>From here on different: “{words}”</source>
+            <translation>从这里开始不同：“{words}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>Go to the first difference</source>
+            <translation>转到第一处差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
             <source>{mode} reply</source>
             <translation>{mode} 回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>{told}. Go to the first difference</source>
+            <translation>{told}。转到第一处差异</translation>
         </message>
         <message>
             <location filename="../../app/views/comparison_card.py" />
@@ -2222,41 +2242,6 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/message.py" />
-            <source>Answer once more</source>
-            <translation>再回答一次</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Answer once more; this reply stays beside the new one</source>
-            <translation>再回答一次；此回复会保留在新回复旁边</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
-            <translation>再次回答此提示，普通与 DFlash 并排显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>用此提示比较两种方式</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Continue</source>
-            <translation>继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Continue this reply</source>
-            <translation>继续此回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Copy reply</source>
-            <translation>拷贝回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
             <source>Edit</source>
             <translation>编辑</translation>
         </message>
@@ -2279,11 +2264,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/message.py" />
             <source>Note</source>
             <translation>提示</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Regenerate</source>
-            <translation>重新生成</translation>
         </message>
         <message>
             <location filename="../../app/views/message.py" />
@@ -3001,6 +2981,56 @@ Nothing you write leaves this computer.</source>
             <translation>此磁盘剩余 {room}</translation>
         </message>
         <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Answer once more</source>
+            <translation>再回答一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Answer once more; this reply stays beside the new one</source>
+            <translation>再回答一次；此回复会保留在新回复旁边</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
+            <translation>再次回答此提示，普通与 DFlash 并排显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Compare both modes on this prompt</source>
+            <translation>用此提示比较两种方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Continue</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Continue this reply</source>
+            <translation>继续此回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Copy reply</source>
+            <translation>拷贝回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Details</source>
+            <translation>详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>How this reply was decoded</source>
+            <translation>此回复如何解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>重新生成</translation>
+        </message>
+        <message>
             <location filename="../../app/views/roofline_chart.py" />
             <source>Roofline of this machine</source>
             <translation>本机的 Roofline</translation>
@@ -3149,16 +3179,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>您的对话会列在这里。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/stats_line.py" />
-            <source>Details</source>
-            <translation>详情</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/stats_line.py" />
-            <source>How this reply was decoded</source>
-            <translation>此回复如何解码</translation>
         </message>
         <message>
             <location filename="../../app/views/stats_line.py" />

@@ -85,7 +85,7 @@ def test_runs_tell_for_each_character_who_supplied_it(pieces) -> None:  # type: 
                 for step in range(one.length):
                     for unit in range(units[one.at + step], units[one.at + step + 1]):
                         expected[unit] = by[one.source + step]
-            told = {unit: who for first, last, who in runs_of(block, stretches, suppliers) for unit in range(first, last)}
+            told = {unit: who for first, last, who in runs_of(block, stretches, suppliers.between) for unit in range(first, last)}
             assert told == expected
 
 

@@ -1,0 +1,143 @@
+"""Compare marks where two replies part: in the text, in words, and within sight."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from PySide6.QtGui import QTextCharFormat
+from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+
+from app.conversations.comparison_record import ComparisonRecord, Side
+from app.conversations.difference import difference_between
+from app.views.compare import CompareDialog
+from app.views.compare_side import CompareSide
+from mlx_engine.events import CompareRequest, CompareResult, Event
+from tests.app.chats import texts
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, answer, stats
+
+Start = Callable[..., Running]
+BEFORE = "\n\n".join(f"Paragraph {number} says the same in both." for number in range(40))
+
+
+class PartingEngine(ScriptedEngine):
+    """Its two replies are not alike."""
+
+    def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
+        for event in super().compare(request, cancel):
+            if isinstance(event, CompareResult):
+                event = replace(event, first_difference=14, margin=0.25, verdict="different")
+            yield event
+
+
+def opened(app: Running) -> CompareDialog:
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.compare_dialog is not None
+    return app.window.compare_dialog
+
+
+def marked(side: CompareSide) -> list[tuple[str, QTextCharFormat]]:
+    """What is marked in a column, and how."""
+    found = []
+    for view in (*side.findChildren(QTextEdit), *side.findChildren(QPlainTextEdit)):
+        for one in view.extraSelections():
+            found.append((one.cursor.selectedText(), QTextCharFormat(one.format)))
+    return found
+
+
+def forged(record: ComparisonRecord, plain: str, dflash: str, thinking: tuple[str, str] = ("", "")) -> ComparisonRecord:
+    sides = {
+        "plain": replace(record.plain, text=plain, thinking=thinking[0]),
+        "dflash": replace(record.dflash, text=dflash, thinking=thinking[1]),
+    }
+    return replace(record, **sides, first_difference=14, margin=0.25, verdict="different")  # type: ignore[arg-type]
+
+
+def test_the_first_difference_is_marked_by_colour_and_line_said_and_in_sight(start: Start) -> None:
+    ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
+    texts_of = {mode: BEFORE + ends.format(word=word) + BEFORE for mode, word in (("plain", "nine"), ("dflash", "ninety"))}
+    engine = PartingEngine([answer("Hi."), answer(texts_of["plain"], "plain"), answer(texts_of["dflash"])])
+    app = start(engine)
+    dialog = opened(app)
+    assert "differ from token 15" in dialog.verdict.text()
+    for mode, text in (("plain", ","), ("dflash", "ty,")):
+        side = dialog.sides[mode]  # type: ignore[index]
+        ((shown, form),) = marked(side)
+        assert shown == text and form.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
+        assert form.background().color() != form.foreground().color()
+        assert side.parting.isVisible() and text in side.parting.text() and text in side.parting.accessibleName()
+
+        def in_sight(side: CompareSide = side) -> bool:
+            rect, view = side.blocks.difference_rect, side._scroll.viewport()
+            return rect is not None and 0 <= side.blocks.mapTo(view, rect.center()).y() < view.height()
+
+        app.until(in_sight)
+        side._scroll.verticalScrollBar().setValue(0)
+        assert not in_sight()
+        side.parting.click()
+        assert in_sight()
+
+
+def test_replies_that_are_alike_bear_no_mark_and_a_new_comparison_takes_it_away(start: Start) -> None:
+    app = start(PartingEngine([answer("Hi."), answer("One.", "plain"), answer("Two.")]))
+    dialog = opened(app)
+    assert all(marked(side) and side.parting.isVisible() for side in dialog.sides.values())
+    dialog.run_button.click()
+    app.until(lambda: not app.conductor.busy and dialog.record is not None)
+    assert not any(marked(side) or side.parting.isVisible() for side in dialog.sides.values())
+
+
+def test_where_one_reply_ends_it_says_so(start: Start) -> None:
+    dialog = opened(start())
+    dialog.show_record(forged(dialog.record, "Nine. And more.", "Nine."))
+    plain, dflash = dialog.sides["plain"], dialog.sides["dflash"]
+    assert [text for text, _ in marked(plain)] == [" And"] and marked(dflash) == []
+    assert dflash.parting.text() == "Ends where the other one goes on"
+
+
+def test_thoughts_that_part_are_opened(start: Start) -> None:
+    dialog = opened(start())
+    dialog.show_record(forged(dialog.record, "Same.", "Same.", thinking=("First one, then two.", "First two.")))
+    side = dialog.sides["plain"]
+    assert side.thinking.opened and [text for text, _ in marked(side)] == ["one,"]
+
+
+@pytest.mark.parametrize(
+    "plain, dflash, wanted",
+    [
+        ("```python\nx = 1\ny = 2\n```\n", "```python\nx = 1\ny = 3\n```\n", "2"),
+        ("| a | b |\n|---|---|\n| c | d |\n", "| a | b |\n|---|---|\n| c | e |\n", "d"),
+        ("Some **bold** word", "Some **brave** word", "old"),
+        ("Für 𝔸𝔹 gilt es.", "Für 𝔸𝔹 giltig.", "es."),
+        ("It is $a+b$ then.", "It is $a+c$ then.", None),  # a formula is one sign: its line is marked
+        ("One *two* three.", "One **two** three.", None),
+    ],
+)
+def test_the_place_is_found_in_every_kind_of_block(start: Start, plain: str, dflash: str, wanted: str | None) -> None:
+    app = start()
+    dialog = opened(app)
+    dialog.show_record(forged(dialog.record, plain, dflash))
+    side = dialog.sides["plain"]
+    app.until(lambda: bool(marked(side)))  # a table's rows are made when it has its width
+    assert side.blocks.difference_rect is not None
+    assert wanted is None or wanted in marked(side)[0][0]
+
+
+@given(same=texts, one=texts, other=texts)
+def test_a_difference_is_the_first_and_what_is_marked_lies_in_the_text(same: str, one: str, other: str) -> None:
+    ones = Side(same + one, "", "eos", stats())
+    others = Side(same + other, "", "eos", stats())
+    found = difference_between(ones, others)
+    if ones.text == others.text:
+        assert found is None
+        return
+    assert found is not None and found.channel == "answer" and found.at >= len(same)
+    assert ones.text[: found.at] == others.text[: found.at]
+    assert ones.text[found.at : found.at + 1] != others.text[found.at : found.at + 1]
+    for text in (ones.text, others.text):
+        first, last = found.stretch(text)
+        assert first == found.at and (first < last <= len(text) if found.at < len(text) else first == last)
