@@ -149,6 +149,22 @@ class Conductor(QObject):
         """The id of the chat in which a reply is being written; empty when none is."""
         return self._writing.chat.id if self._writing.chat else ""
 
+    @property
+    def writes_here(self) -> bool:
+        """A reply is being written in the chat that is open."""
+        return self._writing.chat is self.chat
+
+    @property
+    def written_elsewhere(self) -> str:
+        """The title of another chat in which a reply is being written; empty when none is."""
+        return self._writing.chat.title if self._writing.chat is not None and not self.writes_here else ""
+
+    @Slot()
+    def go_to_written(self) -> None:
+        """Open the chat in which a reply is being written."""
+        if self.written_chat:
+            self.open_chat(self.written_chat)
+
     @Slot(bool)
     def set_dflash(self, on: bool) -> None:
         self.set_settings(replace(self.chat.settings, dflash=on))
@@ -300,8 +316,9 @@ class Conductor(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """End the running reply or comparison within a round."""
-        self._writing.stop()
+        """End the reply of this chat, or the comparison, within a round. What is written in another chat goes on."""
+        if self.writes_here:
+            self._writing.stop()
         self._comparing.stop()
 
     # Chats
@@ -365,7 +382,7 @@ class Conductor(QObject):
     @Slot(object)
     def _leave_removed(self, chat_ids: list[str]) -> None:
         if self.written_chat in chat_ids:
-            self.stop()
+            self._writing.stop()
         if self.chat.id in chat_ids:
             settings = ChatSettings(dflash=self.wants_dflash, thinking=self.wants_thinking)
             self._show(Chat(settings=settings))
@@ -410,6 +427,12 @@ class Conductor(QObject):
             self.noticed.emit(Notice(tr("No models are loaded, so nothing can answer. Your message stays here."), offer="load"))
         elif self._comparing.running:
             text = tr("A comparison is running. Your message stays here; wait for its end, or stop it.")
+            self.noticed.emit(Notice(text, until="idle"))
+        elif self.written_elsewhere:
+            text = tr(
+                "A reply is being written in “{title}”. Your message stays here; wait for the end, or go there to stop it.",
+                title=self.written_elsewhere,
+            )
             self.noticed.emit(Notice(text, until="idle"))
         elif self.busy:
             text = tr("A reply is still being written. Your message stays here; wait for the end, or press Stop.")

@@ -4,9 +4,10 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from app.context_meter import ContextMeter
+from app.conductor import Conductor
 from app.views.composer import Composer
 from app.views.context_view import ContextView
+from app.views.elsewhere_bar import ElsewhereBar
 from app.views.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
 from app.views.tint import TintLegend
 
@@ -16,10 +17,11 @@ NARROW = 620  # too narrow for legend and meter side by side
 class Foot(QWidget):
     """As wide as the chat's column."""
 
-    def __init__(self, theme: Theme, composer: Composer, meter: ContextMeter, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, composer: Composer, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._composer, self._meter = composer, meter
-        self.context = ContextView(theme, meter)
+        self._composer, self._meter = composer, conductor.context
+        self.context = ContextView(theme, conductor.context)
+        self.elsewhere = ElsewhereBar(theme, conductor)
         self.notes = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self.notes.setContentsMargins(18, 0, 18, 0)
         self.legend = TintLegend(theme)
@@ -31,6 +33,7 @@ class Foot(QWidget):
         inner = QVBoxLayout(column)
         inner.setContentsMargins(0, 0, 0, 0)
         inner.setSpacing(5)
+        inner.addWidget(self.elsewhere)
         inner.addWidget(composer)
         inner.addLayout(self.notes)
         row = QHBoxLayout(self)

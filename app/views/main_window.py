@@ -66,7 +66,7 @@ class MainWindow(QMainWindow):
         self.transcript = Transcript(theme)
         self.composer = Composer(theme, conductor.attaching)
         self.composer.setMaximumWidth(COLUMN + 24)
-        self.foot = Foot(theme, self.composer, conductor.context)
+        self.foot = Foot(theme, self.composer, conductor)
         chat = QWidget()
         layout = QVBoxLayout(chat)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -125,6 +125,7 @@ class MainWindow(QMainWindow):
         conductor.load_changed.connect(self._show_state)
         conductor.pair_changed.connect(self._show_state)
         conductor.busy_changed.connect(self._show_state)
+        conductor.chat_changed.connect(self._show_state)
         application = QGuiApplication.instance()
         assert isinstance(application, QGuiApplication)
         application.screenRemoved.connect(self.come_onto_screen)
@@ -163,8 +164,7 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _show_state(self) -> None:
-        busy = self.conductor.busy and self.conductor.comparison is None
-        self.composer.set_busy(busy)
+        self.composer.set_busy(self.conductor.writes_here)
         self.menus.refresh()
         self.transcript.welcome.show_state(self.conductor.loading, self.conductor.pair)
 

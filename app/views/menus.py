@@ -146,7 +146,7 @@ class Menus(QObject):
     def refresh(self) -> None:
         """Enable what can be done now."""
         state = self._window.conductor
-        self.stop.setEnabled(state.busy)
+        self.stop.setEnabled(state.writes_here or state.comparison is not None)
         self.compare.setEnabled(state.can_compare_last)
         self.copy_reply.setEnabled(bool(state.chat.turns) and bool(state.chat.turns[-1].reply.answer))
         self.dflash.setEnabled(state.can_dflash)

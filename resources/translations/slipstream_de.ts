@@ -55,6 +55,11 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>A reply is being written in “{title}”. Your message stays here; wait for the end, or go there to stop it.</source>
+            <translation>In „{title}“ wird eine Antwort geschrieben. Ihre Nachricht bleibt stehen; warten Sie das Ende ab oder gehen Sie dorthin, um sie zu stoppen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
             <translation>Eine Antwort wird geschrieben; ein Vergleich braucht den Computer für sich. Warten Sie das Ende ab oder stoppen Sie sie.</translation>
         </message>
@@ -1876,6 +1881,26 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>{names}: gelöscht. {room} werden beim Beenden frei.</translation>
         </message>
         <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>A reply is being written in “{title}”.</source>
+            <translation>In „{title}“ wird eine Antwort geschrieben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>Go There</source>
+            <translation>Dorthin</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>Note</source>
+            <translation>Hinweis</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>Open the chat in which the reply is being written</source>
+            <translation>Den Chat öffnen, in dem die Antwort geschrieben wird</translation>
+        </message>
+        <message>
             <location filename="../../app/views/finding.py" />
             <source>Close the search</source>
             <translation>Suche schließen</translation>
@@ -2259,11 +2284,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/message.py" />
             <source>Error</source>
             <translation>Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Note</source>
-            <translation>Hinweis</translation>
         </message>
         <message>
             <location filename="../../app/views/message.py" />

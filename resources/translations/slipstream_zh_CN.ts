@@ -55,6 +55,11 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
+            <source>A reply is being written in “{title}”. Your message stays here; wait for the end, or go there to stop it.</source>
+            <translation>“{title}”中正在撰写回复。您的消息会保留；请等它结束，或转到那里停止它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conductor.py" />
             <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
             <translation>正在撰写回复；比较需要独占电脑。请等它结束，或停止它。</translation>
         </message>
@@ -1703,7 +1708,7 @@ Nothing you write leaves this computer.</source>
         <message>
             <location filename="../../app/views/compare_side.py" />
             <source>Ends where the other one goes on</source>
-            <translation>在此结束，而另一个回答还在继续</translation>
+            <translation>在此结束，而另一个回复还在继续</translation>
         </message>
         <message>
             <location filename="../../app/views/compare_side.py" />
@@ -1874,6 +1879,26 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/deleted_bar.py" />
             <source>{names}: deleted. {room} become free when you quit.</source>
             <translation>{names}：已删除。退出时释放 {room}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>A reply is being written in “{title}”.</source>
+            <translation>“{title}”中正在撰写回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>Go There</source>
+            <translation>转到那里</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>Note</source>
+            <translation>提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/elsewhere_bar.py" />
+            <source>Open the chat in which the reply is being written</source>
+            <translation>打开正在撰写回复的聊天</translation>
         </message>
         <message>
             <location filename="../../app/views/finding.py" />
@@ -2259,11 +2284,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/message.py" />
             <source>Error</source>
             <translation>错误</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/message.py" />
-            <source>Note</source>
-            <translation>提示</translation>
         </message>
         <message>
             <location filename="../../app/views/message.py" />

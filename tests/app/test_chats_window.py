@@ -165,7 +165,7 @@ def test_a_reply_goes_on_while_another_chat_is_read(start: Start) -> None:
     assert app.conductor.written_chat == new and shown_text(app) == "Old."
     app.type("Not now")
     app.window.composer.field.submitted.emit()
-    assert "still being written" in app.notices[-1] and app.window.composer.text == "Not now"
+    assert "is being written in “New?”" in app.notices[-1] and app.window.composer.text == "Not now"
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Old."

@@ -1,9 +1,9 @@
-"""What appears when a question is sent: first the question, a frame later its reply."""
+"""What appears when a question is sent: first the question, a frame later its reply. And where that reply can be stopped."""
 
 import threading
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -13,7 +13,8 @@ from app.views.theme import Theme
 from app.views.transcript import Transcript
 from mlx_engine.events import Commit
 from tests.app.conftest import Running
-from tests.app.scripted_engine import ScriptedEngine, commit, done
+from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
+from tests.app.test_window import shown_text
 
 Start = Callable[..., Running]
 
@@ -73,3 +74,48 @@ def test_a_message_is_no_window_of_its_own_even_for_a_moment(start: Start, qapp:
     assert app.reply.buttons.isVisible()
     qapp.removeEventFilter(windows)
     assert windows.opened == []
+
+
+def test_only_the_chat_in_which_a_reply_is_written_can_stop_it(start: Start, qtbot: QtBot) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
+    bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.menus.stop
+    app.ask("Old?")
+    old = app.conductor.chat.id
+    app.window.menus.new_chat.trigger()
+    app.send("New?")
+    app.until(lambda: "Half" in shown_text(app))
+    new = app.conductor.chat.id
+    assert composer.button.accessibleName() == "Stop" and stop.isEnabled() and not bar.isVisible()
+    app.conductor.open_chat(old)
+    app.until(lambda: app.conductor.chat.id == old)
+    assert composer.button.accessibleName() == "Send" and not stop.isEnabled()
+    assert bar.isVisible() and bar.label.text() == "A reply is being written in “New?”."
+    qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
+    app.conductor.stop()
+    app.type("Not now")
+    composer.button.click()
+    assert composer.text == "Not now" and "go there to stop it" in app.notices[-1]
+    app.conductor.library.rename(new, "Another name")
+    assert "“Another name”" in bar.label.text()
+    bar.go.click()
+    assert app.conductor.chat.id == new and not bar.isVisible()
+    assert composer.button.accessibleName() == "Stop" and app.conductor.busy
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "Half whole." and app.conductor.chat.turns[-1].reply.reason == "eos"
+
+
+def test_a_reply_in_a_chat_that_is_deleted_from_afar_ends(start: Start) -> None:
+    app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
+    app.ask("Old?")
+    old = app.conductor.chat.id
+    app.window.menus.new_chat.trigger()
+    app.send("New?")
+    app.until(lambda: "Half" in shown_text(app))
+    new = app.conductor.chat.id
+    app.conductor.open_chat(old)
+    app.until(lambda: app.conductor.chat.id == old)
+    app.conductor.library.delete([new])
+    app.until(lambda: not app.conductor.busy)
+    assert not app.window.foot.elsewhere.isVisible() and app.conductor.chat.id == old

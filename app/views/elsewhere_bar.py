@@ -1,0 +1,45 @@
+"""Says that a reply is being written in another chat, and leads there."""
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+
+from app.conductor import Conductor
+from app.language import tr
+from app.views.button import button
+from app.views.label import Label
+from app.views.theme import SMALL, Theme, look
+
+LONGEST = 60  # characters of a title
+
+
+class ElsewhereBar(QFrame):
+    """Above the composer, while Stop is not there."""
+
+    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._conductor = conductor
+        look(self, "notice")
+        self.label = Label()
+        self.label.setWordWrap(True)
+        self.label.setAccessibleName(tr("Note"))
+        theme.set_font(self.label, SMALL)
+        look(self.label, "secondary")
+        self.go = button(tr("Go There"), tr("Open the chat in which the reply is being written"), "bordered")
+        self.go.clicked.connect(conductor.go_to_written)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(16, 6, 8, 6)
+        row.setSpacing(8)
+        row.addWidget(self.label, 1)
+        row.addWidget(self.go)
+        for signal in (conductor.busy_changed, conductor.chat_changed, conductor.library.changed):
+            signal.connect(self.refresh)
+        self.hide()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show where a reply is being written, if not here."""
+        title = self._conductor.written_elsewhere
+        if title:
+            shown = title if len(title) <= LONGEST else title[: LONGEST - 1] + "…"
+            self.label.setText(tr("A reply is being written in “{title}”.", title=shown))
+        self.setVisible(bool(title))
