@@ -6,7 +6,7 @@ before Qt is imported: they need no window, and a machine that builds bundles ma
 
 import sys
 
-CHILDREN = ("mlx_engine.",)  # a child may only be one of the engine's own modules
+CHILDREN = ("mlx_engine.", "app.conversations.pdf_pages")  # a child may only be one of the engine's own modules, or this one
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
         case ["--child", module, *rest] if module.startswith(CHILDREN):
             return run_child(module, rest)
         case ["--child", *_]:
-            print("--child needs the name of a module of mlx_engine.", file=sys.stderr)
+            print("--child needs the name of a module of mlx_engine, or app.conversations.pdf_pages.", file=sys.stderr)
             return 2
     from app import language, places
 
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_child(module: str, arguments: list[str]) -> int:
-    """Run a module of the engine as `python -m` would."""
+    """Run a module as `python -m` would."""
     import runpy
 
     sys.argv = [module, *arguments]

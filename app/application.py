@@ -94,6 +94,7 @@ class Slipstream(QObject):
         """End a reply that runs, free the models on their own thread; `ended` follows. The window is gone at once."""
         self.window.hide()
         self.picker.close()
+        self.conductor.attaching.leave_out()
         self.conductor.keep_settings()
         self.engine.shut_down()
 

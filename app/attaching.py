@@ -3,6 +3,8 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -41,13 +43,23 @@ class Counting(QObject):
                 del self._waiting[item.job]
 
 
+@dataclass(eq=False)
+class Reading:
+    """A file that is being read, or was, while one before it still is."""
+
+    path: Path
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    result: Attachment | str | None = None  # or a sentence
+
+
 class Attaching(QObject):
-    """The files that go with the next message."""
+    """The files that go with the next message. Each is read in a thread of its own, which may never end; whoever does not want to
+    wait leaves the file out."""
 
     changed = Signal()
     refused = Signal(str)  # a sentence
 
-    _read = Signal(object)  # Attachment or sentence, from the thread that reads
+    _read = Signal(object)  # Reading, from the thread that reads
 
     def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -55,17 +67,32 @@ class Attaching(QObject):
         self._read.connect(self._take)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
-        self.reading = 0  # files that are being read
+        self.readings: list[Reading] = []  # in the order of the files
         self.can_count = False  # a pair is loaded
+
+    @property
+    def reading(self) -> int:
+        """How many files are being read."""
+        return len(self.readings)
 
     @Slot(list)
     def attach(self, paths: Sequence[Path]) -> None:
         """Read files and add them, in order."""
         if not paths:
             return
-        self.reading += len(paths)
-        threading.Thread(target=self._read_all, args=(tuple(paths),), name="attachments", daemon=True).start()
+        for path in paths:
+            one = Reading(path)
+            self.readings.append(one)
+            threading.Thread(target=self._read_one, args=(one,), name="attachment", daemon=True).start()
         self.changed.emit()
+
+    @Slot()
+    def leave_out(self) -> None:
+        """Wait no longer for the files that are being read."""
+        for one in self.readings:
+            one.cancelled.set()
+        self.readings = [one for one in self.readings if one.result is not None]
+        self._hand_over()
 
     def set_files(self, files: Sequence[Attachment]) -> None:
         """Have these, for a message that is written anew, or none."""
@@ -88,24 +115,31 @@ class Attaching(QObject):
         for one in self.files:
             self._count(one)
 
-    def _read_all(self, paths: tuple[Path, ...]) -> None:
-        for path in paths:
-            try:
-                self._read.emit(read(path))
-            except UserError as error:
-                self._read.emit(str(error))
-            except Exception:
-                log.exception("An attachment could not be read")
-                self._read.emit(tr("“{name}” could not be read.", name=path.name))
+    def _read_one(self, one: Reading) -> None:
+        try:
+            one.result = read(one.path, one.cancelled)
+        except UserError as error:
+            one.result = str(error)
+        except Exception:
+            log.exception("An attachment could not be read")
+            one.result = tr("“{name}” could not be read.", name=one.path.name)
+        with suppress(RuntimeError):  # the window has gone meanwhile
+            self._read.emit(one)
 
     @Slot(object)
-    def _take(self, result: Attachment | str) -> None:
-        self.reading -= 1
-        if isinstance(result, str):
-            self.refused.emit(result)
-        elif result not in self.files:
-            self.files.append(result)
-            self._count(result)
+    def _take(self, one: Reading) -> None:
+        if one in self.readings:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Those that have been read, up to the first that has not."""
+        while self.readings and (result := self.readings[0].result) is not None:
+            del self.readings[0]
+            if isinstance(result, str):
+                self.refused.emit(result)
+            elif result not in self.files:
+                self.files.append(result)
+                self._count(result)
         self.changed.emit()
 
     def _count(self, one: Attachment) -> None:

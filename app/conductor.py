@@ -253,7 +253,8 @@ class Conductor(QObject):
         """Ask, with these files, or ask anew what is being edited; False when that cannot be now, and then nothing was taken."""
         prompt = clean(prompt).strip()
         if self.attaching.reading:
-            self.noticed.emit(Notice(tr("A file is still being read. Your message stays here; send it in a moment.")))
+            text = tr("A file is still being read. Your message stays here; send it in a moment, or leave the file out.")
+            self.noticed.emit(Notice(text))
             return False
         if not prompt and not attachments:
             self.noticed.emit(Notice(tr("There is nothing to send yet: write a message first.")))

@@ -1,13 +1,17 @@
 """Files that go with a message: their text, taken out of them on this computer."""
 
 import codecs
-import io
+import json
+import subprocess
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+from app import child
 from app.conversations.plain_text import clean
 from app.conversations.words import number, size
 from app.language import tr
@@ -16,7 +20,9 @@ from mlx_engine.errors import UserError
 MOST_TEXT = 2_000_000  # bytes of a text file, and characters out of a PDF
 MOST_PDF = 50_000_000  # bytes
 MOST_PAGES = 2000
-PDF_SECONDS = 30.0  # a page that needs more than what is left ends late, but the next one is not begun
+PDF_SECONDS = 30.0
+PDF_MODULE = "app.conversations.pdf_pages"
+LOOK_S = 0.1  # how often it is looked whether a PDF is still wanted
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's
@@ -24,6 +30,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_few = threading.BoundedSemaphore(2)  # PDFs that are read at a time
 _CONTROLS = frozenset(range(32)) - {9, 10, 12, 13, 27}
 
 
@@ -54,8 +61,8 @@ def told(text: str, attachments: Sequence[Attachment]) -> str:
     return "\n\n".join([*parts, text] if text else parts)
 
 
-def read(file: Path) -> Attachment:
-    """Take the text out of a file of text, Markdown, code or PDF.
+def read(file: Path, cancelled: threading.Event | None = None) -> Attachment:
+    """Take the text out of a file of text, Markdown, code or PDF. With `cancelled` it ends soon, with a sentence nobody needs.
 
     Raises:
         UserError: it cannot be read, is too large, or holds no text; the sentence says what to do.
@@ -64,6 +71,8 @@ def read(file: Path) -> Attachment:
     try:
         if file.is_dir():
             raise UserError(tr("“{name}” is a folder. Attach the files that are in it.", name=name))
+        if file.exists() and not file.is_file():  # a pipe or a device may never end
+            raise UserError(tr("“{name}” is no ordinary file, so it cannot be attached.", name=name))
         length = file.stat().st_size
         if length > MOST_PDF:
             raise UserError(_too_large(name, length))
@@ -73,7 +82,7 @@ def read(file: Path) -> Attachment:
     if not data.strip():
         raise UserError(tr("“{name}” is empty, so there is nothing to attach.", name=name))
     if b"%PDF-" in data[:1024]:
-        return _read_pdf(name, data)
+        return _read_pdf(name, data, cancelled or threading.Event())
     if length > MOST_TEXT:
         raise UserError(_too_large(name, length))
     return Attachment(name, clean(_decoded(name, data)), length)
@@ -94,56 +103,66 @@ def _decoded(name: str, data: bytes) -> str:
     )
 
 
-def _read_pdf(name: str, data: bytes) -> Attachment:
-    from pypdf import PasswordType, PdfReader
-    from pypdf.errors import DependencyError, PdfReadError
-
-    begun = time.monotonic()
-    pages: list[str] = []
-    try:
-        reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
-            raise UserError(_locked(name))
-        count = len(reader.pages)
-        if count > MOST_PAGES:
+def _read_pdf(name: str, data: bytes, cancelled: threading.Event) -> Attachment:
+    told = _ask_child(name, data, cancelled)
+    match told.get("trouble"):
+        case None:
+            pages = told["pages"]
+        case "locked":
+            raise UserError(tr("“{name}” is locked by a password. Save a copy without one and attach that.", name=name))
+        case "pages":
             raise UserError(
                 tr(
                     "“{name}” has {count} pages; at most {most_pages} can be attached.",
                     name=name,
-                    count=number(count),
+                    count=number(told["count"]),
                     most_pages=number(MOST_PAGES),
                 )
             )
-        room = MOST_TEXT
-        for page in reader.pages:
-            if time.monotonic() - begun > PDF_SECONDS:
-                raise UserError(tr("“{name}” takes too long to read. Attach its text, or a part of it.", name=name))
-            pages.append(clean(page.extract_text()).strip())
-            room -= len(pages[-1])
-            if room < 0:
-                raise UserError(
-                    tr(
-                        "“{name}” holds too much text: more than {most_text} characters. Attach a part of it.",
-                        name=name,
-                        most_text=number(MOST_TEXT),
-                    )
+        case "text":
+            raise UserError(
+                tr(
+                    "“{name}” holds too much text: more than {most_text} characters. Attach a part of it.",
+                    name=name,
+                    most_text=number(MOST_TEXT),
                 )
-    except DependencyError as error:  # a way of locking that pypdf alone does not know
-        raise UserError(_locked(name)) from error
-    except UserError:
-        raise
-    except (PdfReadError, RecursionError, MemoryError, OSError) as error:
-        raise UserError(tr("“{name}” is damaged and cannot be read as a PDF.", name=name)) from error
-    except Exception as error:  # pypdf lets many kinds through where a file breaks the rules
-        raise UserError(tr("“{name}” cannot be read as a PDF: it does not keep to the format’s rules.", name=name)) from error
+            )
+        case "unruly":
+            raise UserError(tr("“{name}” cannot be read as a PDF: it does not keep to the format’s rules.", name=name))
+        case _:
+            raise UserError(tr("“{name}” is damaged and cannot be read as a PDF.", name=name))
     text = "\n\n".join(page for page in pages if page)
     if not text:
         raise UserError(tr("“{name}” holds no text: its pages are pictures, as after a scan. Attach its text instead.", name=name))
     return Attachment(name, text, len(data), len(pages))
 
 
-def _locked(name: str) -> str:
-    return tr("“{name}” is locked by a password. Save a copy without one and attach that.", name=name)
+def _ask_child(name: str, data: bytes, cancelled: threading.Event) -> dict[str, Any]:
+    """What a process of its own finds in a PDF. It is ended when that takes too long, or is no longer wanted."""
+    program, arguments = child.command(PDF_MODULE)
+    limits = [str(MOST_PAGES), str(MOST_TEXT), str(ceil(2 * PDF_SECONDS))]
+    deadline = time.monotonic() + PDF_SECONDS
+    given: bytes | None = data
+    with (
+        _few,
+        subprocess.Popen(
+            [program, *arguments, *limits], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process,
+    ):
+        while True:
+            try:
+                said, _ = process.communicate(given, timeout=LOOK_S)
+                break
+            except subprocess.TimeoutExpired:
+                given = None  # it is on its way
+            if cancelled.is_set() or time.monotonic() > deadline:
+                process.kill()
+                raise UserError(tr("“{name}” takes too long to read. Attach its text, or a part of it.", name=name))
+    try:
+        told = json.loads(said)
+    except ValueError:
+        told = {}  # it ran out of memory, or crashed
+    return told if isinstance(told, dict) and ("pages" in told or "trouble" in told) else {"trouble": "damaged"}
 
 
 def _too_large(name: str, length: int) -> str:

@@ -23,6 +23,7 @@ class AttachmentChips(QWidget):
     user's words do."""
 
     removed = Signal(object)  # Attachment
+    left_out = Signal()  # what is still being read
 
     def __init__(self, theme: Theme, removable: bool, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -30,32 +31,52 @@ class AttachmentChips(QWidget):
         self._removable = removable
         self.chips: list[AttachmentChip] = []
         self._flow = Flow(self, right=not removable)
-        self._waiting = Label(tr("Reading…"))
-        theme.set_font(self._waiting, SMALL)
-        look(self._waiting, "secondary")
-        self._waiting.hide()
-        self._flow.addWidget(self._waiting)
+        self.waiting = _Waiting(theme, self)
+        self.waiting.hide()
+        self._flow.addWidget(self.waiting)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.hide()
 
-    def show_files(self, files: list[Attachment], counts: dict[Attachment, TokenCount], reading: bool = False) -> None:
-        """Show these; `reading` says that more will come."""
+    def show_files(self, files: list[Attachment], counts: dict[Attachment, TokenCount], reading: str = "") -> None:
+        """Show these; `reading` names what is still to come."""
         for chip in self.chips:
             chip.hide()
             self._flow.removeWidget(chip)
             chip.deleteLater()
         self.chips = [AttachmentChip(self._theme, one, counts.get(one), self._removable) for one in files]
-        self._flow.removeWidget(self._waiting)
+        self._flow.removeWidget(self.waiting)
         for chip in self.chips:
             chip.removed.connect(self.removed)
             self._flow.addWidget(chip)
             chip.show()
-        self._flow.addWidget(self._waiting)
-        self._waiting.setVisible(reading)
-        self.setVisible(bool(files) or reading)
+        self._flow.addWidget(self.waiting)
+        self.waiting.show_name(reading)
+        self.setVisible(bool(files or reading))
         self.updateGeometry()
+
+
+class _Waiting(QFrame):
+    """A file that is being read, and a way not to wait for it."""
+
+    def __init__(self, theme: Theme, chips: AttachmentChips) -> None:
+        super().__init__(chips)
+        look(self, "attachment")
+        self.label = Label()
+        theme.set_font(self.label, SMALL)
+        look(self.label, "secondary")
+        self.leave_button = IconButton(theme, "close", tr("Leave out what is still being read"))
+        self.leave_button.clicked.connect(chips.left_out)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 2, 4, 2)
+        row.setSpacing(4)
+        row.addWidget(self.label)
+        row.addWidget(self.leave_button)
+
+    def show_name(self, name: str) -> None:
+        self.label.setText(tr("Reading {name}…", name=name))
+        self.setVisible(bool(name))
 
 
 class AttachmentChip(QFrame):
@@ -68,8 +89,7 @@ class AttachmentChip(QFrame):
         self._theme = theme
         self.file = file
         look(self, "attachment")
-        name = file.name if len(file.name) <= LONGEST_NAME else file.name[: LONGEST_NAME - 12] + "…" + file.name[-11:]
-        self.open_button = button(name, tr("Attached: {name}. Show its text", name=file.name))
+        self.open_button = button(shortened(file.name), tr("Attached: {name}. Show its text", name=file.name))
         self.open_button.setToolTip(as_tip(tr("Show the text of {name}", name=file.name)))
         self.open_button.clicked.connect(self.show_text)
         facts, too_long = figures(file, count)
@@ -97,6 +117,11 @@ class AttachmentChip(QFrame):
     @Slot()
     def _remove(self) -> None:
         self.removed.emit(self.file)
+
+
+def shortened(name: str) -> str:
+    """A file's name; of a long one the beginning and the end."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 12] + "…" + name[-11:]
 
 
 def figures(file: Attachment, count: TokenCount | None) -> tuple[str, bool]:

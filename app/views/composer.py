@@ -18,8 +18,9 @@ from PySide6.QtWidgets import (
 from app.attaching import Attaching
 from app.conversations.attachments import Attachment
 from app.conversations.chat import Turn
+from app.conversations.plain_text import clean
 from app.language import tr
-from app.views.attachment_chips import AttachmentChips
+from app.views.attachment_chips import AttachmentChips, shortened
 from app.views.icon_button import IconButton
 from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
@@ -53,6 +54,7 @@ class Composer(QFrame):
         self.attach_button.clicked.connect(self.attach_asked)
         self.files = AttachmentChips(theme, removable=True)
         self.files.removed.connect(attaching.remove)
+        self.files.left_out.connect(attaching.leave_out)
         attaching.changed.connect(self._show_files)
         self._busy = False
         self._set_aside = ""
@@ -148,7 +150,9 @@ class Composer(QFrame):
     @Slot()
     def _show_files(self) -> None:
         state = self._attaching
-        self.files.show_files(state.files, state.counts, state.reading > 0)
+        waited = [shortened(clean(one.path.name)) for one in state.readings[:1]]
+        more = tr(" and {count} more", count=state.reading - 1) if state.reading > 1 else ""
+        self.files.show_files(state.files, state.counts, "".join(waited) + more)
         self._show_button()
 
     @Slot(bool)

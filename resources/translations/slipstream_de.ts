@@ -50,8 +50,8 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
-            <source>A file is still being read. Your message stays here; send it in a moment.</source>
-            <translation>Eine Datei wird noch gelesen. Ihre Nachricht bleibt stehen; senden Sie sie gleich.</translation>
+            <source>A file is still being read. Your message stays here; send it in a moment, or leave the file out.</source>
+            <translation>Eine Datei wird noch gelesen. Ihre Nachricht bleibt stehen; senden Sie sie gleich, oder lassen Sie die Datei weg.</translation>
         </message>
         <message>
             <location filename="../../app/conductor.py" />
@@ -152,6 +152,11 @@
             <location filename="../../app/conversations/attachments.py" />
             <source>“{name}” is locked by a password. Save a copy without one and attach that.</source>
             <translation>„{name}“ ist durch ein Passwort gesperrt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” is no ordinary file, so it cannot be attached.</source>
+            <translation>„{name}“ ist keine gewöhnliche Datei und kann nicht angehängt werden.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />
@@ -1077,8 +1082,13 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/attachment_chips.py" />
-            <source>Reading…</source>
-            <translation>Wird gelesen …</translation>
+            <source>Leave out what is still being read</source>
+            <translation>Weglassen, was noch gelesen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Reading {name}…</source>
+            <translation>{name} wird gelesen …</translation>
         </message>
         <message>
             <location filename="../../app/views/attachment_chips.py" />
@@ -1774,6 +1784,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/comparison_card.py" />
             <source>{tokens_per_round} tokens a round</source>
             <translation>{tokens_per_round} Tokens je Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
+            <source> and {count} more</source>
+            <translation> und {count} weitere</translation>
         </message>
         <message>
             <location filename="../../app/views/composer.py" />

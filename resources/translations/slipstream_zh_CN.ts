@@ -50,8 +50,8 @@
         </message>
         <message>
             <location filename="../../app/conductor.py" />
-            <source>A file is still being read. Your message stays here; send it in a moment.</source>
-            <translation>仍有文件正在读取。您的消息会保留；请稍后发送。</translation>
+            <source>A file is still being read. Your message stays here; send it in a moment, or leave the file out.</source>
+            <translation>仍在读取文件。您的消息会保留；请稍后发送，或不附上该文件。</translation>
         </message>
         <message>
             <location filename="../../app/conductor.py" />
@@ -152,6 +152,11 @@
             <location filename="../../app/conversations/attachments.py" />
             <source>“{name}” is locked by a password. Save a copy without one and attach that.</source>
             <translation>“{name}”有密码保护。请存储一份没有密码的副本，再附加它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>“{name}” is no ordinary file, so it cannot be attached.</source>
+            <translation>“{name}”不是普通文件，无法附上。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />
@@ -1077,8 +1082,13 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/attachment_chips.py" />
-            <source>Reading…</source>
-            <translation>正在读取…</translation>
+            <source>Leave out what is still being read</source>
+            <translation>不附上仍在读取的文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/attachment_chips.py" />
+            <source>Reading {name}…</source>
+            <translation>正在读取 {name}…</translation>
         </message>
         <message>
             <location filename="../../app/views/attachment_chips.py" />
@@ -1777,6 +1787,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/composer.py" />
+            <source> and {count} more</source>
+            <translation>等另外 {count} 个文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/composer.py" />
             <source>Attach files</source>
             <translation>附加文件</translation>
         </message>
@@ -1898,7 +1913,7 @@ Nothing you write leaves this computer.</source>
         <message>
             <location filename="../../app/views/elsewhere_bar.py" />
             <source>Open the chat in which the reply is being written</source>
-            <translation>打开正在撰写回复的聊天</translation>
+            <translation>打开正在撰写回复的对话</translation>
         </message>
         <message>
             <location filename="../../app/views/finding.py" />

@@ -1,6 +1,9 @@
 """Files that go with a message: what is read, what is refused, and that the model is told of them."""
 
 import io
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +19,7 @@ from app.conversations import attachments
 from app.conversations.attachments import Attachment, attachment_from, read, told
 from app.conversations.chat import Chat
 from app.conversations.markdown_export import to_markdown
+from app.conversations.pdf_pages import Trouble, pages_of
 from app.conversations.records import chat_from_json, chat_to_json
 from app.views.attachment_chips import figures
 from app.views.message import PromptView
@@ -138,12 +142,62 @@ def test_whatever_a_file_holds_it_is_text_or_a_sentence(
     place = tmp_path_factory.getbasetemp() / "any.bin"
     place.write_bytes((b"%PDF-1.4\n" if is_pdf else b"") + data)
     try:
-        found = read(place)
+        # A PDF without its process, which would take longer than all of them.
+        text = "\n".join(pages_of(place.read_bytes(), 10, 10_000)) if is_pdf else read(place).text
+    except Trouble as trouble:
+        assert is_pdf and trouble.kind in ("locked", "damaged", "unruly", "pages", "text")
     except UserError as error:
         assert str(error).endswith(".")
     else:
-        assert found.text.strip() and "\0" not in found.text
-        found.text.encode()
+        assert "\0" not in text and (is_pdf or text.strip())
+        text.encode()
+
+
+def slow_pdf() -> bytes:
+    """One page that says so much that reading it takes minutes: sixty-six megabytes when it is unpacked."""
+    content = DecodedStreamObject()
+    content.set_data(b"BT /F1 12 Tf " + b"1 0 0 1 1 1 Tm (a) Tj " * 3_000_000 + b"ET")
+    writer = PdfWriter(PdfReader(io.BytesIO(pdf("Begin"))))
+    writer.pages[0][NameObject("/Contents")] = writer._add_object(content.flate_encode())
+    made = io.BytesIO()
+    writer.write(made)
+    return made.getvalue()
+
+
+def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_ends(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = processes(monkeypatch)
+    monkeypatch.setattr(attachments, "PDF_SECONDS", 2.0)
+    place = file("slow.pdf", slow_pdf())
+    assert place.stat().st_size < 1_000_000
+    with pytest.raises(UserError, match=r"“slow\.pdf” takes too long to read"):
+        read(place)
+    assert started[0].returncode is not None
+
+
+@pytest.mark.parametrize("dies", ["import os; os.kill(os.getpid(), 9)", "print('no JSON')", "print('[]')", "1 / 0"])
+def test_a_pdf_that_brings_its_process_down_is_damaged(file: File, monkeypatch: pytest.MonkeyPatch, dies: str) -> None:
+    monkeypatch.setattr("app.child.command", lambda module: (sys.executable, ["-c", dies]))
+    with pytest.raises(UserError, match="is damaged"):
+        read(file("a.pdf", pdf("Text")))
+
+
+def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
+    """Those that are started for PDFs from now on."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    class Noted(subprocess.Popen):  # type: ignore[type-arg]
+        def __init__(self, *arguments: object, **options: object) -> None:
+            super().__init__(*arguments, **options)  # type: ignore[call-overload]
+            started.append(self)
+
+    monkeypatch.setattr(attachments.subprocess, "Popen", Noted)
+    return started
+
+
+def test_a_pipe_is_refused_before_it_is_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="no ordinary file"):
+        read(tmp_path / "pipe")
 
 
 @given(st.lists(st.builds(Attachment, texts.filter(bool), texts, st.integers(0, 2**40), st.integers(0, 99)), max_size=3), texts)
@@ -228,7 +282,7 @@ def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(
 def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     gate = threading.Event()
-    monkeypatch.setattr("app.attaching.read", lambda path: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.attaching.read", lambda path, cancelled: (gate.wait(60), read(path))[1])
     app.conductor.attaching.attach([file("n.txt", b"content")])
     app.send("What does it say?")
     assert not app.conductor.busy and app.window.composer.text == "What does it say?"
@@ -237,6 +291,41 @@ def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, fil
     app.until(lambda: app.conductor.attaching.reading == 0)
     app.ask("What does it say?")
     assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attaching.files == []
+
+
+def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    for_ever = threading.Event()
+    monkeypatch.setattr("app.attaching.read", lambda path, cancelled: for_ever.wait() if path.name == "b.pdf" else read(path))
+    app.conductor.attaching.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
+    app.until(lambda: app.conductor.attaching.readings[0].path.name == "b.pdf")
+    composer = app.window.composer
+    app.until(lambda: all(one.result for one in app.conductor.attaching.readings[1:]))
+    assert [one.name for one in app.conductor.attaching.files] == ["a.txt"]
+    assert composer.files.waiting.label.text() == "Reading b.pdf and 1 more…" and composer.files.waiting.isVisible()
+    composer.files.waiting.leave_button.click()
+    assert [one.name for one in app.conductor.attaching.files] == ["a.txt", "c.txt"]
+    assert not composer.files.waiting.isVisible()
+    app.ask("What do they say?")
+    assert "first" in app.engine.requests[-1].messages[-1].content
+    for_ever.set()  # it ends after all: nobody waits for it any more
+    app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
+    assert app.conductor.attaching.files == []
+
+
+def test_a_pdf_that_is_left_out_or_outlives_the_window_is_not_read_on(
+    start: Start, file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = processes(monkeypatch)
+    slow = file("slow.pdf", slow_pdf())
+    app = start()
+    for end in (app.window.composer.files.waiting.leave_button.click, app.window.close):
+        app.conductor.attaching.attach([slow])
+        app.until(lambda: bool(started))
+        end()
+        app.until(lambda: started[-1].returncode is not None)
+        started.clear()
+    assert not app.notices
 
 
 def test_the_text_of_a_file_can_be_looked_at(start: Start, file: File) -> None:

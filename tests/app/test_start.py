@@ -188,6 +188,7 @@ import sys, app.__main__ as entry, app.selftest
 app.selftest.run_selftest = lambda options: 0
 assert entry.main(["--selftest"]) == 0
 assert entry.main(["--child", "mlx_engine.errors"]) == 0
+import app.conversations.pdf_pages
 assert not [name for name in sys.modules if name.startswith("PySide6")]
 assert "mlx" not in sys.modules
 """
@@ -203,7 +204,7 @@ def test_two_threads_find_the_markdown_parser_whole(tmp_path: Path) -> None:
     assert process.communicate(timeout=PATIENCE_S)[0].strip() == "True"
 
 
-def test_a_child_may_only_be_a_module_of_the_engine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_child_may_only_be_a_module_of_the_engine_or_the_reader_of_pdfs(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--child", "http.server"]) == 2
     assert "mlx_engine" in capsys.readouterr().err
 
