@@ -8,9 +8,11 @@ from typing import Literal
 
 from pygments.lexer import Lexer  # type: ignore[import-untyped]
 from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.lexers.html import HtmlLexer  # type: ignore[import-untyped]
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType  # type: ignore[import-untyped]
 from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
+from app.rendering.html_code import HtmlCode
 from app.rendering.markdown import blocks
 from app.rendering.typesetting import typeset
 
@@ -73,9 +75,10 @@ def lexer_for(language: str) -> Lexer | None:
     if not language:
         return None
     try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        found = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
+    return HtmlCode(stripnl=False, ensurenl=False) if type(found) is HtmlLexer else found
 
 
 class Highlighter:
@@ -89,7 +92,10 @@ class Highlighter:
 
     def update(self, text: str) -> int:
         """Bring `lines` up to date with the whole text of the block; how many of the first lines were left as they were."""
-        if not text.startswith(self._text) or len(text) <= REREAD_UP_TO:
+        grown, known = text.startswith(self._text), len(self._text)
+        if isinstance(self._lexer, HtmlCode):
+            self._restart = self._lexer.restart(text, known if grown else 0)
+        elif not grown or len(text) <= REREAD_UP_TO:
             self._restart = 0
         self._text = text
         if self._lexer is None:
@@ -115,7 +121,7 @@ class Highlighter:
         self.lines = self.lines[:first] + [tuple(line) for line in fresh]
         if len(text) - restart > REREAD_UP_TO:
             restart = self._stands_alone(tokens) or restart
-        self._restart = restart
+        self._restart = restart  # HTML finds its own
         return first
 
     def _stands_alone(self, tokens: list[tuple[_TokenType, str]]) -> int:
@@ -125,7 +131,7 @@ class Highlighter:
         """
         lexer = self._lexer
         if lexer is None or any("html" in kind for kind in lexer.mimetypes):
-            return 0  # where a script ends decides how all of it is read
+            return 0  # where a script ends decides how all of it is read; `HtmlCode` knows where that is
         position = len(self._text)
         for place in reversed(range(1, len(tokens))):
             value = tokens[place][1]
