@@ -8,6 +8,7 @@ from mlx_engine.events import Channel
 
 LONGEST = 40  # characters that are marked
 _WORD = re.compile(r"\s*\S*")
+_BEGUN = re.compile(r"\S*\Z")
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,14 @@ class Difference:
         word = _WORD.match(text, self.at)
         assert word is not None
         return self.at, min(word.end(), self.at + LONGEST, len(text))
+
+    def words(self, text: str) -> str:
+        """The word that differs, from its beginning, which may be the same in both; empty where the text ends."""
+        first, last = self.stretch(text)
+        if first == last:
+            return ""
+        begun = _BEGUN.search(text, max(0, first - LONGEST), first)
+        return " ".join(((begun.group() if begun is not None else "") + text[first:last]).split())
 
 
 def difference_between(plain: Side, dflash: Side) -> Difference | None:

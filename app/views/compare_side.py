@@ -87,7 +87,7 @@ class CompareSide(QWidget):
             self.thinking.open()
         if first < last:
             (self.thinking.body if thinks else self.blocks).mark_difference((first, last), text)
-        words_there = " ".join(text[first:last].split())
+        words_there = difference.words(text)
         told = tr("From here on different: “{words}”", words=words_there) if words_there else tr("Ends where the other one goes on")
         self.parting.setText(told)
         self.parting.setAccessibleName(tr("{told}. Go to the first difference", told=told))

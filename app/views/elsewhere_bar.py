@@ -9,7 +9,7 @@ from app.views.button import button
 from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
-LONGEST = 60  # characters of a title
+LONGEST = 40  # characters of a title
 
 
 class ElsewhereBar(QFrame):
@@ -40,6 +40,6 @@ class ElsewhereBar(QFrame):
         """Show where a reply is being written, if not here."""
         title = self._conductor.written_elsewhere
         if title:
-            shown = title if len(title) <= LONGEST else title[: LONGEST - 1] + "…"
+            shown = title if len(title) <= LONGEST else title[: LONGEST - 1].rstrip() + "…"
             self.label.setText(tr("A reply is being written in “{title}”.", title=shown))
         self.setVisible(bool(title))

@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextCharFormat
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
 
 from app.conversations.comparison_record import ComparisonRecord, Side
-from app.conversations.difference import difference_between
+from app.conversations.difference import LONGEST, difference_between
 from app.views.compare import CompareDialog
 from app.views.compare_side import CompareSide
 from mlx_engine.events import CompareRequest, CompareResult, Event
@@ -64,12 +64,12 @@ def test_the_first_difference_is_marked_by_colour_and_line_said_and_in_sight(sta
     app = start(engine)
     dialog = opened(app)
     assert "differ from token 15" in dialog.verdict.text()
-    for mode, text in (("plain", ","), ("dflash", "ty,")):
+    for mode, text, word in (("plain", ",", "nine,"), ("dflash", "ty,", "ninety,")):
         side = dialog.sides[mode]  # type: ignore[index]
         ((shown, form),) = marked(side)
         assert shown == text and form.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
         assert form.background().color() != form.foreground().color()
-        assert side.parting.isVisible() and text in side.parting.text() and text in side.parting.accessibleName()
+        assert side.parting.isVisible() and f"“{word}”" in side.parting.text() and word in side.parting.accessibleName()
 
         def in_sight(side: CompareSide = side) -> bool:
             rect, view = side.blocks.difference_rect, side._scroll.viewport()
@@ -140,4 +140,5 @@ def test_a_difference_is_the_first_and_what_is_marked_lies_in_the_text(same: str
     assert ones.text[found.at : found.at + 1] != others.text[found.at : found.at + 1]
     for text in (ones.text, others.text):
         first, last = found.stretch(text)
+        assert found.words(text) == " ".join(found.words(text).split()) and len(found.words(text)) <= 2 * LONGEST
         assert first == found.at and (first < last <= len(text) if found.at < len(text) else first == last)
