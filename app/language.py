@@ -53,6 +53,11 @@ def number(value: float, digits: int = 0) -> str:
     return QLocale().toString(float(value), "f", digits)
 
 
+def figures(value: float, count: int = 3) -> str:
+    """With so many figures that count, and no more zeros than it needs: 0.25 or 0,25."""
+    return f"{value:.{count}g}".replace(".", QLocale().decimalPoint())
+
+
 def start(settings_file: Path) -> None:
     """Speak the language that the settings ask for."""
     use(str(QSettings(str(settings_file), QSettings.Format.IniFormat).value("language", "system")))

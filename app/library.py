@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app import language
 from app.conversations import transfer
 from app.conversations.chat import Chat, Node, new_id
 from app.conversations.plain_text import clean
@@ -279,7 +280,7 @@ class Library(QObject):
             folder, pinned = found.places.get(number, ("", False))
             self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=folder, pinned=pinned)
         ids = [chat.id for chat in found.chats]
-        count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=f"{len(ids):,}")
+        count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=language.number(len(ids)))
 
         # Deleted like any other: what was said in them since then can be brought back.
         self._can_undo(tr("Imported {count}", count=count), lambda: self.delete(ids))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
-from app.language import tr
+from app.language import figures, tr
+from mlx_engine.events import Verdict
 
 
 def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
@@ -38,6 +39,11 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     return headline, verdict
 
 
+def short_verdict(verdict: Verdict) -> str:
+    """In a word, for a list."""
+    return {"identical": tr("identical"), "tie": tr("tie"), "different": tr("different")}[verdict]
+
+
 def spread(values: Sequence[float]) -> str:
     """From the least to the greatest of several rates, empty when there is only one."""
     if len(values) < 2:
@@ -47,4 +53,4 @@ def spread(values: Sequence[float]) -> str:
 
 
 def _margin(record: ComparisonRecord) -> str:
-    return "" if record.margin is None else tr(" (their scores lay {margin} apart)", margin=f"{record.margin:.3g}")
+    return "" if record.margin is None else tr(" (their scores lay {margin} apart)", margin=figures(record.margin))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from app import language
 from app.conversations import chatgpt_import, schema, whole_file
 from app.conversations.chat import Chat
 from app.conversations.markdown_export import to_markdown
@@ -54,7 +55,7 @@ def export(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder], t
         raise UserError(
             tr("{to} cannot be written: {strerror}. Choose another place.", to=to, strerror=error.strerror or error)
         ) from error
-    return tr("Exported {chats} chat{len} to {to}.", chats=f"{len(chats):,}", len="" if len(chats) == 1 else "s", to=to)
+    return tr("Exported {chats} chat{len} to {to}.", chats=language.number(len(chats)), len="" if len(chats) == 1 else "s", to=to)
 
 
 def to_json(chats: Sequence[tuple[Chat, Entry]], folders: Mapping[str, Folder]) -> dict[str, Any]:
@@ -127,7 +128,9 @@ def from_json(data: object, name: str) -> Imported:
         raise UserError(tr("{name} holds no chat that can be read.", name=name))
     if skipped:
         imported.remark = tr(
-            "{skipped} empty or unreadable one{skipped_2} left out.", skipped=f"{skipped:,}", skipped_2="" if skipped == 1 else "s"
+            "{skipped} empty or unreadable one{skipped_2} left out.",
+            skipped=language.number(skipped),
+            skipped_2="" if skipped == 1 else "s",
         )
     return imported
 
@@ -181,7 +184,7 @@ def _from_database(file: Path) -> Imported:
     if salvaged.damaged:
         imported.remark = tr("The file is damaged; this is what could be read of it.")
         if salvaged.empty:
-            imported.remark += " " + tr("Chats of which nothing is left: {count}.", count=f"{salvaged.empty:,}")
+            imported.remark += " " + tr("Chats of which nothing is left: {count}.", count=language.number(salvaged.empty))
     return imported
 
 

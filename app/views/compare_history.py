@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QVBoxLayo
 from app.comparison_history import ComparisonHistory
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
+from app.conversations.comparison_words import short_verdict
 from app.language import tr
 from app.views.label import Label, as_tip
 from app.views.theme import SMALL, Theme, look
@@ -106,4 +107,4 @@ def _words(record: ComparisonRecord) -> str:
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(record.created))
     ratio = tr("no ratio") if record.ratio is None else f"× {words.number(record.ratio, 1)}"
     prompt = " ".join(record.prompt[:200].split())
-    return f"{ratio} · {record.verdict}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"
+    return f"{ratio} · {short_verdict(record.verdict)}\n{prompt[:60]}{'…' if len(prompt) > 60 else ''}\n{when}"

@@ -8,7 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageWriter, QP
 from app.conversations import words
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
-from app.language import tr
+from app.language import figures, tr
 from app.views.theme import Colours, Theme
 from mlx_engine.events import Mode
 
@@ -112,7 +112,7 @@ class _Card:
         sampling = (
             tr("greedy")
             if record.sampling.temperature == 0
-            else tr("temperature {temperature}", temperature=f"{record.sampling.temperature:g}")
+            else tr("temperature {temperature}", temperature=figures(record.sampling.temperature))
         )
         machine = f"{platform.system()}, {platform.machine()}"
         return tr(

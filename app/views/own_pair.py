@@ -44,7 +44,7 @@ class OwnPairDialog(QDialog):
             (
                 tr("Drafter"),
                 self.drafter,
-                f"{HINT}; {tr('empty for none')}",
+                tr("OWNER/NAME, a folder, or nothing"),
                 tr("Choose the drafter’s folder"),
                 self._browse_drafter,
             ),

@@ -6,7 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.language import tr
+from app.language import figures, tr
 from app.views.theme import Theme
 from mlx_engine.events import Phase, Roofline
 
@@ -100,7 +100,7 @@ class RooflineChart(QWidget):
         for power in range(floor(log10(scale.least)), floor(log10(scale.most)) + 1):
             x = scale.point(10.0**power, scale.lowest).x()
             if area.left() <= x <= area.right():
-                word = f"{10.0**power:g}"
+                word = figures(10.0**power, 6)
                 painter.drawText(QPointF(x - metrics.horizontalAdvance(word) / 2, area.bottom() + metrics.ascent() + 4), word)
         foot = QRectF(area.left(), self.height() - metrics.height() - 2, area.width(), metrics.height())
         painter.drawText(foot, Qt.AlignmentFlag.AlignRight, tr("operations on every byte that is read"))

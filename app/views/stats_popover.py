@@ -143,7 +143,7 @@ class RoundsChart(QWidget):
                 painter.drawRoundedRect(QRectF(number * step, CHART.height() - height, step - gap, height), 1.5, 1.5)
         painter.setPen(QPen(QColor(colours.line), 1))
         painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
-        parts = (("accepted", colours.accent), (tr("proposed, at most {highest}", highest=f"{highest:.0f}"), colours.track))
+        parts = ((tr("accepted"), colours.accent), (tr("proposed, at most {highest}", highest=f"{highest:.0f}"), colours.track))
         _draw_legend(painter, self._theme, CHART.height(), parts)
         painter.end()
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
-from app.language import tr
+from app.language import number, tr
 from app.views.button import button
 from app.views.label import Label
 from app.views.message import NoticeView
@@ -111,7 +111,7 @@ class ThisMacDialog(QDialog):
         pair = self._conductor.pair
         self.chip.setText(found.facts.name if found else TITLE)
         self.about.setText(about(found.facts) if found else tr("Not measured yet."))
-        self.memory.show_figure(f"{found.facts.bandwidth / 1e9:,.1f} GB/s" if found else "–")
+        self.memory.show_figure(f"{number(found.facts.bandwidth / 1e9, 1)} GB/s" if found else "–")
         self.arithmetic.show_figure(
             rate(found.facts.compute) if found else "–", tr("in large products, {dtype}", dtype=found.facts.dtype) if found else ""
         )
@@ -162,12 +162,14 @@ def about(facts: MachineFacts) -> str:
 
 def rate(compute: float) -> str:
     """Operations a second, in words."""
-    return f"{compute / 1e12:,.1f} TFLOP/s" if compute >= 1e12 else f"{compute / 1e9:,.0f} GFLOP/s"
+    return f"{number(compute / 1e12, 1)} TFLOP/s" if compute >= 1e12 else f"{number(compute / 1e9)} GFLOP/s"
 
 
 def duration(seconds: float) -> str:
     """Three digits are enough."""
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{1e3 * seconds:.0f} ms" if seconds >= 0.1 else f"{1e3 * seconds:.1f} ms"
+    if seconds >= 1:
+        return f"{number(seconds, 2)} s"
+    return f"{number(1e3 * seconds, 0 if seconds >= 0.1 else 1)} ms"
 
 
 def ceiling(found: Roofline, pair: str) -> str:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
-from app.conversations.words import MODE_NAMES, size
+from app.conversations.words import MODE_NAMES, number, size
 from app.language import tr
 from app.views.button import button
 from app.views.icon_button import IconButton
@@ -76,7 +76,7 @@ class TopBar(QWidget):
                         if pair.drafter
                         else tr("No drafter\n")
                     )
-                    + tr("Context: {context_limit} tokens", context_limit=f"{pair.context_limit:,}")
+                    + tr("Context: {context_limit} tokens", context_limit=number(pair.context_limit))
                 )
             )
         else:

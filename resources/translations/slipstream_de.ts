@@ -215,6 +215,21 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
+            <source>different</source>
+            <translation>verschieden</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>identical</source>
+            <translation>identisch</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>tie</source>
+            <translation>Gleichstand</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
             <source>{least} to {most}</source>
             <translation>{least} bis {most}</translation>
         </message>
@@ -2537,6 +2552,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />
+            <source>OWNER/NAME, a folder, or nothing</source>
+            <translation>BESITZER/NAME, Ordner oder nichts</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
             <source>OWNER/NAME, or a folder</source>
             <translation>BESITZER/NAME oder ein Ordner</translation>
         </message>
@@ -2564,11 +2584,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/own_pair.py" />
             <source>Whether they go together</source>
             <translation>Ob sie zusammenpassen</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/own_pair.py" />
-            <source>empty for none</source>
-            <translation>leer für keinen</translation>
         </message>
         <message>
             <location filename="../../app/views/pair_card.py" />
@@ -3239,6 +3254,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/stats_popover.py" />
             <source>The prompt: reused from earlier turns and read anew</source>
             <translation>Der Prompt: aus früheren Schritten wiederverwendet und neu gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>accepted</source>
+            <translation>angenommen</translation>
         </message>
         <message>
             <location filename="../../app/views/stats_popover.py" />

@@ -215,6 +215,21 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
+            <source>different</source>
+            <translation>不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>identical</source>
+            <translation>相同</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
+            <source>tie</source>
+            <translation>平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_words.py" />
             <source>{least} to {most}</source>
             <translation>{least} 至 {most}</translation>
         </message>
@@ -2537,6 +2552,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/own_pair.py" />
+            <source>OWNER/NAME, a folder, or nothing</source>
+            <translation>OWNER/NAME、文件夹或留空</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/own_pair.py" />
             <source>OWNER/NAME, or a folder</source>
             <translation>所有者/名称，或一个文件夹</translation>
         </message>
@@ -2564,11 +2584,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/own_pair.py" />
             <source>Whether they go together</source>
             <translation>它们是否相配</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/own_pair.py" />
-            <source>empty for none</source>
-            <translation>留空表示没有</translation>
         </message>
         <message>
             <location filename="../../app/views/pair_card.py" />
@@ -3239,6 +3254,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/stats_popover.py" />
             <source>The prompt: reused from earlier turns and read anew</source>
             <translation>提示：从之前轮次重用的和新读取的</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/stats_popover.py" />
+            <source>accepted</source>
+            <translation>已接受</translation>
         </message>
         <message>
             <location filename="../../app/views/stats_popover.py" />

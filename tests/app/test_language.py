@@ -12,7 +12,9 @@ import pytest
 from PySide6.QtCore import QTranslator
 
 from app import language
+from app.conversations.comparison_words import short_verdict
 from app.language import LANGUAGES, tr
+from app.views.this_mac import duration, rate
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240  # a busy machine is no failure
@@ -123,3 +125,11 @@ def test_the_look_at_the_screens_finds_what_is_clipped_and_what_is_english(qtbot
     screen.show()
     assert [one.split(" ")[1] for one in clipped(screen)] == ["narrow", "low:"]
     assert untranslated(screen) == ["Close the chat"]
+
+
+def test_a_comparison_is_told_in_words_and_figures_of_the_language(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    language.use("de")
+    assert (language.figures(0.25), language.figures(1.0), language.figures(12.345)) == ("0,25", "1", "12,3")
+    assert [short_verdict(one) for one in ("identical", "tie", "different")] == ["identisch", "Gleichstand", "verschieden"]
+    assert (rate(8.1e12), duration(0.0184), duration(0.62)) == ("8,1 TFLOP/s", "18,4 ms", "620 ms")

@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.conversations.chat import Chat
 from app.recorded import TEXT
+from app.views.message import PromptView
 from app.views.theme import Theme
 from app.views.transcript import Transcript
 from mlx_engine.events import Commit
@@ -115,3 +116,17 @@ def test_a_reply_in_a_chat_that_is_deleted_from_afar_ends(start: Start) -> None:
     app.conductor.library.delete([new])
     app.until(lambda: not app.conductor.busy)
     assert not app.window.foot.elsewhere.isVisible() and app.conductor.chat.id == old
+
+
+def test_a_pasted_megabyte_is_sent_from_the_field_and_shown_folded(start: Start) -> None:
+    app = start()
+    pasted = QMimeData()
+    pasted.setText("\u05e9\u05dc\u05d5\u05dd e\u0301 <b>'; DROP TABLE chat; --</b>\n" * 30_000)
+    assert len(pasted.text()) > 1_000_000
+    app.window.composer.field.insertFromMimeData(pasted)
+    app.window.composer.button.click()
+    app.until(lambda: not app.conductor.busy)
+    assert app.window.composer.text == "" and app.reply.read
+    assert app.engine.requests[0].messages[0].content == pasted.text().strip()
+    prompt = app.window.transcript.column.entries[0].view
+    assert isinstance(prompt, PromptView) and prompt.folded
