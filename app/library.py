@@ -17,7 +17,7 @@ from app import language
 from app.conversations import transfer
 from app.conversations.chat import Chat, Node, new_id
 from app.conversations.plain_text import clean
-from app.conversations.settings import BUILT_IN, ChatSettings, Preset
+from app.conversations.settings import ChatSettings, Preset, built_in
 from app.conversations.store import Contents, Entry, Folder, Hit, Snapshot, Store
 from app.language import tr
 from app.store_thread import StoreThread
@@ -216,7 +216,7 @@ class Library(QObject):
     @property
     def presets(self) -> tuple[Preset, ...]:
         """Built-in ones, then the user's by name."""
-        return (*BUILT_IN, *sorted(self._presets.values(), key=lambda preset: preset.name.casefold()))
+        return (*built_in(), *sorted(self._presets.values(), key=lambda preset: preset.name.casefold()))
 
     def is_own(self, name: str) -> bool:
         """Whether a preset is the user's, so that it can be deleted."""
@@ -225,7 +225,7 @@ class Library(QObject):
     def save_preset(self, name: str, settings: ChatSettings) -> None:
         """Keep settings under a name; the same name again replaces it. The built-in ones keep theirs."""
         name = " ".join(clean(name).split())
-        if name and name not in {preset.name for preset in BUILT_IN}:
+        if name and name not in {preset.name for preset in built_in()}:
             preset = self._presets[name] = Preset(name, settings)
             self._store.write(lambda store: store.save_preset(preset))
             self.presets_changed.emit()

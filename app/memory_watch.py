@@ -20,7 +20,9 @@ CALM_BEATS = 12  # so many calm readings in a row end an episode
 _SHARES: tuple[tuple[float, Pressure], ...] = ((0.04, "critical"), (0.08, "warning"))  # of memory that is available, on Linux
 _NEARLY = 0.9  # of what models may take
 
-ADVICE = tr("Close other apps or shorten the chat; when the system begins to page, replies become many times slower.")
+
+def _advice() -> str:
+    return tr("Close other apps or shorten the chat; when the system begins to page, replies become many times slower.")
 
 
 class MemoryWatch(QObject):
@@ -57,7 +59,7 @@ class MemoryWatch(QObject):
             self._told = now
             log.warning("Memory pressure: %s", now)
             words = tr("Memory is running short") if now == "warning" else tr("Memory has all but run out")
-            self.short.emit(tr("{words} on this computer. {advice}", words=words, advice=ADVICE))
+            self.short.emit(tr("{words} on this computer. {advice}", words=words, advice=_advice()))
 
     def note_peak(self, peak: int) -> None:
         """What models, caches and buffers took at most during a reply, in bytes."""
@@ -68,7 +70,7 @@ class MemoryWatch(QObject):
                     "The last reply took {peak} of the {budget} that models may use on this computer. {advice}",
                     peak=size(peak),
                     budget=size(self._budget),
-                    advice=ADVICE,
+                    advice=_advice(),
                 )
             )
 

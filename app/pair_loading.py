@@ -11,14 +11,18 @@ from app.language import tr
 from app.notice import Notice
 from mlx_engine.events import Failed, LoadProgress, PairInfo
 
-_STEPS = {
-    "Starting the engine": tr("Starting the engine"),
-    "Checking the files": tr("Checking the files"),
-    "Reading the target": tr("Reading the target"),
-    "Reading the drafter": tr("Reading the drafter"),
-    "Warming up": tr("Warming up"),
-    "Ready": tr("Ready"),
-}  # as the engine names them
+
+def _steps() -> dict[str, str]:
+    return {
+        "Starting the engine": tr("Starting the engine"),
+        "Checking the files": tr("Checking the files"),
+        "Reading the target": tr("Reading the target"),
+        "Reading the drafter": tr("Reading the drafter"),
+        "Warming up": tr("Warming up"),
+        "Ready": tr("Ready"),
+    }  # as the engine names them
+
+
 _KEEPS_THE_OLD = 0.0  # while a loading has come no further, the files are only looked at and the pair before is still there
 
 
@@ -77,7 +81,7 @@ class PairLoading(QObject):
     def _take(self, item: News) -> None:
         match item.event:
             case LoadProgress() as progress:
-                self.progress = replace(progress, step=_STEPS.get(progress.step, progress.step))
+                self.progress = replace(progress, step=_steps().get(progress.step, progress.step))
                 if progress.fraction > _KEEPS_THE_OLD and self.pair is not None:
                     self._become(None)
                 self.changed.emit()

@@ -76,9 +76,13 @@ class Preset:
 
 
 # The first holds what a new chat has. Temperatures: 0 always takes the likeliest token; 1 follows the model's own probabilities.
-BUILT_IN = (
-    Preset(tr("Model’s defaults"), ChatSettings()),
-    Preset(tr("Precise"), ChatSettings(sampling=Sampling())),
-    Preset(tr("Balanced"), ChatSettings(sampling=Sampling(temperature=0.7, top_p=0.9))),
-    Preset(tr("Creative"), ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))),
-)
+
+
+def built_in() -> tuple[Preset, ...]:
+    """The presets that come with the app."""
+    return (
+        Preset(tr("Model’s defaults"), ChatSettings()),
+        Preset(tr("Precise"), ChatSettings(sampling=Sampling())),
+        Preset(tr("Balanced"), ChatSettings(sampling=Sampling(temperature=0.7, top_p=0.9))),
+        Preset(tr("Creative"), ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))),
+    )

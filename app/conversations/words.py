@@ -2,10 +2,14 @@
 
 from app.conversations.reply import Reply
 from app.language import number, tr
-from mlx_engine.events import Stats
+from mlx_engine.events import Mode, Stats
 
 COUNT_UP_TO = 20_000  # characters; of longer thoughts the words are estimated
-MODE_NAMES = {"dflash": "DFlash", "plain": tr("Plain")}
+
+
+def mode_names() -> dict[Mode, str]:
+    """What both ways of decoding are called."""
+    return {"dflash": "DFlash", "plain": tr("Plain")}
 
 
 def tokens(count: int) -> str:
@@ -55,7 +59,7 @@ def chip(reply: Reply, short: bool = False) -> str:
             )
         if reply.stats.mostly_plain:
             return tr("Mostly plain") if short else tr("Plain · hopeless here")
-    parts = [MODE_NAMES[reply.mode]]
+    parts = [mode_names()[reply.mode]]
     if reply.tokens_per_round is not None:
         parts.append(tr("{count} tokens/round", count=number(reply.tokens_per_round, 1)))
     if reply.acceptance is not None:

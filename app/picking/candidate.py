@@ -14,20 +14,31 @@ from mlx_engine.pairs.speed import Speed
 
 State = Literal["unavailable", "absent", "waiting", "running", "paused", "failed", "ready", "loading", "loaded"]
 Filter = Literal["all", "fits", "on disk", "coding", "small"]
-FILTERS: dict[Filter, str] = {
-    "all": tr("All"),
-    "fits": tr("Fits"),
-    "on disk": tr("On disk"),
-    "coding": tr("Coding"),
-    "small": tr("Small"),
-}
+
+
+def filter_names() -> dict[Filter, str]:
+    """What the filters are called, in order."""
+    return {
+        "all": tr("All"),
+        "fits": tr("Fits"),
+        "on disk": tr("On disk"),
+        "coding": tr("Coding"),
+        "small": tr("Small"),
+    }
+
+
 SMALL_BYTES = 12e9
-_NOTES = {
-    "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.": tr(
-        "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code."
-    ),
-    "The drafter was trained on replies without thinking.": tr("The drafter was trained on replies without thinking."),
-}  # of our catalogue; those of a user's own stay as they are
+
+
+def _notes() -> dict[str, str]:
+    return {
+        "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.": tr(
+            "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code."
+        ),
+        "The drafter was trained on replies without thinking.": tr("The drafter was trained on replies without thinking."),
+    }  # of our catalogue; those of a user's own stay as they are
+
+
 _ORDER: dict[Verdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
 
 
@@ -103,7 +114,7 @@ def of_entry(entry: Entry, choices: tuple[Choice, ...]) -> Candidate:
         name=entry.name,
         choices=choices,
         tags=tuple(tag for tag in entry.tags if tag != BUILT_IN),
-        note=_NOTES.get(entry.note, entry.note),
+        note=_notes().get(entry.note, entry.note),
         why_not=entry.why_not,
         confirmed=entry.confirmed,
         family=str(entry.family.value) if entry.family else "",

@@ -31,11 +31,13 @@ from mlx_engine.pairs.target_state import whole
 
 log = logging.getLogger(__name__)
 
-_FOUND_IN = {
-    "hub cache": tr("Found in the hub’s cache."),
-    "LM Studio": tr("Found among LM Studio’s models."),
-    "folder": tr("Found in the folder of models."),
-}
+
+def _found_in() -> dict[str, str]:
+    return {
+        "hub cache": tr("Found in the hub’s cache."),
+        "LM Studio": tr("Found among LM Studio’s models."),
+        "folder": tr("Found in the folder of models."),
+    }
 
 
 @dataclass(frozen=True)
@@ -245,7 +247,7 @@ def _others(known: Catalogue, here: list[OnDisk], judge: Judge) -> list[Candidat
             with suppress(UserError):
                 pair = Pair(target.repo, drafter.repo if drafter else None)
         choice = _from_disk("", pair, target, drafter, judge)
-        note = _FOUND_IN.get(target.place, "")
+        note = _found_in().get(target.place, "")
         if drafter is None:
             note = f"{note} {tr('No drafter for it is on this disk, so it decodes plainly.')}".strip()
         family = str(target.config.get("model_type") or "")

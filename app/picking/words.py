@@ -6,28 +6,34 @@ from app.picking.candidate import Candidate, State
 from app.picking.downloads import Transfer
 from mlx_engine.pairs.fit import Verdict
 
-VERDICTS: dict[Verdict, str] = {
-    "comfortable": tr("Fits comfortably"),
-    "tight": tr("Fits, tightly"),
-    "will swap": tr("Too large: would swap"),
-    "no": tr("Does not fit"),
-    "unknown": tr("Fit unknown"),
-}
-_STATES: dict[State, str] = {
-    "waiting": tr("Waiting"),
-    "paused": tr("Paused"),
-    "failed": tr("Stopped"),
-    "ready": tr("On disk"),
-    "loading": tr("Loading"),
-    "loaded": tr("In use"),
-}
+
+def verdict_names() -> dict[Verdict, str]:
+    """How a pair fits, in words."""
+    return {
+        "comfortable": tr("Fits comfortably"),
+        "tight": tr("Fits, tightly"),
+        "will swap": tr("Too large: would swap"),
+        "no": tr("Does not fit"),
+        "unknown": tr("Fit unknown"),
+    }
+
+
+def _state_names() -> dict[State, str]:
+    return {
+        "waiting": tr("Waiting"),
+        "paused": tr("Paused"),
+        "failed": tr("Stopped"),
+        "ready": tr("On disk"),
+        "loading": tr("Loading"),
+        "loaded": tr("In use"),
+    }
 
 
 def status(state: State, transfer: Transfer | None) -> str:
     """A word for the end of a row; empty for a pair that is just there to be had."""
     if state == "running" and transfer is not None and transfer.total:
         return f"{transfer.done / transfer.total:.0%}".replace("%", " %")
-    return tr("Fetching") if state == "running" else _STATES.get(state, "")
+    return tr("Fetching") if state == "running" else _state_names().get(state, "")
 
 
 def row(one: Candidate) -> str:
@@ -38,7 +44,7 @@ def row(one: Candidate) -> str:
     weight = tr("Size unknown")
     if shown.size:
         weight = tr("about {size}", size=size(shown.size)) if shown.estimated else size(shown.size)
-    return f"{weight} · {VERDICTS[one.verdict]}"
+    return f"{weight} · {verdict_names()[one.verdict]}"
 
 
 def progress(transfer: Transfer) -> str:

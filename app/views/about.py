@@ -11,8 +11,12 @@ from app.views.icon import window_icon
 from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
-WORDS = tr("""A small model drafts, a large one checks, and every token shown is the large model's own.
+
+def _about_words() -> str:
+    return tr("""A small model drafts, a large one checks, and every token shown is the large model's own.
 Nothing you write leaves this computer.""")
+
+
 PIXELS = 96
 LINES = 14  # of the licences, without scrolling
 
@@ -34,7 +38,7 @@ class AboutDialog(QDialog):
         )
         self.version.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         look(self.version, "secondary")
-        words = Label(WORDS)
+        words = Label(_about_words())
         words.setWordWrap(True)
         text = QVBoxLayout()
         text.setSpacing(4)

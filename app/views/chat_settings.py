@@ -32,43 +32,51 @@ from app.views.sheet import lay_out
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Sampling
 
-CUSTOM = tr("Custom")
+
+def _custom() -> str:
+    return tr("Custom")
+
+
 MOST_TOKENS = 1_000_000
 WIDTH = 440
 
-# field of Sampling, label, what it does, lowest, highest, step, digits
-NUMBERS = (
-    ("temperature", tr("Temperature"), tr("0 always takes the likeliest token. Higher values vary more."), 0.0, 2.0, 0.05, 2),
-    ("top_p", "Top-p", tr("Only the likeliest tokens that together have this probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
-    (
-        "min_p",
-        "Min-p",
-        tr("Only tokens with at least this share of the likeliest one's probability. 0 keeps all."),
-        0.0,
-        1.0,
-        0.01,
-        2,
-    ),
-    (
-        "repetition_penalty",
-        tr("Repetition penalty"),
-        tr("Above 1, tokens that were said already become less likely."),
-        1.0,
-        2.0,
-        0.05,
-        2,
-    ),
-    ("presence_penalty", tr("Presence penalty"), tr("Taken off the score of tokens that were said at all."), -2.0, 2.0, 0.1, 1),
-    (
-        "frequency_penalty",
-        tr("Frequency penalty"),
-        tr("Taken off the score once for each time a token was said."),
-        -2.0,
-        2.0,
-        0.1,
-        1,
-    ),
-)
+NumberField = tuple[str, str, str, float, float, float, int]
+
+
+def _number_fields() -> tuple[NumberField, ...]:
+    """Field of Sampling, label, what it does, lowest, highest, step, digits."""
+    return (
+        ("temperature", tr("Temperature"), tr("0 always takes the likeliest token. Higher values vary more."), 0.0, 2.0, 0.05, 2),
+        ("top_p", "Top-p", tr("Only the likeliest tokens that together have this probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
+        (
+            "min_p",
+            "Min-p",
+            tr("Only tokens with at least this share of the likeliest one's probability. 0 keeps all."),
+            0.0,
+            1.0,
+            0.01,
+            2,
+        ),
+        (
+            "repetition_penalty",
+            tr("Repetition penalty"),
+            tr("Above 1, tokens that were said already become less likely."),
+            1.0,
+            2.0,
+            0.05,
+            2,
+        ),
+        ("presence_penalty", tr("Presence penalty"), tr("Taken off the score of tokens that were said at all."), -2.0, 2.0, 0.1, 1),
+        (
+            "frequency_penalty",
+            tr("Frequency penalty"),
+            tr("Taken off the score once for each time a token was said."),
+            -2.0,
+            2.0,
+            0.1,
+            1,
+        ),
+    )
 
 
 class ChatSettingsDialog(QDialog):
@@ -113,7 +121,7 @@ class ChatSettingsDialog(QDialog):
         grid.setColumnStretch(4, 1)
         self._grid, self._theme = grid, theme
         self.numbers: dict[str, QDoubleSpinBox] = {}
-        for name, label, tip, low, high, step, digits in NUMBERS:
+        for name, label, tip, low, high, step, digits in _number_fields():
             box = QDoubleSpinBox()
             box.setRange(low, high)
             box.setSingleStep(step)
@@ -202,7 +210,7 @@ class ChatSettingsDialog(QDialog):
         self.preset.clear()
         self.preset.addItems([preset.name for preset in presets])
         if here is None:
-            self.preset.addItem(CUSTOM)
+            self.preset.addItem(_custom())
         self.preset.setCurrentIndex(len(presets) if here is None else here)
         self.delete.setVisible(here is not None and self._library.is_own(presets[here].name))
         self.reset.setEnabled(not presets[0].fits(settings))
@@ -295,6 +303,7 @@ def _seed(text: str) -> int | None:
 
 def _same(one: Sampling, other: Sampling) -> bool:
     """Equal as far as the fields show."""
-    return all(round(getattr(one, name), digits) == round(getattr(other, name), digits) for name, *_, digits in NUMBERS) and (
+    shown = ((name, digits) for name, *_, digits in _number_fields())
+    return all(round(getattr(one, name), digits) == round(getattr(other, name), digits) for name, digits in shown) and (
         one.top_k == other.top_k
     )

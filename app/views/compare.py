@@ -306,7 +306,7 @@ def _progress(state: Comparison) -> tuple[str, str]:
     if state.now is None:
         return tr("Comparing…"), ""
     run = tr(", run {index} of {total}", index=state.now.index // 2 + 1, total=state.now.total // 2) if state.now.total > 2 else ""
-    return tr("Comparing…"), tr("Now: {mode_names}{run}", mode_names=words.MODE_NAMES[state.now.mode], run=run)
+    return tr("Comparing…"), tr("Now: {mode_names}{run}", mode_names=words.mode_names()[state.now.mode], run=run)
 
 
 def _line(kind: str) -> QFrame:

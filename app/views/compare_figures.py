@@ -16,7 +16,12 @@ from app.views.theme import SMALL, Theme, look
 from mlx_engine.events import Mode, Stats
 
 MODES: tuple[Mode, Mode] = ("plain", "dflash")
-COLUMNS = ("tok/s", tr("first token"), tr("rounds"), tr("tokens/round"), tr("tokens"))
+
+
+def _column_names() -> tuple[str, ...]:
+    return ("tok/s", tr("first token"), tr("rounds"), tr("tokens/round"), tr("tokens"))
+
+
 NOTHING = "–"
 
 
@@ -30,17 +35,17 @@ class CompareFigures(QWidget):
         grid.setHorizontalSpacing(18)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(1, 1)
-        for column, name in enumerate(COLUMNS, 2):
+        for column, name in enumerate(_column_names(), 2):
             grid.addWidget(_label(theme, "faint", name), 0, column, Qt.AlignmentFlag.AlignRight)
         self.bars: dict[Mode, _Bar] = {}
         self.cells: dict[Mode, list[QLabel]] = {}
         for row, mode in enumerate(MODES, 1):
-            grid.addWidget(_label(theme, "secondary", words.MODE_NAMES[mode]), row, 0)
+            grid.addWidget(_label(theme, "secondary", words.mode_names()[mode]), row, 0)
             self.bars[mode] = _Bar(theme, mode)
             grid.addWidget(self.bars[mode], row, 1)
-            self.cells[mode] = [_label(theme, "", NOTHING) for _ in COLUMNS]
+            self.cells[mode] = [_label(theme, "", NOTHING) for _ in _column_names()]
             for column, cell in enumerate(self.cells[mode], 2):
-                cell.setAccessibleName(f"{words.MODE_NAMES[mode]}: {COLUMNS[column - 2]}")
+                cell.setAccessibleName(f"{words.mode_names()[mode]}: {_column_names()[column - 2]}")
                 grid.addWidget(cell, row, column, Qt.AlignmentFlag.AlignRight)
 
     def show_running(self, replies: dict[Mode, Reply], runs: dict[Mode, list[Stats]]) -> None:
@@ -50,7 +55,7 @@ class CompareFigures(QWidget):
             reply = replies.get(mode)
             if reply is None:
                 rates[mode] = None
-                self._show(mode, (NOTHING,) * len(COLUMNS))
+                self._show(mode, (NOTHING,) * len(_column_names()))
             elif reply.stats is not None:
                 rates[mode] = reply.stats.decode_tok_s
                 self._show(mode, _cells(reply.stats, reply.stats.decode_tok_s, reply.stats.ttft_s, ()))
@@ -107,7 +112,7 @@ class _Bar(QWidget):
         self._share = 0.0
         self.setMinimumWidth(40)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        self.setAccessibleName(tr("Rate of {mode_names} as a bar", mode_names=words.MODE_NAMES[mode]))
+        self.setAccessibleName(tr("Rate of {mode_names} as a bar", mode_names=words.mode_names()[mode]))
         theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:

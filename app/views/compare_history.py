@@ -15,7 +15,10 @@ from app.views.label import Label, as_tip
 from app.views.theme import SMALL, Theme, look
 
 WIDTH = 230
-EVERY = tr("All pairs")
+
+
+def _every_pair() -> str:
+    return tr("All pairs")
 
 
 class CompareHistory(QWidget):
@@ -30,7 +33,7 @@ class CompareHistory(QWidget):
         self.pairs = QComboBox()
         self.pairs.setAccessibleName(tr("Comparisons of this pair"))
         theme.set_font(self.pairs, SMALL)
-        self.pairs.addItem(EVERY)
+        self.pairs.addItem(_every_pair())
         self.pairs.currentIndexChanged.connect(self._fill)
         self.list = _List()
         self.list.setAccessibleName(tr("Earlier comparisons"))
@@ -56,7 +59,7 @@ class CompareHistory(QWidget):
 
     @Slot()
     def _refresh(self) -> None:
-        names = [EVERY, *sorted({record.pair for record in self._history.records})]
+        names = [_every_pair(), *sorted({record.pair for record in self._history.records})]
         if names != [self.pairs.itemText(index) for index in range(self.pairs.count())]:
             now = self.pairs.currentText()
             self.pairs.blockSignals(True)
@@ -72,7 +75,7 @@ class CompareHistory(QWidget):
         self.list.blockSignals(True)
         self.list.clear()
         for record in self._history.records:
-            if pair in (EVERY, record.pair):
+            if pair in (_every_pair(), record.pair):
                 item = QListWidgetItem(_words(record))
                 item.setData(Qt.ItemDataRole.UserRole, record)
                 item.setToolTip(as_tip(f"{record.pair}\n{record.prompt[:400]}"))

@@ -39,7 +39,7 @@ class CompareSide(QWidget):
         self.parting.clicked.connect(self.show_difference)
         self._scroll = Following()
         self._scroll.setWidget(self._holder)
-        self._scroll.setAccessibleName(tr("{mode} reply", mode=words.MODE_NAMES[mode]))
+        self._scroll.setAccessibleName(tr("{mode} reply", mode=words.mode_names()[mode]))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)

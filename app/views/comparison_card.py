@@ -66,7 +66,7 @@ class _Card:
         side, colours, painter = self._record.side(mode), self._colours, self._painter
         left, room = EDGE + 130, WIDTH - 2 * EDGE - 130 - 190
         middle = top + BAR / 2
-        self._line(EDGE, middle + 9, words.MODE_NAMES[mode], 26, colours.text, bold=mode == "dflash")
+        self._line(EDGE, middle + 9, words.mode_names()[mode], 26, colours.text, bold=mode == "dflash")
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(colours.bubble))
         painter.drawRoundedRect(QRectF(left, top, room, BAR), BAR / 2, BAR / 2)

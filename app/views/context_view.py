@@ -11,10 +11,6 @@ from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
 BAR = QSize(56, 4)
-AT_THE_END = tr(
-    "The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the "
-    "next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen."
-)
 
 
 class ContextView(QWidget):
@@ -28,7 +24,13 @@ class ContextView(QWidget):
         theme.set_font(self.label, SMALL)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setAccessibleName(tr("Context"))
-        self.setToolTip(AT_THE_END)
+        self.setToolTip(
+            tr(
+                "The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops "
+                "there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is "
+                "ever left out unseen."
+            )
+        )
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)

@@ -10,11 +10,17 @@ from app.views.button import button
 from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
-WHAT = tr(
-    "A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of "
-    "words at once. You get the large model’s own words, usually sooner."
-)
-PRIVATE = tr("Nothing you write leaves this computer.")
+
+def _what_it_is() -> str:
+    return tr(
+        "A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of "
+        "words at once. You get the large model’s own words, usually sooner."
+    )
+
+
+def private_words() -> str:
+    """That nothing leaves the computer."""
+    return tr("Nothing you write leaves this computer.")
 
 
 class Introduction(QWidget):
@@ -26,7 +32,7 @@ class Introduction(QWidget):
     def __init__(self, theme: Theme, found: Suiting | None, no_gpu: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(tr("Welcome"))
-        self.what = Label(WHAT)
+        self.what = Label(_what_it_is())
         self.what.setWordWrap(True)
         self.what.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         look(self.what, "secondary")
@@ -43,7 +49,9 @@ class Introduction(QWidget):
         self.choose_button.clicked.connect(self.choose)
         self.begin_button = button(tr("Try the Demo Pair Now"), tr("Begin with the demo pair"), "primary")
         self.begin_button.clicked.connect(self.begun)
-        private = Label(tr("{private} The demo pair comes with Slipstream and needs no download; it is a toy.", private=PRIVATE))
+        private = Label(
+            tr("{private} The demo pair comes with Slipstream and needs no download; it is a toy.", private=private_words())
+        )
         private.setWordWrap(True)
         private.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         theme.set_font(private, SMALL)

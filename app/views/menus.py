@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPlainTextEdit, QT
 
 from app.language import tr
 from app.views.theme import Appearance, Contrast
-from app.views.this_mac import TITLE
+from app.views.this_mac import machine_title
 from app.views.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Menus(QObject):
         self._add(self._window_menu, tr("&Zoom"), self._zoom)
 
         help_menu = bar.addMenu(tr("&Help"))
-        self.this_mac = self._add(help_menu, f"&{TITLE}", window.show_this_mac)
+        self.this_mac = self._add(help_menu, f"&{machine_title()}", window.show_this_mac)
         self.logs = self._add(help_menu, tr("Show &Logs"), window.show_logs)
         if window.updates.possible:
             help_menu.addSeparator()

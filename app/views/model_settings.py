@@ -24,7 +24,11 @@ from app.views.progress_bar import ThinBar
 from app.views.sheet import lay_out
 from app.views.theme import SMALL, Theme, look
 
-TITLE = tr("Model Settings")
+
+def _settings_title() -> str:
+    return tr("Model Settings")
+
+
 WIDTH = 460
 LIMITS = (1, 2, 5, 10, 20, 50, 100)  # MB a second
 
@@ -35,8 +39,8 @@ class ModelSettingsDialog(QDialog):
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme, self._picker, self._storage = theme, picker, picker.storage
-        self.setWindowTitle(TITLE)
-        self.setAccessibleName(TITLE)
+        self.setWindowTitle(_settings_title())
+        self.setAccessibleName(_settings_title())
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(16)
         self._grid.setVerticalSpacing(6)

@@ -10,7 +10,9 @@ from app.views.button import button
 from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
 
-HINT = tr("OWNER/NAME, or a folder")
+
+def _hint() -> str:
+    return tr("OWNER/NAME, or a folder")
 
 
 class OwnPairDialog(QDialog):
@@ -40,7 +42,7 @@ class OwnPairDialog(QDialog):
         for field in (self.target, self.drafter):
             look(field, "entry")
         rows = (
-            (tr("Target"), self.target, HINT, tr("Choose the target’s folder"), self._browse_target),
+            (tr("Target"), self.target, _hint(), tr("Choose the target’s folder"), self._browse_target),
             (
                 tr("Drafter"),
                 self.drafter,

@@ -16,7 +16,11 @@ from app.views.progress_bar import ThinBar
 from app.views.theme import SMALL, Theme, look
 from mlx_engine.pairs.refusals import advises_a_token
 
-MAIN: dict[State, str] = {"paused": tr("Resume"), "failed": tr("Resume"), "ready": tr("Use"), "loaded": tr("In Use")}
+
+def _main_words() -> dict[State, str]:
+    return {"paused": tr("Resume"), "failed": tr("Resume"), "ready": tr("Use"), "loaded": tr("In Use")}
+
+
 LINE = 640  # widest line of text
 
 
@@ -117,7 +121,7 @@ class PairCard(QScrollArea):
             return
         state = self._picker.state(one)
         self.title.setText(one.name)
-        self.verdict.setText(tr("Cannot be run yet") if one.why_not else words.VERDICTS[one.verdict])
+        self.verdict.setText(tr("Cannot be run yet") if one.why_not else words.verdict_names()[one.verdict])
         look(self.verdict, "chip-accent" if one.verdict in ("comfortable", "tight") and not one.why_not else "chip")
         self.tested.setVisible(not one.confirmed and not one.why_not and not one.shown.asked and not one.shown.folders)
         self._show_bits(one, state)
@@ -137,7 +141,7 @@ class PairCard(QScrollArea):
         self.bits.setVisible(len(labels) > 1 and state not in ("waiting", "running", "loading"))
 
     def _show_actions(self, one: Candidate, state: State) -> None:
-        text = MAIN.get(state, "")
+        text = _main_words().get(state, "")
         asking = one.shown.pair in self._picker.asking
         if state == "absent":
             text = tr("Asking the hub…") if asking and not one.confirmed else _download(one)

@@ -9,19 +9,24 @@ from app.picking.candidate import Candidate, why_this_one
 from app.views.button import button
 from app.views.label import Label
 from app.views.theme import SMALL, Theme, look
-from app.views.this_mac import TITLE
+from app.views.this_mac import machine_title
 from mlx_engine.pairs.fit import Fit
 
-UNKNOWN = tr("Unknown")
-_PARTS = {
-    "weights of both": tr("weights of both"),
-    "target weights": tr("target weights"),
-    "target K/V": tr("target K/V"),
-    "recurrent state": tr("recurrent state"),
-    "drafter weights": tr("drafter weights"),
-    "drafter context": tr("drafter context"),
-    "workspace": tr("workspace"),
-}  # of the sum, as mlx_engine.pairs.fit names them; how each came about stays as the engine says it
+
+def _unknown() -> str:
+    return tr("Unknown")
+
+
+def _part_names() -> dict[str, str]:
+    return {
+        "weights of both": tr("weights of both"),
+        "target weights": tr("target weights"),
+        "target K/V": tr("target K/V"),
+        "recurrent state": tr("recurrent state"),
+        "drafter weights": tr("drafter weights"),
+        "drafter context": tr("drafter context"),
+        "workspace": tr("workspace"),
+    }  # of the sum, as mlx_engine.pairs.fit names them; how each came about stays as the engine says it
 
 
 class PairFacts(QWidget):
@@ -78,7 +83,7 @@ def facts_of(one: Candidate, measured_machine: bool) -> dict[str, str]:
             facts[tr("Without DFlash")] = f"{plain}. {plain.reason}"
     elif not one.why_not:
         if not measured_machine:
-            facts[tr("Speed")] = tr("Not estimated yet. Help ▸ {page} measures how fast this computer is.", page=TITLE)
+            facts[tr("Speed")] = tr("Not estimated yet. Help ▸ {page} measures how fast this computer is.", page=machine_title())
         else:
             facts[tr("Speed")] = (
                 tr("Shown after a few replies.") if one.here else tr("Estimated once the hub has said which files there are.")
@@ -91,8 +96,8 @@ def facts_of(one: Candidate, measured_machine: bool) -> dict[str, str]:
             for each in one.reported
             for low, high in [each.speedup]
         )
-    facts[tr("Context")] = tokens(shown.context) if shown.context else UNKNOWN
-    licences = [shown.license or one.license or UNKNOWN]
+    facts[tr("Context")] = tokens(shown.context) if shown.context else _unknown()
+    licences = [shown.license or one.license or _unknown()]
     if one.drafter_license:
         licences.append(tr("drafter {licence}", licence=one.drafter_license))
     facts[tr("Licence")] = ", ".join(licences)
@@ -175,7 +180,7 @@ class Arithmetic(QWidget):
             self.table.hide()
             return
         lines = {
-            _PARTS.get(line.what, line.what): f"{tr('unknown') if line.bytes is None else size(line.bytes)}: {line.how}"
+            _part_names().get(line.what, line.what): f"{tr('unknown') if line.bytes is None else size(line.bytes)}: {line.how}"
             for line in fit.lines
         }
         needed = size(fit.needed)

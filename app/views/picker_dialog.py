@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from app.conductor import Conductor
 from app.conversations.words import size
 from app.language import tr
-from app.picking.candidate import FILTERS
+from app.picking.candidate import filter_names
 from app.picking.picker import Picker
 from app.views.button import button
 from app.views.deleted_bar import DeletedBar
@@ -28,7 +28,11 @@ from app.views.pair_card import PairCard
 from app.views.pair_list import PairList
 from app.views.theme import SMALL, USUAL_SIZE, Theme, look
 
-TITLE = tr("Models")
+
+def _models_title() -> str:
+    return tr("Models")
+
+
 LIST_WIDTH = 304  # at the usual size of text
 CARD_WIDTH = 336  # at least
 SAID_MS = 8000
@@ -42,8 +46,8 @@ class PickerDialog(QDialog):
         super().__init__(parent)
         self._picker = picker
         self._theme = theme
-        self.setWindowTitle(TITLE)
-        self.setAccessibleName(TITLE)
+        self.setWindowTitle(_models_title())
+        self.setAccessibleName(_models_title())
         self.setMinimumHeight(420)
         room = parent.size() if parent is not None else QSize(960, 680)
         self.resize(min(max(room.width() - 40, 640), 960), min(max(room.height() - 40, 420), 680))
@@ -55,7 +59,7 @@ class PickerDialog(QDialog):
         self.filters.setExclusive(True)
         chips = QHBoxLayout()
         chips.setSpacing(0)
-        for number, (which, text) in enumerate(FILTERS.items()):
+        for number, (which, text) in enumerate(filter_names().items()):
             chip = button(text, tr("Show: {what}", what=text))
             chip.setCheckable(True)
             chip.setChecked(picker.filter == which)
@@ -168,7 +172,7 @@ class PickerDialog(QDialog):
 
     @Slot(int)
     def _filter(self, number: int) -> None:
-        self._picker.set_filter(list(FILTERS)[number])
+        self._picker.set_filter(list(filter_names())[number])
 
     @Slot()
     def _into_list(self) -> None:

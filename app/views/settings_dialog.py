@@ -9,8 +9,14 @@ from app.views.preferences import Preferences
 from app.views.sheet import lay_out
 from app.views.theme import APPEARANCES, CONTRASTS, SMALL, TEXT_SIZES, Theme, look
 
-APPEARANCE_NAMES = {"system": tr("As the system"), "light": tr("Light"), "dark": tr("Dark")}
-CONTRAST_NAMES = {"system": tr("As the system"), "standard": tr("Standard"), "high": tr("High")}
+
+def _appearance_names() -> dict[str, str]:
+    return {"system": tr("As the system"), "light": tr("Light"), "dark": tr("Dark")}
+
+
+def _contrast_names() -> dict[str, str]:
+    return {"system": tr("As the system"), "standard": tr("Standard"), "high": tr("High")}
+
 
 WIDTH = 420
 
@@ -31,12 +37,12 @@ class SettingsDialog(QDialog):
 
         self.appearance = QComboBox()
         for appearance in APPEARANCES:
-            self.appearance.addItem(APPEARANCE_NAMES[appearance], appearance)
+            self.appearance.addItem(_appearance_names()[appearance], appearance)
         self.appearance.activated.connect(self._set_appearance)
         self._row(tr("Appearance"), self.appearance)
         self.contrast = QComboBox()
         for contrast in CONTRASTS:
-            self.contrast.addItem(CONTRAST_NAMES[contrast], contrast)
+            self.contrast.addItem(_contrast_names()[contrast], contrast)
         self.contrast.activated.connect(self._set_contrast)
         self._row(tr("Contrast"), self.contrast)
         self.text_size = QSlider(Qt.Orientation.Horizontal)

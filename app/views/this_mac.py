@@ -15,14 +15,23 @@ from app.views.roofline_chart import RooflineChart
 from app.views.theme import Theme, look
 from mlx_engine.events import MachineFacts, Phase, Roofline
 
-TITLE = tr("This Mac") if sys.platform == "darwin" else tr("This Computer")
-NAMES = {
-    "prefill": tr("Reading a prompt"),
-    "plain": tr("A plain step"),
-    "verify": tr("Checking a block"),
-    "draft": tr("Drafting a block"),
-}
-LIMITS = {"memory": tr("of what memory allows"), "compute": tr("of what arithmetic allows")}
+
+def machine_title() -> str:
+    """What the page about this machine is called."""
+    return tr("This Mac") if sys.platform == "darwin" else tr("This Computer")
+
+
+def _phase_names() -> dict[str, str]:
+    return {
+        "prefill": tr("Reading a prompt"),
+        "plain": tr("A plain step"),
+        "verify": tr("Checking a block"),
+        "draft": tr("Drafting a block"),
+    }
+
+
+def _limit_names() -> dict[str, str]:
+    return {"memory": tr("of what memory allows"), "compute": tr("of what arithmetic allows")}
 
 
 class ThisMacDialog(QDialog):
@@ -32,8 +41,8 @@ class ThisMacDialog(QDialog):
         super().__init__(parent)
         self._conductor = conductor
         self._measuring = conductor.measuring
-        self.setWindowTitle(TITLE)
-        self.setAccessibleName(TITLE)
+        self.setWindowTitle(machine_title())
+        self.setAccessibleName(machine_title())
         self.resize(QSize(640, 680))
 
         self.chip = _label(theme, "", 1.3)
@@ -51,7 +60,9 @@ class ThisMacDialog(QDialog):
         self.rows.setHorizontalSpacing(14)
         self.rows.setVerticalSpacing(8)
         self.rows.setColumnStretch(1, 1)
-        self.phases: dict[str, _Row] = {name: _Row(theme, words, self.rows, at) for at, (name, words) in enumerate(NAMES.items())}
+        self.phases: dict[str, _Row] = {
+            name: _Row(theme, words, self.rows, at) for at, (name, words) in enumerate(_phase_names().items())
+        }
         self.remark = _label(theme, "")
         self.remark.setFont(theme.small())
         look(self.remark, "secondary")
@@ -109,7 +120,7 @@ class ThisMacDialog(QDialog):
         """Show what is known by now."""
         found, progress = self._measuring.found, self._measuring.progress
         pair = self._conductor.pair
-        self.chip.setText(found.facts.name if found else TITLE)
+        self.chip.setText(found.facts.name if found else machine_title())
         self.about.setText(about(found.facts) if found else tr("Not measured yet."))
         self.memory.show_figure(f"{number(found.facts.bandwidth / 1e9, 1)} GB/s" if found else "–")
         self.arithmetic.show_figure(
@@ -120,7 +131,7 @@ class ThisMacDialog(QDialog):
         measured = {phase.name: phase for phase in found.phases} if found else {}
         for name, row in self.phases.items():
             row.show_phase(found, measured.get(name))  # type: ignore[call-overload]
-        self.chart.show_roofline(found, NAMES)
+        self.chart.show_roofline(found, _phase_names())
         self.remark.setText(remark(found) if found else "")
         self.remark.setVisible(bool(self.remark.text()))
         self.error.label.setText(self._measuring.error)
@@ -256,7 +267,7 @@ class _Row:
             tr(
                 "{share} {bound} · {tokens} in {seconds}",
                 share=share,
-                bound=LIMITS[found.bound(phase)],
+                bound=_limit_names()[found.bound(phase)],
                 tokens=tokens,
                 seconds=duration(phase.seconds),
             )

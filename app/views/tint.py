@@ -19,11 +19,14 @@ Told = Supplier | Literal["differs"]
 Run = tuple[int, int, Told]  # first offset of a document, the one after the last, what is said of the text between
 Tint = tuple[Run, ...]
 NO_TINT: Tint = ()
-LEGEND: tuple[tuple[Supplier, str], ...] = (
-    ("drafter", tr("drafted and accepted")),
-    ("lookup", "lookup"),
-    ("target", tr("the target’s own")),
-)
+
+
+def _legend_words() -> tuple[tuple[Supplier, str], ...]:
+    return (
+        ("drafter", tr("drafted and accepted")),
+        ("lookup", "lookup"),
+        ("target", tr("the target’s own")),
+    )
 
 
 def runs_of(block: Block, stretches: Sequence[Stretch], between: Callable[[int, int], Iterable[Run]]) -> list[Run]:
@@ -116,7 +119,7 @@ class TintLegend(QTextEdit):
         cursor = self.textCursor()
         quiet = QTextCharFormat()
         quiet.setForeground(QColor(self._theme.colours.secondary))
-        for number, (supplier, words) in enumerate(LEGEND):
+        for number, (supplier, words) in enumerate(_legend_words()):
             cursor.insertText("    " if number else "", quiet)
             form = QTextCharFormat(quiet)
             form.merge(tint_format(self._theme, supplier))

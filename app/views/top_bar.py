@@ -5,7 +5,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.conductor import Conductor
-from app.conversations.words import MODE_NAMES, number, size
+from app.conversations.words import mode_names, number, size
 from app.language import tr
 from app.views.button import button
 from app.views.icon_button import IconButton
@@ -99,7 +99,7 @@ class TopBar(QWidget):
         self.compare.setEnabled(state.can_compare_last)
         self.compare.setToolTip(tr("Answer the last prompt again, plainly and with DFlash, side by side"))
         differs = state.running_mode is not None and state.running_mode != state.next_mode
-        self.pending.setText(tr("{next_mode} from the next reply on", next_mode=MODE_NAMES[state.next_mode]) if differs else "")
+        self.pending.setText(tr("{next_mode} from the next reply on", next_mode=mode_names()[state.next_mode]) if differs else "")
         self.pending.setVisible(differs and self.width() >= 640)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -10,7 +10,11 @@ from app.views.label import Label
 from app.views.theme import Theme, look
 from mlx_engine.events import LoadProgress, PairInfo
 
-TITLE = tr("Ask anything, faster")
+
+def _welcome_title() -> str:
+    return tr("Ask anything, faster")
+
+
 SAMPLES = (
     "How many positive whole-number divisors does 196 have?",
     "Write a Python function that checks if a number is prime.",
@@ -31,7 +35,7 @@ class Welcome(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.title = Label(TITLE)
+        self.title = Label(_welcome_title())
         theme.set_font(self.title, 1.75, bold=True)
         self.title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self.title.setWordWrap(True)
@@ -92,7 +96,7 @@ class Welcome(QWidget):
         self.introduction.hide()
         self.introduction.deleteLater()
         self.introduction = None
-        self.title.setText(TITLE)
+        self.title.setText(_welcome_title())
         self.subtitle.show()
         for card in self.cards:
             card.show()

@@ -65,7 +65,7 @@ def is_ours(node: ast.expr) -> bool:
         case ast.Call(func=ast.Attribute(attr="accessibleDescription" | "accessibleName")):
             return True  # of the widget itself, set from such a text
         case ast.Name(id=name):
-            return name in ("tip", "AT_THE_END")  # a tip is made where it is handed over
+            return name == "tip"  # made where it is handed over
     return False
 
 
