@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 2
     from app import language, places
 
-    language.start(places.find().settings_file)  # first, as names that are made at import keep the language of that moment
+    language.start(places.find().settings_file)
     from app.application import run
 
     return run([sys.argv[0], *arguments])

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Signal, Slot
+from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Qt, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
 from app import crash_log, language, places
@@ -54,14 +54,36 @@ class Slipstream(QObject):
         self.picker = Picker(self.conductor, self)
         self.picker.downloads.changed.connect(self._note_downloads)
         self._settings = settings
-        self.window = MainWindow(self.theme, self.conductor, settings, str(where.logs), self.picker)
-        self.window.closed.connect(self.close)
+        self.window = self._open_window()
         self.engine.stopped.connect(self._finish)
         self._activity = Activity()
         self._memory = MemoryWatch(self)
         self._memory.short.connect(self.conductor.tell)
         self.conductor.busy_changed.connect(self._note_work)
         self.conductor.replied.connect(self._note_peak)
+
+    def _open_window(self, before: MainWindow | None = None) -> MainWindow:
+        window = MainWindow(self.theme, self.conductor, self._settings, str(self._where.logs), self.picker, before)
+        window.closed.connect(self.close)
+        window.preferences.language_changed.connect(self._speak, Qt.ConnectionType.QueuedConnection)  # its own dialog goes with it
+        return window
+
+    @Slot()
+    def _speak(self) -> None:
+        """Another language was asked for: a window that speaks it takes the place of this one."""
+        before = language.current()
+        if language.use(self.window.preferences.language) != before:
+            language.translate_qt()
+            self.window = self._open_window(self.window)
+
+    @Slot()
+    def close_window(self) -> None:
+        self.window.close()
+
+    @Slot()
+    def show_window(self) -> None:
+        """Come to the front."""
+        self.window.show_again()
 
     def start(self) -> None:
         # A call into Qt gives Python's lock away and must win it back from the engine, which by default holds it for 5 ms.
@@ -166,8 +188,8 @@ def run(arguments: list[str]) -> int:
     crashed = crash_log.start(where.log_file, slipstream.tell_of_bug)
     log.info("Slipstream starts")
     signals = Signals()
-    signals.asked.connect(slipstream.window.close)
-    instance.called.connect(slipstream.window.show_again)
+    signals.asked.connect(slipstream.close_window)
+    instance.called.connect(slipstream.show_window)
     opening = FileOpening(app)
     opening.opened.connect(slipstream.conductor.library.import_file)
     app.installEventFilter(opening)

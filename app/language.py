@@ -31,10 +31,8 @@ def current() -> str:
 
 
 def use(wanted: str = "system") -> str:
-    """Speak this language from now on, or the system's, or English where there is no translation; which one it is.
-
-    Names and sentences that are made when a module is imported keep the language of that moment: call this first.
-    """
+    """Speak this language from now on, or the system's, or English where there is no translation; which one it is. What is shown
+    already stays as it is."""
     global _current
     wanted = os.environ.get(VARIABLE) or wanted
     names = QLocale.system().uiLanguages() if wanted not in LANGUAGES else [wanted]
@@ -64,7 +62,8 @@ def start(settings_file: Path) -> None:
 
 
 def translate_qt() -> None:
-    """Qt's own buttons and menus too, once there is an application."""
+    """Qt's own buttons and menus too, once there is an application, and after every `use`."""
+    QCoreApplication.removeTranslator(_of_qt)
     if _current != "en":
         QCoreApplication.installTranslator(_of_qt)
 

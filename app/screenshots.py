@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _take(out: Path) -> int:
     from app import language
 
-    language.use("en")  # before names are made at import
+    language.use("en")
 
     from PySide6.QtCore import QEventLoop, QTimer
     from PySide6.QtGui import QPixmap

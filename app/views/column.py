@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.conversations.chat import Turn
+from app.notice import Notice
 from app.views.blocks_view import BlocksView, PartView
 from app.views.marks import Marks
 from app.views.message import NoticeView, PromptView, ReplyView
@@ -24,7 +25,7 @@ class Item:
     kind: Literal["prompt", "reply", "notice"]
     turn: Turn | None = None
     notice: NoticeView | None = None
-    until: str = ""  # a notice's
+    said: Notice | None = None  # what a notice says
     marks: dict[int, dict[int, Marks]] = field(default_factory=dict)  # by area and part
 
     @property

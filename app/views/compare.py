@@ -287,6 +287,19 @@ class CompareDialog(QDialog):
         stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("comparison"))
         return ask_where(self, title, tr("Compare {stem}", stem=stem), {ending: kind})
 
+    def take_over(self, other: "CompareDialog") -> None:
+        """Show what another one shows. The comparison, if one runs, is this one's from now on."""
+        comparison, record, turn = other.comparison, other.record, other._turn
+        other.comparison = None
+        self._show_prompt(other._wanted)
+        self.repeats.setCurrentIndex(other.repeats.currentIndex())
+        if comparison is not None and record is None:
+            self.follow(comparison)
+        elif record is not None:
+            self.show_record(record)
+        self._turn = turn
+        self._show_state()
+
     def done(self, result: int) -> None:
         if self.running:
             self._conductor.stop()

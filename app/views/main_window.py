@@ -45,9 +45,18 @@ class MainWindow(QMainWindow):
     closed = Signal()
 
     def __init__(
-        self, theme: Theme, conductor: Conductor, settings: QSettings, log_folder: str = "", picker: Picker | None = None
+        self,
+        theme: Theme,
+        conductor: Conductor,
+        settings: QSettings,
+        log_folder: str = "",
+        picker: Picker | None = None,
+        before: "MainWindow | None" = None,
     ) -> None:
+        """With `before` it takes that window's place, as it is now."""
         super().__init__()
+        if before is not None:
+            before.keep_state()
         self.theme = theme
         self.conductor = conductor
         self._settings = settings
@@ -130,10 +139,12 @@ class MainWindow(QMainWindow):
         assert isinstance(application, QGuiApplication)
         application.screenRemoved.connect(self.come_onto_screen)
         self._announcing = Announcing(conductor, self)
-        self._drafts = Drafts(conductor, self.composer, settings, self)
+        self._drafts = Drafts(conductor, self.composer, settings, self, fresh=before is None)
         self._show_state()
         self._restore()
         self.composer.field.setFocus()
+        if before is not None:
+            self._take_over(before)
 
     def _introduce(self) -> None:
         """At the first start, say what this is."""
@@ -343,9 +354,36 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
+    def _take_over(self, before: "MainWindow") -> None:
+        """What the user has before his eyes stays there."""
+        self.composer.take_over(before.composer)
+        self._drafts.take_over(before._drafts)
+        self._show_title()
+        self.setGeometry(before.geometry())
+        self.setWindowState(before.windowState())
+        self.split.setSizes(before.split.sizes())
+        self.show()
+        self.transcript.take_over(before.transcript)
+        if before.compare_dialog is not None:
+            self._open_compare().take_over(before.compare_dialog)
+        if before.models is not None:
+            self.show_models()
+        if before.this_mac is not None:
+            self.show_this_mac()
+        if any(dialog.isVisible() for dialog in before.findChildren(SettingsDialog)):
+            self.show_settings()
+        before.hide()
+        before.deleteLater()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.compare_dialog is not None:
             self.compare_dialog.close()
+        self.keep_state()
+        event.accept()
+        self.closed.emit()
+
+    def keep_state(self) -> None:
+        """Write down what the next window shall be like."""
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("sidebar", self._wants_sidebar)
         self._drafts.store()
@@ -356,8 +394,6 @@ class MainWindow(QMainWindow):
             self._settings.setValue("drafter", str(loaded.drafter or ""))
         self._settings.setValue("dflash", self.conductor.wants_dflash)
         self._settings.setValue("thinking", self.conductor.wants_thinking)
-        event.accept()
-        self.closed.emit()
 
     def _restore(self) -> None:
         shape = self._settings.value("window")

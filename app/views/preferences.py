@@ -12,6 +12,7 @@ class Preferences(QObject):
     """Kept in the settings file, put in force in the theme. What is not understood there counts as not said."""
 
     changed = Signal()
+    language_changed = Signal()
 
     def __init__(self, theme: Theme, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -61,13 +62,14 @@ class Preferences(QObject):
 
     @property
     def language(self) -> str:
-        """That was asked for; it holds from the next start on."""
+        """That was asked for."""
         wanted = str(self._settings.value("language", "system"))
         return wanted if wanted in LANGUAGES else "system"
 
     def set_language(self, wanted: str) -> None:
         """One of `LANGUAGES`, or "system"."""
         self._keep("language", wanted)
+        self.language_changed.emit()
 
     @Slot()
     def larger_text(self) -> None:

@@ -78,12 +78,6 @@ class SettingsDialog(QDialog):
             self.language.addItem(name, code)
         self.language.activated.connect(self._set_language)
         self._row(tr("Language"), self.language)
-        self.restart = Label(tr("Slipstream speaks it from the next start on."))
-        self.restart.setWordWrap(True)
-        theme.set_font(self.restart, SMALL)
-        look(self.restart, "secondary")
-        self.restart.hide()
-        self._grid.addWidget(self.restart, self._grid.rowCount(), 1)
 
         page = QVBoxLayout()
         page.setContentsMargins(24, 22, 24, 22)
@@ -134,7 +128,6 @@ class SettingsDialog(QDialog):
     @Slot(int)
     def _set_language(self, place: int) -> None:
         self._preferences.set_language(self.language.itemData(place))
-        self.restart.show()
 
     @Slot(int)
     def _set_text_size(self, place: int) -> None:

@@ -169,8 +169,26 @@ class Transcript(Following):
         view = NoticeView(self._theme, notice.text, "error" if notice.kind == "error" else "notice")
         if notice.offer == "load":
             view.add_button(button(tr("Try Again"), tr("Load again"), "bordered")).clicked.connect(self._ask_load)
-        self._append(Item("notice", notice=view, until=notice.until))
+        self._append(Item("notice", notice=view, said=notice))
         self.follow()
+
+    def take_over(self, other: "Transcript") -> None:
+        """Show what another one shows: the same place of it, and the same selected."""
+        for item in other.column.items:
+            if item.said is not None:
+                self.add_notice(item.said)
+            else:
+                self._append(Item(item.kind, item.turn))
+        anchor = None if other.following else other.column.entries.index(found.entry) if (found := other._anchor()) else 0
+        if other.selecting.span is not None:
+            self.selecting.select(*other.selecting.span)
+        if anchor is not None:
+            self._set_following(False)
+            self._go_to(anchor)
+            bar, before = self.verticalScrollBar(), other.verticalScrollBar()
+            bar.setValue(
+                self._above + self.column.entries[anchor].top + before.value() - other._above - other.column.entries[anchor].top
+            )
 
     @Slot()
     def clear(self) -> None:
@@ -186,7 +204,9 @@ class Transcript(Following):
     def clear_notices(self, until: str = "") -> None:
         """Take all away, or only those that held until this."""
         items = self.column.items
-        gone = [at for at, item in enumerate(items) if item.kind == "notice" and (not until or item.until == until)]
+        gone = [
+            at for at, item in enumerate(items) if item.kind == "notice" and (not until or (item.said and item.said.until == until))
+        ]
         for index in reversed(gone):
             self._take(index)
         if gone:

@@ -3182,11 +3182,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/settings_dialog.py" />
-            <source>Slipstream speaks it from the next start on.</source>
-            <translation>Slipstream spricht sie ab dem nächsten Start.</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/settings_dialog.py" />
             <source>Standard</source>
             <translation>Standard</translation>
         </message>

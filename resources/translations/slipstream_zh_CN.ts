@@ -3182,11 +3182,6 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/settings_dialog.py" />
-            <source>Slipstream speaks it from the next start on.</source>
-            <translation>下次启动 Slipstream 时生效。</translation>
-        </message>
-        <message>
-            <location filename="../../app/views/settings_dialog.py" />
             <source>Standard</source>
             <translation>标准</translation>
         </message>

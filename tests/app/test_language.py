@@ -1,5 +1,6 @@
 """Translations: whole, faithful in what is filled in, and fitting on every screen."""
 
+import ast
 import importlib.util
 import os
 import re
@@ -59,6 +60,23 @@ def test_translations_fill_in_only_what_they_are_given_and_end_alike(code: str) 
             assert text.startswith(" ") == found.startswith(" "), text
 
 
+def test_no_text_is_found_when_a_module_is_imported() -> None:
+    """It would keep the language of that moment."""
+
+    def at_import(node: ast.AST) -> Iterator[ast.AST]:
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+                defaults = [*inner.args.defaults, *(one for one in inner.args.kw_defaults if one is not None)]
+                yield from (one for default in defaults for one in ast.walk(default))
+            else:
+                yield inner
+                yield from at_import(inner)
+
+    for file in (ROOT / "app").rglob("*.py"):
+        calls = [node for node in at_import(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+        assert not [call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "tr"], file
+
+
 @pytest.mark.parametrize("code", OTHERS)
 def test_the_compiled_file_is_that_of_the_text_file(code: str) -> None:
     compiled = QTranslator()
@@ -95,7 +113,7 @@ def test_texts_are_translated_and_filled_in(restored: None, monkeypatch: pytest.
 
 @pytest.mark.parametrize("code", ["de", "zh_CN"])
 def test_every_screen_speaks_the_language_and_clips_nothing(code: str, tmp_path: Path) -> None:
-    """In a process of its own, as names are made when modules are imported."""
+    """In a process of its own, which has the language from its beginning."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.app.screens", code],
         env={**os.environ, "SLIPSTREAM_LANGUAGE": code, "QT_QPA_PLATFORM": "offscreen", "TMPDIR": str(tmp_path)},

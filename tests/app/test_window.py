@@ -210,7 +210,7 @@ def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> Non
     assert app.window.transcript.welcome.isVisible()
     app.type("Fresh")
     app.window.composer.field.submitted.emit()
-    assert "still being written" in app.notices[-1]
+    assert "is being written in “A story”" in app.notices[-1]
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert story.turns[-1].reply.answer == "Once upon a time"

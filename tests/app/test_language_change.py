@@ -1,0 +1,143 @@
+"""Another language holds at once, and nothing is lost by it."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QEvent, QLocale
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QApplication
+from shiboken6 import isValid
+
+from app import language
+from app.notice import Notice
+from app.views.column import Place
+from app.views.settings_dialog import SettingsDialog
+from tests.app.conftest import Running
+from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
+from tests.app.test_window import shown_text
+
+Start = Callable[..., Running]
+LONG = "\n\n".join(f"Paragraph {number}." for number in range(200))
+
+
+@pytest.fixture(autouse=True)
+def _free_to_change(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv(language.VARIABLE, raising=False)
+    language.use("en")
+    yield
+    monkeypatch.setenv(language.VARIABLE, "en")
+    language.use()
+    language.translate_qt()
+
+
+def settings_of(app: Running) -> list[SettingsDialog]:
+    return [dialog for dialog in app.window.findChildren(SettingsDialog) if dialog.isVisible()]
+
+
+def speak(app: Running, wanted: str) -> None:
+    """Choose a language in the settings, as a user does, and wait for the window that speaks it."""
+    before = app.window
+    if not settings_of(app):
+        before.show_settings()
+    (dialog,) = settings_of(app)
+    place = dialog.language.findData(wanted)
+    dialog.language.setCurrentIndex(place)
+    dialog.language.activated.emit(place)
+    app.until(lambda: app.slipstream.window is not before)
+    app.window = app.slipstream.window
+    app.until(lambda: not isValid(before))
+
+
+def test_the_window_speaks_another_language_at_once_and_back_again(start: Start, tmp_path: Path) -> None:
+    app = start()
+    app.ask("Hello")
+    assert app.reply.buttons.again.text() == "Regenerate"
+    place = app.window.geometry()
+    speak(app, "de")
+    assert app.reply.buttons.again.text() == "Neu erzeugen" and shown_text(app) == "Fine."
+    assert app.window.composer.field.placeholderText() == "Nachricht an Slipstream" and QLocale().decimalPoint() == ","
+    assert app.window.isVisible() and app.window.geometry() == place
+    (settings,) = settings_of(app)
+    assert settings.language.currentData() == "de"
+    settings.close()
+    assert app.window.transcript.welcome.title.text() == "Fragen Sie, was Sie wollen"
+    speak(app, "en")
+    assert app.reply.buttons.again.text() == "Regenerate"
+    app.ask("And on")
+    assert shown_text(app) == "Fine." and len(app.conductor.chat.turns) == 2
+
+
+def test_a_reply_that_is_written_goes_on_in_the_new_window(start: Start) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("Half "), gate, commit("whole."), done()]]))
+    app.send("Hello")
+    app.until(lambda: "Half" in shown_text(app))
+    app.type("The next one")
+    speak(app, "de")
+    assert shown_text(app).strip() == "Half" and app.window.composer.button.accessibleName() == "Stopp"
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "Half whole." and app.window.composer.text == "The next one"
+
+
+def test_draft_edit_files_notices_place_and_selection_stay(start: Start, tmp_path: Path) -> None:
+    app = start(ScriptedEngine([answer(LONG)]))
+    app.ask("Long")
+    (tmp_path / "note.md").write_text("content")
+    app.conductor.attaching.attach([tmp_path / "note.md"])
+    app.until(lambda: app.conductor.attaching.reading == 0)
+    app.type("A draft")
+    app.conductor.edit(app.conductor.chat.turns[0])
+    app.type("Longer, with a cursor")
+    cursor = app.window.composer.field.textCursor()
+    cursor.setPosition(3)
+    cursor.setPosition(6, QTextCursor.MoveMode.KeepAnchor)
+    app.window.composer.field.setTextCursor(cursor)
+    app.conductor.noticed.emit(Notice("Something to know.", until="idle"))
+    transcript = app.window.transcript
+    app.until(lambda: transcript.verticalScrollBar().maximum() > 2000)
+    transcript.verticalScrollBar().setValue(1500)
+    transcript.selecting.select(Place(0, 1, 0, 0), Place(1, 1, 0, 9))
+    selected, band = transcript.selecting.markdown(), transcript.shown_band()
+    assert selected and not transcript.following
+    speak(app, "de")
+    now, composer = app.window.transcript, app.window.composer
+    assert not now.following and abs(now.shown_band()[0] - band[0]) < 40
+    assert now.selecting.markdown() == selected and now.notices() == ["Something to know."]
+    assert composer.text == "Longer, with a cursor" and composer.field.textCursor().selectedText() == "ger"
+    assert composer.banner.isVisible() and app.conductor.editing is not None
+    app.conductor.cancel_edit()
+    assert composer.text == "A draft" and [one.name for one in app.conductor.attaching.files] == ["note.md"]
+    app.conductor.new_chat()
+    assert composer.text == "" and app.window.transcript.notices() == []
+
+
+def test_a_comparison_goes_on_and_open_pages_come_back(start: Start) -> None:
+    gate = threading.Event()
+    script = [commit("Once "), gate, commit("more."), done("plain")]
+    app = start(ScriptedEngine([answer("Hi."), script, answer("Once more.")]))
+    app.ask("Hi")
+    app.window.show_this_mac()
+    app.window.show_models()
+    app.window.top_bar.compare.click()
+    app.until(lambda: app.conductor.comparison is not None and "plain" in app.conductor.comparison.replies)
+    speak(app, "de")
+    dialog = app.window.compare_dialog
+    assert dialog is not None and dialog.isVisible() and dialog.running and app.window.models is not None
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert dialog.record is not None and dialog.headline.text() == "DFlash ist 3,9-mal so schnell"
+    assert app.window.this_mac is not None and app.window.this_mac.isVisible()
+    speak(app, "zh_CN")
+    assert app.window.compare_dialog is not None and app.window.compare_dialog.record is dialog.record
+    assert "3.9" in app.window.compare_dialog.headline.text()
+
+
+def test_the_language_that_is_spoken_already_makes_no_new_window(start: Start, qapp: QApplication) -> None:
+    app = start()
+    before = app.window
+    before.preferences.set_language("en")
+    QApplication.sendPostedEvents(None, QEvent.Type.MetaCall.value)
+    assert app.slipstream.window is before
