@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -91,7 +92,9 @@ def main(code: str, folder: Path | None) -> int:
     home = Path(tempfile.mkdtemp())
     QSettings(str(home / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
     script = [commit("Gedanken 思考", 2, "thinking"), a_round(), commit("Text 文本\n\n```python\nprint(1)\n```", 9), done()]
-    slipstream = Slipstream(application, Places(home, home, "", home), lambda: ScriptedEngine([script, [refuse("Fehler 错误")]]))
+    gate = threading.Event()
+    scripts = [script, [refuse("Fehler 错误")], [commit("Text 文本"), gate, done()]]
+    slipstream = Slipstream(application, Places(home, home, "", home), lambda: ScriptedEngine(scripts))
     window, conductor = slipstream.window, slipstream.conductor
     slipstream.start()
     window.resize(900, 600)
@@ -134,6 +137,16 @@ def main(code: str, folder: Path | None) -> int:
     look("chat", window)
     ask("Show me an error")
     look("error", window)
+    chat = conductor.chat.id
+    conductor.new_chat()
+    conductor.send("Wie? 怎么?")
+    settle(300)
+    conductor.open_chat(chat)
+    settle(300)
+    look("written-elsewhere", window)
+    gate.set()
+    while conductor.busy:
+        settle(30)
     conductor.edit(conductor.chat.turns[0])
     look("editing", window)
     conductor.cancel_edit()
