@@ -39,7 +39,7 @@ _STEPS = 3  # plain steps each time, the first of which counts for nothing: it w
 _ENOUGH_S = 6.0  # after which no further depth is begun
 _SEED_ROWS = 64  # tokens that are really read; deeper caches repeat their keys and values
 _ROUNDS = 3  # one after the other, where queued ones are compared with such as are read first
-_FORMAT = 2  # of the file
+_FORMAT = 3  # of the file
 
 
 def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationProgress | Table]:
@@ -162,8 +162,6 @@ class Bench:
 
         They save the device a wait for the host. Where what is in flight still holds a cache's buffer, they copy the cache.
         """
-        if not self._caches.placeable:
-            return False
         queued, read = [], []
         for _ in range(_TIMES + 1):
             queued.append(self.queued(width))

@@ -12,6 +12,7 @@ class Place:
     at: mx.array
     least: int
     most: int
+    kept: mx.array | None = None  # rows of the pass before, [1] int32, if nobody has read it: the pass begins after them
 
     @classmethod
     def known(cls, position: int) -> "Place":

@@ -112,12 +112,12 @@ def _delta_inputs(build: Any) -> str:
     for dtype, most in _MOST:
         mx.random.seed(7)
         projected = mx.random.normal((16, heads.columns)).astype(dtype)
-        held = mx.random.normal((1, 3, heads.channels)).astype(dtype)
+        held, first = mx.random.normal((1, 19, heads.channels)).astype(dtype), mx.array([5], mx.int32)
         taps = mx.random.normal((heads.channels, 4, 1)).astype(dtype)
         log_rate, bias = mx.random.normal((4,)), mx.random.normal((4,)).astype(dtype)
-        found = delta_inputs.metal(projected, held, taps, log_rate, bias, heads, build=build)
+        found = delta_inputs.metal(projected, held, taps, log_rate, bias, heads, first, build=build)
         projected, held, taps, bias = (array.astype(mx.float32) for array in (projected, held, taps, bias))
-        wanted = delta_inputs.reference(projected, held, taps, log_rate, bias, heads)
+        wanted = delta_inputs.reference(projected, held, taps, log_rate, bias, heads, first)
         for what in vars(wanted):
             if wrong := _off(f"{dtype}, {what}", getattr(found, what), getattr(wanted, what), most):
                 return wrong

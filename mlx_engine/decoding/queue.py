@@ -33,6 +33,7 @@ class QueuedRound:
     verdict: Verdict
     anchor: mx.array  # of the round after it, [1] uint32
     position: mx.array  # where that one stands, [1] int32
+    kept: mx.array  # rows of this round that are before that one, [1] int32
     ahead: bool
 
 
@@ -40,7 +41,7 @@ class Queue:
     """Queues rounds and says what came of them; caches and context stand at the anchor of the first that nobody has read.
 
     Args:
-        target: whose `caches` these are, all of which are placeable.
+        target: whose `caches` these are.
         drafter: whose `context` this is, which has something in it.
         caches: up to the anchor.
         context: up to the anchor.
@@ -58,13 +59,14 @@ class Queue:
     def put_after(self, last: QueuedRound, choice: Choice, rows: int) -> QueuedRound:
         """Queue a round behind another that nobody has read; the only one of that kind."""
         start = self._caches.length
-        place = Place(last.position, start + 1, start + last.rows)
+        place = Place(last.position, start + 1, start + last.rows, last.kept)
         return self._put(choice, rows, last.anchor, place, ahead=True)
 
     def read(self, queued: QueuedRound, ends: frozenset[int]) -> tuple[tuple[int, ...], int]:
         """Wait for the first round that nobody has read: the confirmed drafts, and the choice after them.
 
-        Caches and context hold then what it confirmed, but nothing after an end: there the next turn goes on.
+        Caches and context hold then what it confirmed, but nothing after an end: there the next turn goes on. With a round behind
+        it, some caches come to know of that at `close`.
         """
         confirmed, token = queued.verdict.read()
         tokens = (*confirmed, token)
@@ -72,6 +74,10 @@ class Queue:
         self._caches.settle(self._caches.length + held)
         self._context.settle(self._caches.length)
         return confirmed, token
+
+    def close(self) -> None:
+        """Caches and context hold what was read; a round that nobody has read was in vain."""
+        self._caches.rest()
 
     def _put(self, choice: Choice, rows: int, anchor: mx.array, place: Place, ahead: bool) -> QueuedRound:
         caches, context = self._caches.placed(place, rows), PlacedContext(self._context, place, rows)
@@ -82,6 +88,7 @@ class Queue:
         verdict = self._chooser.verify(logits, drafts, following, noise)
         self._drafter.inject(context, features)
         count = verdict.count()
-        position = (following + count[:1]).astype(mx.int32)
+        kept = (count[:1] + 1).astype(mx.int32)
+        position = place.at + kept
         mx.async_eval(verdict.choices, drafts, count, position, self._context.state)
-        return QueuedRound(choice, rows, verdict, count[1:], position, ahead)
+        return QueuedRound(choice, rows, verdict, count[1:], position, kept, ahead)

@@ -91,7 +91,7 @@ class Rounds:
         and on a GPU queued, before a step is handed out, so that the device works while the host deals with the text.
         """
         self._backlog = Backlog(self.drafter, self.context)
-        if self.lag and self.caches.placeable and not self.penalties.active:
+        if self.lag and not self.penalties.active:
             self._queue = Queue(self.target, self.drafter, self.caches, self.context, self.chooser)
         self._ended = self.clock()
         left, passes = limit, 0
@@ -122,6 +122,8 @@ class Rounds:
                 if over:
                     return
         finally:
+            if self._queue is not None:
+                self._queue.close()
             self._backlog.flush()
 
     def _begin(self, anchor: int, left: int) -> _Block | QueuedRound | _PlainPass:

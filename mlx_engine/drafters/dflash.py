@@ -143,7 +143,7 @@ class DFlashDrafter:
                 )
             )
             done += len(members)
-        context.position += rows
+        context.position = context.position + rows  # `+=` would change an array that others hold as well
 
     def propose(
         self, context: DraftContext | PlacedContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None

@@ -22,9 +22,10 @@ TAPS = (2, 8)  # the convolution's, least and most
 _SIMDGROUPS = 4  # of a threadgroup; they share nothing
 _EPS = 1e-6  # of the norm of queries and keys
 _BODY = """
+    constexpr size_t CHANNELS = 2 * HK * DK + HV * DV;
     delta_inputs<T, DK, DV, HK, HV, TAPS>(
-        projected, held, taps, log_rate, bias, queries, keys, values, decay, beta, convolved, projected_shape[0],
-        threadgroup_position_in_grid.y,
+        projected, held + first[0] * CHANNELS, taps, log_rate, bias, queries, keys, values, decay, beta, convolved,
+        projected_shape[0], threadgroup_position_in_grid.y,
         threadgroup_position_in_grid.x * simdgroups_per_threadgroup + simdgroup_index_in_threadgroup, thread_index_in_simdgroup);
 """
 
@@ -61,23 +62,32 @@ class Rows:
     convolved: mx.array  # [1, K - 1 + S, channels]: what entered the convolution, the rows before included
 
 
-def reference(projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads) -> Rows:
+def reference(
+    projected: mx.array,
+    held: mx.array,
+    taps: mx.array,
+    log_rate: mx.array,
+    bias: mx.array,
+    heads: Heads,
+    first: int | mx.array = 0,
+) -> Rows:
     """Plain MLX version; also what runs where there is no Metal.
 
     Args:
         projected: [S, heads.columns], float32, float16 or bfloat16: queries, keys and values, the output's gate, b and a.
-        held: the K - 1 rows of channels before these, [1, K - 1, channels], same dtype.
+        held: rows of channels of which K - 1 are those before these, [1, at least K - 1, channels], same dtype.
         taps: weights of the convolution, [channels, K, 1], same dtype; K from 2 to 8.
         log_rate: the logarithm of what the decay is a power of, [Hv], float32 or the dtype of `projected`.
         bias: on a, [Hv], like `log_rate`.
         heads: of the net.
+        first: where in `held` the rows before these begin; [1] int32 where only the device knows it.
 
     Returns:
         The rows. The kernel computes in float32 and rounds each output once.
     """
     rows, channels, gate = projected.shape[0], heads.channels, heads.values * heads.value_dim
     mixed, _, b, a = mx.split(projected[None], [channels, channels + gate, channels + gate + heads.values], axis=-1)
-    convolved = mx.concatenate([held, mixed], axis=1)
+    convolved = mx.concatenate([rows_before(held, taps.shape[1], first), mixed], axis=1)
     out = nn.silu(mx.conv1d(convolved, taps, groups=channels))
     width = heads.keys * heads.key_dim
     queries, keys, values = mx.split(out, [width, 2 * width], axis=-1)
@@ -87,8 +97,21 @@ def reference(projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.
     return Rows(queries, keys, values, compute_g(log_rate, a, bias), mx.sigmoid(b), convolved)
 
 
+def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
+    """The rows of `held` [1, R, channels] that a convolution of so many taps reads from `first` on, [1, taps - 1, channels]."""
+    if isinstance(first, mx.array):
+        return mx.slice(held, first, (1,), (1, taps - 1, held.shape[2]))
+    return held[:, first : first + taps - 1]
+
+
 def unsupported(
-    projected: mx.array, held: mx.array, taps: mx.array, log_rate: mx.array, bias: mx.array, heads: Heads
+    projected: mx.array,
+    held: mx.array,
+    taps: mx.array,
+    log_rate: mx.array,
+    bias: mx.array,
+    heads: Heads,
+    first: int | mx.array = 0,
 ) -> str | None:
     """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
     dtype = projected.dtype
@@ -103,8 +126,12 @@ def unsupported(
     width = taps.shape[1] if taps.ndim == 3 else 0
     if taps.shape != (heads.channels, width, 1) or not TAPS[0] <= width <= TAPS[1]:
         return f"delta_inputs takes {TAPS[0]} to {TAPS[1]} taps of {heads.channels} channels, not {taps.shape}"
-    if held.shape != (1, width - 1, heads.channels):
-        return f"delta_inputs takes the {width - 1} rows before, of {heads.channels} channels, not {held.shape}"
+    if held.ndim != 3 or held.shape[::2] != (1, heads.channels) or held.shape[1] < width - 1:
+        return f"delta_inputs takes at least the {width - 1} rows before, of {heads.channels} channels, not {held.shape}"
+    if isinstance(first, mx.array) and (first.shape != (1,) or first.dtype != mx.int32):
+        return f"delta_inputs takes a first row of shape (1,) and int32, not of {first.shape} and {_name(first.dtype)}"
+    if isinstance(first, int) and not 0 <= first <= held.shape[1] - (width - 1):
+        return f"delta_inputs takes a first row from 0 to {held.shape[1] - (width - 1)}, not {first}"
     if {log_rate.shape, bias.shape} != {(heads.values,)}:
         return f"delta_inputs takes a rate and a bias of ({heads.values},), not {log_rate.shape} and {bias.shape}"
     return None
@@ -114,7 +141,7 @@ def unsupported(
 def _kernel(build: Any) -> Any:
     return build(
         name="delta_inputs",
-        input_names=["projected", "held", "taps", "log_rate", "bias"],
+        input_names=["projected", "held", "taps", "log_rate", "bias", "first"],
         output_names=["queries", "keys", "values", "decay", "beta", "convolved"],
         header=kernel_source("delta_inputs"),
         source=_BODY,
@@ -128,6 +155,7 @@ def metal(
     log_rate: mx.array,
     bias: mx.array,
     heads: Heads,
+    first: int | mx.array = 0,
     *,
     build: Any = mx.fast.metal_kernel,
 ) -> Rows:
@@ -136,11 +164,12 @@ def metal(
     Raises:
         ValueError: what `unsupported` names.
     """
-    if limit := unsupported(projected, held, taps, log_rate, bias, heads):
+    if limit := unsupported(projected, held, taps, log_rate, bias, heads, first):
         raise ValueError(limit)
     rows, dtype = projected.shape[0], projected.dtype
+    at = first if isinstance(first, mx.array) else mx.array([first], mx.int32)
     made = _kernel(build)(
-        inputs=[projected, held, taps, log_rate, bias],
+        inputs=[projected, held, taps, log_rate, bias, at],
         template=[
             ("T", dtype),
             ("DK", heads.key_dim),
@@ -155,7 +184,7 @@ def metal(
             *[(1, rows, heads.keys, heads.key_dim)] * 2,
             (1, rows, heads.values, heads.value_dim),
             *[(1, rows, heads.values)] * 2,
-            (1, held.shape[1] + rows, heads.channels),
+            (1, taps.shape[1] - 1 + rows, heads.channels),
         ],
         output_dtypes=[dtype, dtype, dtype, mx.float32, dtype, dtype],
     )

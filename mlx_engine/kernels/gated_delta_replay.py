@@ -6,7 +6,7 @@ were kept once more, then runs its own rows on a copy of the state. So the state
 rows were kept need not be known on the host.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -54,18 +54,22 @@ class Tape:
         return self.keys.shape[1]
 
 
-def _run(queries: mx.array, tape: Tape, state: mx.array, mask: mx.array | None = None) -> tuple[mx.array, mx.array]:
+def _run(queries: mx.array, tape: Tape, state: mx.array) -> tuple[mx.array, mx.array]:
     """What the rows read, and the state after them, as mlx-lm has it: a kernel of its own on a GPU, else one row after another."""
     fused = mx.default_device().type == mx.gpu and mx.metal.is_available() and queries.shape[-1] % 32 == 0
     run = gated_delta.gated_delta_kernel if fused else gated_delta.gated_delta_ops
-    read, after = run(queries, tape.keys, tape.values, tape.decay, tape.beta, state, mask)
+    read, after = run(queries, tape.keys, tape.values, tape.decay, tape.beta, state)
     return read, after
 
 
 def replay(state: mx.array, tape: Tape, kept: mx.array | int) -> mx.array:
     """The state, [1, Hv, Dv, Dk] float32, after the first `kept` rows of a tape that begins at `state`."""
     if isinstance(kept, mx.array):
-        return _run(tape.keys, tape, state, mx.arange(tape.rows)[None] < kept)[1]
+        # A row that neither decays nor writes leaves the state as it is, bit for bit, in whatever runs the others. With a mask
+        # mlx-lm would take another kernel, which sums in another order.
+        seen = (mx.arange(tape.rows) < kept)[None, :, None]
+        tape = replace(tape, decay=mx.where(seen, tape.decay, 1.0), beta=mx.where(seen, tape.beta, 0.0))
+        return _run(tape.keys, tape, state)[1]
     if kept == 0:
         return state
     rows = Tape(tape.keys[:, :kept], tape.values[:, :kept], tape.decay[:, :kept], tape.beta[:, :kept])

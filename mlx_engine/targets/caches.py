@@ -1,12 +1,10 @@
 """A target's caches, all layers together."""
 
-from mlx_lm.models.cache import KVCache
-
 from mlx_engine.errors import UserError
 from mlx_engine.limits import MOST_ROWS
 from mlx_engine.place import Place
 from mlx_engine.targets import recurrent, rewind
-from mlx_engine.targets.placed import PlacedCache
+from mlx_engine.targets.placed import PlacedCaches
 
 
 class Caches:
@@ -17,6 +15,8 @@ class Caches:
         self.length = length
         self._rows = 0
         self._undo: list[rewind.Undo | None] = []
+        self._placed: list[PlacedCaches] = []  # passes that are not settled yet
+        self._settled: tuple[PlacedCaches, int, int] | None = None  # the last one that is, where it began, what it left
 
     def begin(self, rows: int) -> dict[int, recurrent.Undo]:
         """A pass of so many rows follows: keep what taking it back will need. By layer, the undos that want the pass's inputs."""
@@ -44,20 +44,31 @@ class Caches:
                 undo.rewind(rows, self._rows)
         self.length -= rows
 
-    @property
-    def placeable(self) -> bool:
-        """Whether a pass can be queued before the host knows where it begins: rows behind it must not matter to any layer."""
-        return all(type(cache) is KVCache for cache in self.layers)
+    def placed(self, place: Place, rows: int) -> PlacedCaches:
+        """What a pass of `rows` rows runs on that begins at `place`; `settle` tells these of it.
 
-    def placed(self, place: Place, rows: int) -> "Caches":
-        """What a pass of `rows` rows runs on that begins at `place`; these are told of it by `settle`."""
-        return Caches([PlacedCache(cache, place, rows) for cache in self.layers], place.most)
+        Until it is settled another may be placed behind it, and then neither `forward` nor `rewind` may be called in between.
+        """
+        self._placed.append(PlacedCaches(self.layers, place, rows, self._placed[-1] if self._placed else None))
+        return self._placed[-1]
 
     def settle(self, length: int) -> None:
-        """They hold so many tokens now, of passes that were placed; what lies behind is overwritten by the next."""
-        for cache in self.layers:
-            cache.offset = length
+        """The first pass that was placed and not settled leaves so many tokens here.
+
+        While another stands behind it, which will go on from what it left on the device, the caches themselves are not told: `rest`
+        does that, if that other one is in vain.
+        """
+        self._settled = self._placed.pop(0), self.length, length - self.length
         self.length = length
+        if not self._placed:
+            self.rest()
+
+    def rest(self) -> None:
+        """Bring every cache up to what was settled; passes that were placed and not settled are in vain."""
+        settled, self._settled, self._placed = self._settled, None, []
+        if settled is not None:
+            placed, start, kept = settled
+            placed.settle(start, kept)
 
     def check(self) -> None:
         """Refuse a kind of cache that cannot rewind.

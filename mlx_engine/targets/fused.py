@@ -19,8 +19,8 @@ from mlx_lm.models.cache import KVCache
 from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.verify_attention import ROWS
+from mlx_engine.targets import growing
 from mlx_engine.targets.joined import join
-from mlx_engine.targets.placed import PlacedCache
 from mlx_engine.targets.products import added, gated
 from mlx_engine.targets.recurrent import DeltaNet
 
@@ -114,7 +114,7 @@ class _Attention(nn.Module):
         """Attention of the rows over what the cache holds and themselves."""
         batch, rows, _ = x.shape
         projected = self._joined(x)
-        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, PlacedCache)
+        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, growing.Placed)
         if few and self.inputs is not None and self._turn is not None:
             frequencies, scale = self._turn
             how = (frequencies, cache.offset, self.heads, self.eps, scale, self.gated)
@@ -126,7 +126,7 @@ class _Attention(nn.Module):
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
         if few and self.attend is not None:
-            length = cache.length if type(cache) is PlacedCache else mx.array([cache.offset], mx.int32)
+            length = cache.length if type(cache) is growing.Placed else mx.array([cache.offset], mx.int32)
             out = self.attend(queries, cache.keys, cache.values, length, self.scale)
         else:
             out = scaled_dot_product_attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)

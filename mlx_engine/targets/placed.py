@@ -1,54 +1,43 @@
-"""A pass of several rows over growing caches that begins at a place which only the device knows.
+"""A pass of several rows that begins at a place which only the device knows.
 
-Every layer's cache gets a stand-in: it writes the rows where the device says, and hands out a view as long as they can possibly
-reach, of which a mask hides what lies behind them. `Caches.settle` tells the caches themselves once the host knows. Until then they
-keep their length, so that whoever stops in between finds them as they were before the pass.
+Every layer's cache gets a stand-in, each kind its own. `Caches.settle` tells the caches themselves once the host knows. Until then
+they stay as they were before the pass, so that whoever stops in between finds them so.
 """
 
 from typing import Any
 
-import mlx.core as mx
-from mlx_lm.models.cache import KVCache
+from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 
 from mlx_engine.place import Place
+from mlx_engine.targets import compound, growing, recurrent, rotating
+
+_KINDS: dict[type, Any] = {KVCache: growing.Placed, RotatingKVCache: rotating.Placed, ArraysCache: recurrent.Placed}
 
 
-class PlacedCache:
-    """Stands for one layer's cache, which holds something already, in a pass of `rows` rows at `place`."""
+def placed(cache: Any, place: Place, rows: int, before: Any = None) -> Any:
+    """What stands for a layer's cache in a pass of `rows` rows at `place`.
 
-    def __init__(self, cache: KVCache, place: Place, rows: int) -> None:
-        own: Any = cache  # whose arrays mlx-lm types as if there might be none
-        self._cache = own
-        self._reach = place.most + rows
-        self.offset = place.at  # of the first row, [1] int32
-        self.length = place.at + rows  # of what is filled after the pass, [1] int32
-        short = self._reach - own.keys.shape[2]
-        if short > 0:
-            more = -(-short // cache.step) * cache.step
-            own.keys, own.values = (mx.pad(held, [(0, 0), (0, 0), (0, more), (0, 0)]) for held in (own.keys, own.values))
+    `before` stands for it in the pass before, if nobody has read that one.
+    """
+    if type(cache) is CacheList:
+        others = before.parts if before is not None else [None] * len(cache.caches)
+        return compound.Placed([placed(part, place, rows, other) for part, other in zip(cache.caches, others, strict=True)])
+    return _KINDS[type(cache)](cache, place, rows, before)
 
-    @property
-    def keys(self) -> mx.array:
-        """The whole buffer, [1, H, capacity, D]."""
-        keys: mx.array = self._cache.keys
-        return keys
 
-    @property
-    def values(self) -> mx.array:
-        """The whole buffer, [1, H, capacity, D]."""
-        values: mx.array = self._cache.values
-        return values
+class PlacedCaches:
+    """What a pass of `rows` rows at `place` runs on. `length` is how many tokens they hold at most."""
 
-    def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Write the pass's rows, [1, H, rows, D] each; all that its attention may see, [1, H, as many as can be filled, D]."""
-        cache = self._cache
-        cache.keys = mx.slice_update(cache.keys, keys, self.offset, (2,))
-        cache.values = mx.slice_update(cache.values, values, self.offset, (2,))
-        return cache.keys[..., : self._reach, :], cache.values[..., : self._reach, :]
+    def __init__(self, caches: list, place: Place, rows: int, before: "PlacedCaches | None") -> None:
+        others = before.layers if before is not None else [None] * len(caches)
+        self.layers: list = [placed(cache, place, rows, other) for cache, other in zip(caches, others, strict=True)]
+        self.length = place.most
 
-    def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> mx.array:
-        """Which of what `update_and_fetch` hands out each row sees, [rows, that many] bool."""
-        query = self.offset + mx.arange(rows)[:, None]
-        key = mx.arange(self._reach)
-        seen = key <= query
-        return seen if window_size is None else seen & (query - key < window_size)
+    def begin(self, rows: int) -> dict:
+        """A pass follows; nothing is kept to take it back by `Caches.rewind`."""
+        return {}
+
+    def settle(self, start: int, kept: int) -> None:
+        """The pass began at `start`, and its first `kept` rows, at least one, count: the caches hold those now."""
+        for layer in self.layers:
+            layer.settle(start, kept)

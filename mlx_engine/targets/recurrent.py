@@ -2,6 +2,9 @@
 
 Neither can be trimmed. A net's passes of a block run here, with mlx-lm's own weights, since its forward keeps nothing of what the
 rows added to the state. A rewind then takes the state from before the block, and replays the rows that were kept.
+
+How many were need not be known on the host: a block that is queued behind another begins with that one's rows, and the device tells
+where its convolution's window ends and how many rows are replayed.
 """
 
 import weakref
@@ -15,8 +18,9 @@ from mlx_lm.models.cache import ArraysCache
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
 from mlx_engine.kernels import gated_delta_replay
-from mlx_engine.kernels.delta_inputs import Heads, Rows
+from mlx_engine.kernels.delta_inputs import Heads, Rows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
+from mlx_engine.place import Place
 from mlx_engine.targets.joined import join
 from mlx_engine.targets.products import added
 
@@ -35,12 +39,23 @@ class _Prefix:
 
 
 @dataclass(frozen=True)
+class _Start:
+    """What a block begins with: rows of which the convolution reads those from `first` on, and what its state is made of."""
+
+    conv_rows: mx.array  # [1, at least K - 1, C]
+    first: int | mx.array  # [1] int32 where only the device knows it, like `kept`
+    before: mx.array  # [1, Hv, Dv, Dk]
+    tape: Tape
+    kept: int | mx.array
+
+
+@dataclass(frozen=True)
 class Block:
     """A pass of S rows through one net: enough to end it after any of them."""
 
     net: "DeltaNet"
     conv_input: mx.array  # [1, K - 1 + S, C]: the state of the convolution, of kernel size K, and the rows
-    first: list[mx.array]  # queries, keys, values, decay and beta of the first row
+    queries: mx.array  # [1, S, Hk, Dk]
     before: mx.array  # [1, Hv, Dv, Dk]
     tape: Tape
 
@@ -49,10 +64,15 @@ class Block:
 
         If another block comes next, it replays the rows itself, and the state that is given here is never computed.
         """
-        held = self.conv_input.shape[1] - self.tape.rows
-        _, state, _ = self.net.replay(*self.first, self.before, self.tape, rows)
-        self.net.prefix = _Prefix(weakref.ref(state, self.net.forget), self.before, self.tape, rows)
+        held, tape = self.conv_input.shape[1] - self.tape.rows, self.tape
+        first = [each[:, :1] for each in (self.queries, tape.keys, tape.values, tape.decay, tape.beta)]
+        _, state, _ = self.net.replay(*first, self.before, tape, rows)
+        self.net.prefix = _Prefix(weakref.ref(state, self.net.forget), self.before, tape, rows)
         return [mx.contiguous(self.conv_input[:, rows : rows + held]), state]
+
+    def start(self, kept: mx.array) -> _Start:
+        """What the next block begins with after the first `kept` rows, [1] int32."""
+        return _Start(self.conv_input, kept, self.before, self.tape, kept)
 
 
 class DeltaNet(nn.Module):
@@ -89,46 +109,56 @@ class DeltaNet(nn.Module):
         block, self._block = self._block, None
         return block
 
-    def __call__(
-        self, x: mx.array, mask: mx.array | None = None, cache: ArraysCache | None = None, residual: mx.array | None = None
-    ) -> mx.array:
+    def __call__(self, x: mx.array, mask: mx.array | None = None, cache: Any = None, residual: mx.array | None = None) -> mx.array:
         """x [1, S, H] -> [1, S, H], added to `residual` if there is one."""
-        if not self._listening:
+        placed = isinstance(cache, Placed)
+        if not self._listening and not placed:
             out: mx.array = self.net(x, mask, cache)
             return out if residual is None else residual + out
         assert cache is not None and mask is None  # masks are for batches
         self._listening = False
         net: Any = self.net
         rows = x.shape[1]
-        convolution, state = cache.cache
-        if convolution is None:
-            convolution = mx.zeros((1, net.conv_kernel_size - 1, net.conv_dim), x.dtype)
-        if state is None:
-            state = mx.zeros((1, net.num_v_heads, net.head_v_dim, net.head_k_dim))
-        own, z = self._rows(x, convolution)
-        # a state that the block before led to, and that nobody has read since, is not computed: its rows are replayed on the way
-        past = self.prefix
-        if past is None or past.state() is not state:
-            nothing = Tape.empty(net.num_k_heads, net.head_k_dim, net.num_v_heads, net.head_v_dim, own.queries.dtype)
-            past = _Prefix(weakref.ref(state), state, nothing, 0)
-        recurrence = [own.queries, own.keys, own.values, own.decay, own.beta]
-        result, before, tape = self.replay(*recurrence, past.before, past.tape, past.kept)
-        self._block = Block(self, own.convolved, [each[:, :1] for each in recurrence], before, tape)
-        cache.cache = self._block.after(rows)  # type: ignore[assignment]  # mlx-lm begins with None in both places
+        start = cache.start(self, x.dtype) if placed else self.start(cache, x.dtype)
+        own, z = self._rows(x, start)
+        recurrence = (own.queries, own.keys, own.values, own.decay, own.beta)
+        result, before, tape = self.replay(*recurrence, start.before, start.tape, start.kept)
+        block = Block(self, own.convolved, own.queries, before, tape)
+        if placed:
+            cache.block = block
+        else:
+            self._block = block
+            cache.cache = block.after(rows)
         out = net.norm(result, z).reshape(1, rows, -1)
         return net.out_proj(out) if residual is None else added(residual, net.out_proj, out)
 
-    def _rows(self, x: mx.array, convolution: mx.array) -> tuple[Rows, mx.array]:
+    def start(self, cache: Any, dtype: mx.Dtype) -> _Start:
+        """What a block begins with that goes on from a cache; `dtype` is that of the net's inputs."""
+        net: Any = self.net
+        convolution, state = cache.cache
+        if convolution is None:
+            convolution = mx.zeros((1, net.conv_kernel_size - 1, net.conv_dim), dtype)
+        if state is None:
+            state = mx.zeros((1, net.num_v_heads, net.head_v_dim, net.head_k_dim))
+        # a state that the block before led to, and that nobody has read since, is not computed: its rows are replayed on the way
+        past = self.prefix
+        if past is not None and past.state() is state:
+            return _Start(convolution, 0, past.before, past.tape, past.kept)
+        nothing = Tape.empty(net.num_k_heads, net.head_k_dim, net.num_v_heads, net.head_v_dim, dtype)
+        return _Start(convolution, 0, state, nothing, 0)
+
+    def _rows(self, x: mx.array, start: _Start) -> tuple[Rows, mx.array]:
         """What the rows x [1, S, H] bring to the recurrence, and the output's gate, [1, S, Hv, Dv]."""
         net: Any = self.net
         rows, channels = x.shape[1], self.heads.channels
         if self.inputs is not None and self._joined is not None and rows <= ROWS:
             projected = self._joined(x)
-            own = self.inputs(projected.reshape(rows, -1), convolution, net.conv1d.weight, net.A_log, net.dt_bias, self.heads)
+            weights = (net.conv1d.weight, net.A_log, net.dt_bias)
+            own = self.inputs(projected.reshape(rows, -1), start.conv_rows, *weights, self.heads, start.first)
             gate = projected[..., channels : channels + self.heads.values * self.heads.value_dim]
             return own, gate.reshape(1, rows, self.heads.values, -1)
         mixed, z, b, a = _project(net, x)
-        conv_input = mx.concatenate([convolution, mixed], axis=1)
+        conv_input = mx.concatenate([rows_before(start.conv_rows, net.conv_kernel_size, start.first), mixed], axis=1)
         convolved = nn.silu(net.conv1d(conv_input))
         queries, keys, values = mx.split(convolved, [net.key_dim, 2 * net.key_dim], axis=-1)
         queries, keys = (part.reshape(1, rows, net.num_k_heads, net.head_k_dim) for part in (queries, keys))
@@ -163,3 +193,33 @@ class Undo:
             if self.block is None:
                 raise ValueError("nothing was recorded of the pass that is to be taken back")
             self._cache.cache = self.block.after(passed - rows)
+
+
+class Placed:
+    """Stands for a net's cache, which holds something already, in a pass at `place`; `before` did in the pass before.
+
+    The net leaves its `block` here.
+    """
+
+    def __init__(self, cache: ArraysCache, place: Place, rows: int, before: "Placed | None" = None) -> None:
+        self._cache: Any = cache
+        self._kept = place.kept
+        self._last = None if before is None else before.block
+        self.block: Block | None = None
+
+    def start(self, net: DeltaNet, dtype: mx.Dtype) -> _Start:
+        """What the net's block begins with."""
+        last, self._last = self._last, None  # else every block would hold the one before it
+        if last is None:
+            return net.start(self._cache, dtype)
+        assert self._kept is not None  # a place behind a pass that nobody has read
+        return last.start(self._kept)
+
+    @staticmethod
+    def make_mask(rows: int, **_: Any) -> None:
+        """None: there is one sequence, and all of it counts."""
+
+    def settle(self, start: int, kept: int) -> None:
+        """The pass began at `start`, and its first `kept` rows count."""
+        assert self.block is not None
+        self._cache.cache = self.block.after(kept)

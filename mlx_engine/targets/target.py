@@ -16,6 +16,7 @@ from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets import branching, growing
 from mlx_engine.targets.caches import Caches
 from mlx_engine.targets.fused import Fusion
+from mlx_engine.targets.placed import PlacedCaches
 from mlx_engine.targets.products import Products
 from mlx_engine.targets.recurrent import DeltaNet
 
@@ -132,7 +133,7 @@ class Target:
         forked.length = caches.length
         return forked
 
-    def forward(self, tokens: mx.array, caches: Caches) -> mx.array:
+    def forward(self, tokens: mx.array, caches: Caches | PlacedCaches) -> mx.array:
         """Logits [S, V] of token ids [S] that follow what the caches hold. `Caches.rewind` can take rows of the pass back."""
         taken_back = {index: undo for index, undo in caches.begin(tokens.shape[0]).items() if index in self._nets}
         for index in taken_back:
@@ -143,7 +144,7 @@ class Target:
         caches.length += tokens.shape[0]
         return logits
 
-    def forward_tapped(self, tokens: mx.array, caches: Caches) -> tuple[mx.array, mx.array]:
+    def forward_tapped(self, tokens: mx.array, caches: Caches | PlacedCaches) -> tuple[mx.array, mx.array]:
         """Like `forward`, and the features [S, taps * H] of the same rows."""
         for tap in self._taps.values():
             tap.keep = True

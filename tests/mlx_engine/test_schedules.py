@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import cycle
 
 import mlx.core as mx
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,8 +109,9 @@ def check(engine, prompt, sampling, seed, limit, passes, spoilt, lag=False):
     spoilt=st.lists(st.integers(0, 8), min_size=1, max_size=5),
     lag=st.booleans(),
 )
-def test_any_schedule_gives_the_plain_text(tiny, prompt, sampling, seed, limit, passes, spoilt, lag):
-    check(tiny, prompt, sampling, seed, limit, passes, spoilt, lag)
+@pytest.mark.parametrize("pair", ["tiny", "tiny2"])
+def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed, limit, passes, spoilt, lag):
+    check(request.getfixturevalue(pair), prompt, sampling, seed, limit, passes, spoilt, lag)
 
 
 @sampled(8)

@@ -64,13 +64,22 @@ def exact(projected, held, taps, log_rate, bias, heads):
     group=st.integers(1, 3),
     dims=st.sampled_from([(16, 16), (48, 16), (16, 80), (128, 128)]),
     half=st.booleans(),
+    around=st.one_of(st.none(), st.tuples(st.integers(0, 16), st.integers(0, 3))),
     seed=st.integers(0, 99),
 )
-def test_kernel_follows_the_definition(dtype, rows, width, keys, group, dims, half, seed):
+def test_kernel_follows_the_definition(dtype, rows, width, keys, group, dims, half, around, seed):
+    """`around`: so many rows stand before and behind those that the convolution reads, and the device is told where these begin."""
     given = drawn(dtype, rows, width, Heads(keys, dims[0], keys * group, dims[1]), seed, dtype if half else mx.float32)
-    found = delta_inputs.metal(*given, build=metal_kernel)
+    projected, held, *others = given
+    first = 0
+    if around is not None:
+        others_rows = [mx.full((1, count, held.shape[2]), 9.0, dtype) for count in around]
+        held, first = mx.concatenate([others_rows[0], held, others_rows[1]], axis=1), mx.array([around[0]], mx.int32)
+    found = delta_inputs.metal(projected, held, *others, first, build=metal_kernel)
     for name, (want, error) in zip(vars(found), exact(*given), strict=True):
         assert_close(getattr(found, name), want, error)
+    for name, array in vars(delta_inputs.reference(projected, held, *others, first)).items():
+        assert mx.array_equal(array, getattr(delta_inputs.reference(*given), name))
 
 
 @given(rows=st.integers(1, 16), width=st.integers(2, 5), seed=st.integers(0, 99))
@@ -103,7 +112,9 @@ PROJECTED, HELD, WEIGHTS, RATE, BIAS, _ = drawn(mx.float32, 3, 4, HEADS, 0)
         ({"heads": Heads(2, 8, 4, 16)}, "dims from 16 to 256, not 8 and 16"),
         ({"projected": PROJECTED[:, 1:]}, f"{HEADS.columns} columns"),
         ({"taps": mx.zeros((HEADS.channels, 9, 1))}, "2 to 8 taps"),
-        ({"held": HELD[:, 1:]}, "the 3 rows before"),
+        ({"held": HELD[:, 1:]}, "at least the 3 rows before"),
+        ({"first": mx.array([0], mx.uint32)}, "a first row of .* int32, .* uint32"),
+        ({"first": 1}, "a first row from 0 to 0, not 1"),
         ({"bias": BIAS[1:]}, r"a rate and a bias of \(4,\)"),
     ],
 )

@@ -127,6 +127,16 @@ def test_it_runs_a_block_as_mlx_lm_does():
         np.testing.assert_allclose(np.array(gated_delta_replay.replay(state, left, 6)), np.array(after), atol=1e-5)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kept", [0, 1, 5])
+def test_a_count_on_the_device_comes_to_the_state_of_one_that_the_host_knows(dtype, kept):
+    """In the plain version too, bit for bit; and rows are the ones that a rewind on the host replays."""
+    net = Net(dtype, 2, 2, 32, 8)
+    state, tape = mx.random.normal((1, 4, 8, 32)), Tape(*net.block(5)[1:])
+    on_device = gated_delta_replay.replay(state, tape, mx.array([kept], mx.int32))
+    assert mx.array_equal(on_device, gated_delta_replay.replay(state, tape, kept))
+
+
 NET = Net(mx.float32, 2, 2, 64, 16)
 BLOCK = dict(zip(("queries", "keys", "values", "decay", "beta"), NET.block(4), strict=True))
 GOOD = {**BLOCK, **dict(zip(("state", "tape", "kept"), NET.start(), strict=True))}

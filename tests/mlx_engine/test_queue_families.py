@@ -1,0 +1,187 @@
+"""Rounds queued ahead on every kind of cache: what a pass leaves to the next one stays on the device, and comes to the same."""
+
+import threading
+from dataclasses import replace
+from functools import cache
+
+import mlx.core as mx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlx_engine import families
+from mlx_engine.decoding import queue
+from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
+from mlx_engine.events import Sampling
+from mlx_engine.place import Place
+from mlx_engine.targets.target import Target
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import loaded
+from tests.mlx_engine.test_families import contents, draw
+from tests.mlx_engine.test_family_pairs import Foresight
+from tests.mlx_engine.test_queue import Run, same_state
+from tests.mlx_engine.test_schedules import Scripted
+from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, build, save, save_drafter
+
+# Of each kind of caches one: growing, growing and recurrent (its delta nets joined, and not), growing and rotating, compound
+KINDS = ("qwen3", "qwen3_5", "qwen3_next", "gpt_oss", "gemma4_text", "glm_moe_dsa")
+TOKENS = st.integers(3, VOCABULARY - 1)
+
+
+@cache
+def target_of(name: str) -> Target:
+    return Target(build(name), VOCABULARY, families.FAMILIES[CONFIGS[name]["model_type"]], (0,))
+
+
+def close(found: list, wanted: list) -> None:
+    """Numbers are the same, arrays to 1e-4: attention over a masked view sums its terms in another order, in every layer."""
+    for ours, theirs in zip(found, wanted, strict=True):
+        if isinstance(theirs, mx.array):
+            assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
+            np.testing.assert_allclose(np.array(ours), np.array(theirs), rtol=0, atol=1e-4)
+        else:
+            assert ours == theirs
+
+
+@given(
+    before=st.lists(TOKENS, min_size=1, max_size=30),
+    passes=st.lists(
+        st.tuples(st.lists(TOKENS, min_size=2, max_size=16), st.integers(1, 16), st.booleans()), min_size=1, max_size=7
+    ),
+    after=st.lists(TOKENS, min_size=1, max_size=20),
+    in_vain=st.booleans(),
+)
+@settings(max_examples=max(6, settings.default.max_examples // 2))
+@pytest.mark.parametrize("name", FAMILIES)
+def test_passes_that_begin_where_only_the_device_knows(name, before, passes, after, in_vain):
+    """Each pass keeps some rows; `ahead`, it is queued before the host knows how many the one before it kept."""
+    target = target_of(name)
+    known, placed = target.caches(), target.caches()
+    for caches in (known, placed):
+        target.forward(mx.array(before), caches)
+    held, waiting = len(before), None  # rows kept of a pass that is not settled
+    for block, kept, ahead in passes:
+        kept = min(kept, len(block))
+        place = Place.known(held)
+        if waiting is not None and ahead:
+            rows, last = waiting
+            place = Place(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
+        elif waiting is not None:
+            placed.settle(held)
+        found = target.forward(mx.array(block), placed.placed(place, len(block)))
+        if waiting is not None and ahead:
+            placed.settle(held)
+        expected = target.forward(mx.array(block), known)
+        known.rewind(len(block) - kept)
+        close([found], [expected])
+        held, waiting = held + kept, (len(block), kept)
+    if in_vain:  # one more that nobody reads
+        rows, last = waiting
+        place = Place(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
+        target.forward(mx.array(draw(5, held)), placed.placed(place, 5))
+    placed.settle(held)
+    placed.rest()
+    assert placed.length == known.length == held
+    close(contents(placed.layers), contents(known.layers))
+    close([target.forward(mx.array(after), placed)], [target.forward(mx.array(after), known)])
+
+
+@given(passes=st.lists(st.tuples(st.integers(2, 16), st.integers(1, 16)), min_size=2, max_size=8), seed=st.integers(0, 99))
+@pytest.mark.parametrize("name", ["qwen3_5", "qwen3_next"])
+def test_a_recurrent_state_is_the_same_bit_for_bit(name, passes, seed):
+    """Of the first layer, whose rows no attention has touched."""
+    target = target_of(name)
+    known, placed = target.caches(), target.caches()
+    for caches in (known, placed):
+        target.forward(mx.array(draw(5, seed)), caches)
+    held, last = 5, None
+    for index, (rows, kept) in enumerate(passes):
+        kept, block = min(kept, rows), mx.array(draw(rows, seed + index))
+        place = Place.known(held)
+        if last is not None:
+            place = Place(mx.array([held]), held - last[1] + 1, held - last[1] + last[0], mx.array([last[1]]))
+        target.forward(block, placed.placed(place, rows))
+        if last is not None:
+            placed.settle(held)
+        target.forward(block, known)
+        known.rewind(rows - kept)
+        held, last = held + kept, (rows, kept)
+    placed.settle(held)
+    for ours, theirs in zip(placed.layers[0].cache, known.layers[0].cache, strict=True):
+        assert np.array_equal(np.array(ours), np.array(theirs))
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory):
+    """Loads the pair of a family, whose drafter foresees what follows `draw(19, 11)` and errs now and then."""
+    place = tmp_path_factory.mktemp("families")
+
+    @cache
+    def load(name: str):
+        save(name, place / name / "target")
+        save_drafter(name, place / name / "drafter")
+        engine = loaded(place / name / "target", place / name / "drafter")
+        prompt = draw(19, 11)
+        plain = reply(engine, tokens(prompt, mode="plain", max_tokens=120, ignore_eos=True)).tokens
+        engine.pair.drafter = Foresight(engine.pair.drafter, [*prompt, *plain])
+        return engine, prompt, plain
+
+    return load
+
+
+@pytest.mark.parametrize("name", [*KINDS, *(pytest.param(name, marks=pytest.mark.long) for name in FAMILIES if name not in KINDS)])
+def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
+    engine, prompt, plain = pair(name)
+    for width in (2, 5, 16):
+        asked = tokens(prompt, width=width, max_tokens=60, ignore_eos=True)
+        monkeypatch.setattr(queue, "pays", lambda: False)
+        want = reply(engine, asked)
+        monkeypatch.setattr(queue, "pays", lambda: True)
+        engine.reckon_with(replace(ASSUMED, queued=True))
+        got = reply(engine, asked)
+        assert got.tokens == want.tokens == plain[:60]
+        assert got.stats.accepted_per_round == want.stats.accepted_per_round
+        assert 0 < got.stats.accepted < got.stats.drafted
+
+
+@given(
+    script=st.lists(st.sampled_from([PLAIN, Pass("drafter", 3), Pass("drafter", 8), Pass("drafter", 16)]), min_size=1, max_size=6),
+    limit=st.integers(2, 60),
+    end=st.integers(0, 59),
+    stop=st.integers(1, 30),
+)
+@pytest.mark.parametrize("name", KINDS)
+def test_whatever_widths_and_plain_steps_follow_each_other_and_wherever_it_ends(pair, name, script, limit, end, stop):
+    """Ended by a token in the midst of a round with another behind it, by the budget, or by whoever listens."""
+    engine, prompt, plain = pair(name)
+    runs = [Run(engine, prompt, Scripted(script), lag, Sampling(), 0) for lag in (False, True)]
+    heard = [run.steps(limit, [plain[end]], stop) for run in runs]
+    assert [token for step in heard[1] for token in step.tokens] == list(plain[1 : 1 + sum(len(step.tokens) for step in heard[1])])
+    assert heard[0] == heard[1]
+    same_state(*runs)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("how", ["by its end", "by whoever listens"])
+def test_the_next_turn_goes_on_from_what_was_said(pair, name, how, monkeypatch):
+    """In the midst of a round and with another queued behind it: what is reused, what is said and the rounds are the same."""
+    engine, prompt, plain = pair(name)
+    ends = {plain[30]} if how == "by its end" else set()
+    monkeypatch.setattr(engine.pair.tokenizer, "_eos_token_ids", ends)
+    turns = []
+    for pays in (False, True):
+        monkeypatch.setattr(queue, "pays", lambda pays=pays: pays)
+        engine.reckon_with(replace(ASSUMED, queued=True))
+        engine.relieve()
+        cancel, said, rounds = threading.Event(), [], 0
+        for event in engine.generate(tokens(prompt, width=16, max_tokens=100, reuse=True), cancel):
+            said += getattr(event, "tokens", ()) if type(event).__name__ == "Commit" else ()
+            rounds += type(event).__name__ == "Round"
+            if not ends and rounds == 4:
+                cancel.set()
+        assert tuple(said) == plain[: len(said)] and len(said) < 100
+        again = reply(engine, tokens((*prompt, *said, 5), width=8, max_tokens=30, ignore_eos=True, reuse=True))
+        turns.append((said, again.tokens, again.stats.accepted_per_round, again.stats.reused_tokens))
+    assert turns[0] == turns[1]
+    assert turns[1][3] >= len(prompt)
