@@ -4,7 +4,8 @@ Of a greedy DFlash round 16 rows wide: primitives that are no views, estimated M
 move, how often the host waits for the device, and how long the host is busy with building the graph. The pairs are as deep as
 real ones and otherwise tiny (`deep_pairs.py`). Other decoders are counted in the same way, where they are installed:
 `tests/peers/run.sh --host` makes an environment for them. Metal kernels of a loop's own cannot run here: where a loop asks whether
-there is Metal, it takes its other way, and that is what is counted. The host's time is measured, on this machine's processor.
+there is Metal, it takes its other way, and that is what is counted. The host's time is its thread's processor time here, so that
+other work of the machine is no part of it.
 """
 
 import argparse
@@ -27,10 +28,12 @@ from mlx_lm.models.cache import KVCache  # noqa: E402
 from mlx_engine.bench import deep_pairs, dispatches, host_peers, tracing  # noqa: E402
 from mlx_engine.decoding.costs import ASSUMED  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
+from mlx_engine.drafters.placed import PlacedContext  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.errors import UserError  # noqa: E402
 from mlx_engine.events import Failed, GenerationRequest, Round, Sampling  # noqa: E402
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
+from mlx_engine.place import Place  # noqa: E402
 
 PROMPT = tuple(range(20, 84))
 _WARM, _TIMED = 3, 12
@@ -39,7 +42,7 @@ Loop = Callable[[Path, Path], Iterator[None]]
 
 @dataclass(frozen=True)
 class Cost:
-    """A round of one loop. `parts` are dispatches by kind; `host_s` has every round that was timed.
+    """A round of one loop. `parts` are dispatches by kind; `host_s` has the host's processor time for every round that was timed.
 
     Of the host's `waits`, those in `idle` leave the device without work.
     """
@@ -57,8 +60,8 @@ class Cost:
 class Parts:
     """Dispatches of our own round, part by part; `kernel` where a kernel of ours takes the plain operations' place.
 
-    `verify` is the target's pass with its taps, `a_layer` the mean over its layers, embedding and head left out. What a layer's
-    recurrence would be after the block counts only where the next round computes it.
+    The round is one that is queued before the one before it is read. `verify` is the target's pass with its taps, `a_layer` the
+    mean over its layers, embedding and head left out.
     """
 
     draft: int
@@ -133,7 +136,10 @@ def cost(loop: Loop, target: Path, drafter: Path) -> Cost:
 
 
 def parts(target: Path, drafter: Path) -> Parts:
-    """The parts of our own round, each traced by itself."""
+    """The parts of our own round, each traced by itself.
+
+    One that is queued behind another: where it begins and how many rows of the one before were kept, only the device knows.
+    """
     with tracing.as_with_metal():
         pair = _loaded(target, drafter).pair
         assert pair.drafter is not None
@@ -142,7 +148,10 @@ def parts(target: Path, drafter: Path) -> Parts:
         _, features = model.forward_tapped(mx.array(PROMPT), caches)
         caches.rewind(0)
         own.inject(context, features)
-        mx.eval(features, caches.state, context.state)
+        start, kept = len(PROMPT), mx.array([rows], mx.int32)
+        # where a round begins that is queued behind another of as many rows, which nobody has read
+        behind = Place(mx.array([start + rows], mx.int32), start + 1, start + rows, kept).span(rows)
+        mx.eval(features, caches.state, context.state, behind.positions, behind.end, behind.place.at, kept)
         chooser, block = Chooser(Sampling(), 0), mx.array(PROMPT[:rows])
         logits, some = mx.zeros((rows, model.vocabulary)), mx.zeros((rows, features.shape[1]))
         drafts = block[1:].astype(mx.uint32)
@@ -155,13 +164,19 @@ def parts(target: Path, drafter: Path) -> Parts:
             fresh = own.context()
             fresh.position = context.position
             fresh.kinds = {window: kind.share() for window, kind in context.kinds.items()}  # spare rows and all
-            own.inject(fresh, some)
+            own.inject(PlacedContext(fresh, behind), some)
             return fresh.state
 
-        def verified() -> list:
-            fresh = model.fork(caches)
-            found = model.forward_tapped(block, fresh)
-            return [*found, *(layer.state for layer in fresh.layers if isinstance(layer, KVCache))]
+        def verify() -> int:
+            line = model.fork(caches)
+            before = line.placed(Place.known(start).span(rows))
+            mx.eval(model.forward_tapped(block, before), [layer.state for layer in line.layers if isinstance(layer, KVCache)])
+
+            def verified() -> list:
+                found = model.forward_tapped(block, line.placed(behind))
+                return [*found, *(layer.state for layer in line.layers if isinstance(layer, KVCache))]
+
+            return counted(verified)
 
         def accepted() -> list[mx.array]:
             verdict = chooser.verify(logits, drafts, 0, None)
@@ -172,15 +187,17 @@ def parts(target: Path, drafter: Path) -> Parts:
         kernels = [counted(accepted), counted(injected)]
         chooser.operations = own.operations = PLAIN
         around = counted(lambda: [model.head(mx.fast.rms_norm(model.embed(block[None]), None, 1e-6))]) + len(own.config.taps)
-        layers, verify = len(caches.layers), counted(verified)
+        layers, verify_plain = len(caches.layers), verify()
         pair.use(_ALL)
-        verify_kernel = counted(verified)
+        verify_kernel = verify()
         pair.use(PLAIN)
+        anchor = block[:1].astype(mx.uint32)
+        mx.eval(anchor)
         return Parts(
-            draft=counted(lambda: own.propose(context, block[:1].astype(mx.uint32), rows, chooser, None)),
-            verify=verify,
+            draft=counted(lambda: own.propose(PlacedContext(context, behind), anchor, rows, chooser, None)),
+            verify=verify_plain,
             verify_kernel=verify_kernel,
-            a_layer=(verify - around) / layers,
+            a_layer=(verify_plain - around) / layers,
             a_layer_kernel=(verify_kernel - around) / layers,
             accept=plain[0],
             accept_kernel=kernels[0],

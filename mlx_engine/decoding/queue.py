@@ -80,7 +80,8 @@ class Queue:
         self._caches.rest()
 
     def _put(self, choice: Choice, rows: int, anchor: mx.array, place: Place, ahead: bool) -> QueuedRound:
-        caches, context = self._caches.placed(place, rows), PlacedContext(self._context, place, rows)
+        span = place.span(rows)
+        caches, context = self._caches.placed(span), PlacedContext(self._context, span)
         following = (place.at + 1).astype(mx.uint32)  # position of the first token that is to be chosen
         noise = self._chooser.noise(following, rows, self._target.vocabulary)
         drafts = self._drafter.propose(context, anchor, rows, self._chooser, noise)

@@ -8,7 +8,7 @@ import copy
 
 import mlx.core as mx
 
-from mlx_engine.place import Place
+from mlx_engine.place import Span, written
 
 _STEP = 256  # rows by which an array grows
 
@@ -74,18 +74,18 @@ class LayerContext:
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
 
-    def reserve(self, place: Place, count: int) -> None:
-        """Make room for `count` rows at `place`, of which the host has only bounds. What a query there can see stays."""
-        buffer = self._buffer
+    def reserve(self, span: Span) -> None:
+        """Make room for rows of which the host has only bounds. What a query there can see stays."""
+        buffer, place = self._buffer, span.place
         assert buffer is not None  # a prompt comes first
-        if place.most + count - self.first > buffer.shape[3]:
+        if span.reach - self.first > buffer.shape[3]:
             oldest = self.first if self.window is None else max(self.first, place.least - self.window)
-            self._make_room(oldest, place.most, count, buffer)
+            self._make_room(oldest, place.most, span.reach - place.most, buffer)
 
-    def write(self, rows: mx.array, at: mx.array) -> None:
-        """Put keys and values, [2, L, H, S, D], at row `at` [1] int32 of the array; `settle` says how many of them count."""
+    def write(self, rows: mx.array, positions: mx.array) -> None:
+        """Put keys and values, [2, L, H, S, D], at `positions` [S] int32; `settle` says how many of them count."""
         assert self._buffer is not None
-        self._buffer = mx.slice_update(self._buffer, rows, at, (3,))
+        self._buffer = written(self._buffer, rows, positions - self.first if self.first else positions)
 
     def settle(self, position: int) -> None:
         """Everything before `position` is held, and nothing else; the next rows overwrite what lies behind."""

@@ -7,30 +7,30 @@ says. `DraftContext.settle` tells the context itself once the host knows.
 import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext, LayerContext
-from mlx_engine.place import Place
+from mlx_engine.place import Span
 
 
 class PlacedLayers:
-    """Stands for the context of the layers that share one window, in a round of at most `count` rows at `place`."""
+    """Stands for the context of the layers that share one window, in a round over `span`."""
 
-    def __init__(self, held: LayerContext, place: Place, count: int) -> None:
-        held.reserve(place, count)
-        self._held, self._place = held, place
+    def __init__(self, held: LayerContext, span: Span) -> None:
+        held.reserve(span)
+        self._held, self._span = held, span
         self.first = held.first
-        self.rows = place.most - held.first  # at most
+        self.rows = span.place.most - held.first  # at most
 
     def layer(self, index: int) -> tuple[mx.array, mx.array] | None:
         """Keys and values of one layer, [1, H, rows, D] each."""
         return self._held.layer(index, self.rows)
 
     def append(self, rows: mx.array) -> None:
-        """Write keys and values, [2, L, H, S, D], of the S positions from the place on."""
-        self._held.write(rows, self._place.at - self.first)
+        """Write keys and values, [2, L, H, S, D], of all S positions of the span."""
+        self._held.write(rows, self._span.positions)
 
 
 class PlacedContext:
-    """Stands for a context in a round of at most `count` rows whose anchor stands at `place`."""
+    """Stands for a context in a round over `span`, the anchor's row being the first."""
 
-    def __init__(self, context: DraftContext, place: Place, count: int) -> None:
-        self.position = place.at  # [1] int32
-        self.kinds = {window: PlacedLayers(held, place, count) for window, held in context.kinds.items()}
+    def __init__(self, context: DraftContext, span: Span) -> None:
+        self.position = span.place.at  # [1] int32
+        self.kinds = {window: PlacedLayers(held, span) for window, held in context.kinds.items()}

@@ -2,7 +2,7 @@
 
 from mlx_engine.errors import UserError
 from mlx_engine.limits import MOST_ROWS
-from mlx_engine.place import Place
+from mlx_engine.place import Span
 from mlx_engine.targets import recurrent, rewind
 from mlx_engine.targets.placed import PlacedCaches
 
@@ -44,12 +44,12 @@ class Caches:
                 undo.rewind(rows, self._rows)
         self.length -= rows
 
-    def placed(self, place: Place, rows: int) -> PlacedCaches:
-        """What a pass of `rows` rows runs on that begins at `place`; `settle` tells these of it.
+    def placed(self, span: Span) -> PlacedCaches:
+        """What a pass over `span` runs on; `settle` tells these of it.
 
         Until it is settled another may be placed behind it, and then neither `forward` nor `rewind` may be called in between.
         """
-        self._placed.append(PlacedCaches(self.layers, place, rows, self._placed[-1] if self._placed else None))
+        self._placed.append(PlacedCaches(self.layers, span, self._placed[-1] if self._placed else None))
         return self._placed[-1]
 
     def settle(self, length: int) -> None:

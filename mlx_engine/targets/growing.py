@@ -10,7 +10,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
-from mlx_engine.place import Place
+from mlx_engine.place import Span, written
 
 
 class Undo:
@@ -27,15 +27,15 @@ class Undo:
 
 
 class Placed:
-    """Stands for a cache, which holds something already, in a pass of `rows` rows at `place`."""
+    """Stands for a cache, which holds something already, in a pass over `span`."""
 
-    def __init__(self, cache: KVCache, place: Place, rows: int, before: Any = None) -> None:
+    def __init__(self, cache: KVCache, span: Span, before: Any = None) -> None:
         own: Any = cache  # whose arrays mlx-lm types as if there might be none
         self._cache = own
-        self._reach = place.most + rows
-        self.offset = place.at  # of the first row, [1] int32
-        self.length = place.at + rows  # of what is filled after the pass, [1] int32
-        short = self._reach - own.keys.shape[2]
+        self._span = span
+        self.offset = span.place.at  # of the first row, [1] int32
+        self.length = span.end  # of what is filled after the pass, [1] int32
+        short = span.reach - own.keys.shape[2]
         if short > 0:
             more = -(-short // cache.step) * cache.step
             own.keys, own.values = (mx.pad(held, [(0, 0), (0, 0), (0, more), (0, 0)]) for held in (own.keys, own.values))
@@ -63,14 +63,13 @@ class Placed:
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Write the pass's rows, [1, H, rows, D] each; all that its attention may see, [1, H, as many as can be filled, D]."""
         cache = self._cache
-        cache.keys = mx.slice_update(cache.keys, keys, self.offset, (2,))
-        cache.values = mx.slice_update(cache.values, values, self.offset, (2,))
-        return cache.keys[..., : self._reach, :], cache.values[..., : self._reach, :]
+        cache.keys = written(cache.keys, keys, self._span.positions)
+        cache.values = written(cache.values, values, self._span.positions)
+        return cache.keys[..., : self._span.reach, :], cache.values[..., : self._span.reach, :]
 
     def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> mx.array:
         """Which of what `update_and_fetch` hands out each row sees, [rows, that many] bool."""
-        query = self.offset + mx.arange(rows)[:, None]
-        key = mx.arange(self._reach)
+        query, key = self._span.positions[:, None], mx.arange(self._span.reach)
         seen = key <= query
         return seen if window_size is None else seen & (query - key < window_size)
 

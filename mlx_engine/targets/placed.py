@@ -8,30 +8,27 @@ from typing import Any
 
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 
-from mlx_engine.place import Place
+from mlx_engine.place import Span
 from mlx_engine.targets import compound, growing, recurrent, rotating
 
 _KINDS: dict[type, Any] = {KVCache: growing.Placed, RotatingKVCache: rotating.Placed, ArraysCache: recurrent.Placed}
 
 
-def placed(cache: Any, place: Place, rows: int, before: Any = None) -> Any:
-    """What stands for a layer's cache in a pass of `rows` rows at `place`.
-
-    `before` stands for it in the pass before, if nobody has read that one.
-    """
+def placed(cache: Any, span: Span, before: Any = None) -> Any:
+    """What stands for a layer's cache in a pass over `span`; `before` does in the pass before, if nobody has read that one."""
     if type(cache) is CacheList:
         others = before.parts if before is not None else [None] * len(cache.caches)
-        return compound.Placed([placed(part, place, rows, other) for part, other in zip(cache.caches, others, strict=True)])
-    return _KINDS[type(cache)](cache, place, rows, before)
+        return compound.Placed([placed(part, span, other) for part, other in zip(cache.caches, others, strict=True)])
+    return _KINDS[type(cache)](cache, span, before)
 
 
 class PlacedCaches:
-    """What a pass of `rows` rows at `place` runs on. `length` is how many tokens they hold at most."""
+    """What a pass over `span` runs on. `length` is how many tokens they hold at most before it."""
 
-    def __init__(self, caches: list, place: Place, rows: int, before: "PlacedCaches | None") -> None:
+    def __init__(self, caches: list, span: Span, before: "PlacedCaches | None") -> None:
         others = before.layers if before is not None else [None] * len(caches)
-        self.layers: list = [placed(cache, place, rows, other) for cache, other in zip(caches, others, strict=True)]
-        self.length = place.most
+        self.layers: list = [placed(cache, span, other) for cache, other in zip(caches, others, strict=True)]
+        self.length = span.place.most
 
     def begin(self, rows: int) -> dict:
         """A pass follows; nothing is kept to take it back by `Caches.rewind`."""

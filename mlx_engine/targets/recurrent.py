@@ -20,7 +20,7 @@ from mlx_lm.models.gated_delta import compute_g, normalize_qk
 from mlx_engine.kernels import gated_delta_replay
 from mlx_engine.kernels.delta_inputs import Heads, Rows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
-from mlx_engine.place import Place
+from mlx_engine.place import Span
 from mlx_engine.targets.joined import join
 from mlx_engine.targets.products import added
 
@@ -196,14 +196,14 @@ class Undo:
 
 
 class Placed:
-    """Stands for a net's cache, which holds something already, in a pass at `place`; `before` did in the pass before.
+    """Stands for a net's cache, which holds something already, in a pass over `span`; `before` did in the pass before.
 
     The net leaves its `block` here.
     """
 
-    def __init__(self, cache: ArraysCache, place: Place, rows: int, before: "Placed | None" = None) -> None:
+    def __init__(self, cache: ArraysCache, span: Span, before: "Placed | None" = None) -> None:
         self._cache: Any = cache
-        self._kept = place.kept
+        self._kept = span.place.kept
         self._last = None if before is None else before.block
         self.block: Block | None = None
 

@@ -14,7 +14,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import RotatingKVCache
 
-from mlx_engine.place import Place
+from mlx_engine.place import Span, written
 
 _STEP = 256  # rows by which a buffer is longer than a window at first
 
@@ -51,42 +51,40 @@ class _Window:
         self.keys, self.values = (cache._temporal_order(held) for held in (cache.keys, cache.values))
         self.first = cache.offset - self.keys.shape[2]
 
-    def reserve(self, place: Place, rows: int, size: int) -> None:
-        """Make room for `rows` rows at `place`. What a query there may see stays, and what the pass before it may leave."""
-        if place.most + rows - self.first <= self.keys.shape[2]:
+    def reserve(self, span: Span, size: int) -> None:
+        """Make room for a pass. What its rows may see stays, and what the pass before it may leave."""
+        if span.reach - self.first <= self.keys.shape[2]:
             return
-        oldest = max(self.first, place.least - size)
-        begin, end = oldest - self.first, min(place.most - self.first, self.keys.shape[2])
-        room = [(0, 0), (0, 0), (0, place.most + rows - oldest - (end - begin) + _STEP), (0, 0)]
+        oldest = max(self.first, span.place.least - size)
+        begin, end = oldest - self.first, min(span.place.most - self.first, self.keys.shape[2])
+        room = [(0, 0), (0, 0), (0, span.reach - oldest - (end - begin) + _STEP), (0, 0)]
         self.keys, self.values = (mx.pad(held[..., begin:end, :], room) for held in (self.keys, self.values))
         self.first = oldest
 
 
 class Placed:
-    """Stands for a cache, which holds something already, in a pass of `rows` rows at `place`; `before` did in the pass before."""
+    """Stands for a cache, which holds something already, in a pass over `span`; `before` did in the pass before."""
 
-    def __init__(self, cache: RotatingKVCache, place: Place, rows: int, before: "Placed | None" = None) -> None:
+    def __init__(self, cache: RotatingKVCache, span: Span, before: "Placed | None" = None) -> None:
         self._cache: Any = cache
         self._window: _Window = _Window(cache) if before is None else before._window
         window = self._window
-        window.reserve(place, rows, cache.max_size)
-        self.offset = place.at  # of the first row, [1] int32
-        self._from = max(window.first, place.least - cache.max_size + 1)  # the oldest that a row may see
-        self._reach = place.most + rows
+        window.reserve(span, cache.max_size)
+        self._span = span
+        self.offset = span.place.at  # of the first row, [1] int32
+        self._from = max(window.first, span.place.least - cache.max_size + 1)  # the oldest that a row may see
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Write the pass's rows, [1, H, rows, D] each; all that its attention may see, [1, H, as many as it can be, D]."""
-        window, at = self._window, self.offset - self._window.first
-        window.keys, window.values = (
-            mx.slice_update(held, fresh, at, (2,)) for held, fresh in ((window.keys, keys), (window.values, values))
-        )
-        begin, end = self._from - window.first, self._reach - window.first
+        window = self._window
+        at = self._span.positions - window.first if window.first else self._span.positions
+        window.keys, window.values = written(window.keys, keys, at), written(window.values, values, at)
+        begin, end = self._from - window.first, self._span.reach - window.first
         return window.keys[..., begin:end, :], window.values[..., begin:end, :]
 
     def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> mx.array:
         """Which of what `update_and_fetch` hands out each row sees, [rows, that many] bool."""
-        query = self.offset + mx.arange(rows)[:, None]
-        key = mx.arange(self._from, self._reach)
+        query, key = self._span.positions[:, None], mx.arange(self._from, self._span.reach)
         return (key <= query) & (query - key < (window_size or self._cache.max_size))
 
     def settle(self, start: int, kept: int) -> None:

@@ -147,24 +147,17 @@ def test_a_round_of_ours_is_counted_whole(kind: str, tmp_path: Path, monkeypatch
     monkeypatch.setattr(host, "_TIMED", 2)
     pair = deep_pairs.write(kind, tmp_path)
     whole, own = host.cost(host.ours, *pair), host.parts(*pair)
-    # the one read of a round has the next round behind it, where a round need not wait for what the one before it accepted
-    assert (
-        (whole.waits, whole.idle) == (1, 0 if kind.startswith("qwen3,") else 1)
-        and len(whole.host_s) == 2
-        and all(seconds > 0 for seconds in whole.host_s)
-    )
+    # the one read of a round has the next round behind it, which need not wait for what the host reads
+    assert (whole.waits, whole.idle) == (1, 0)
+    assert len(whole.host_s) == 2 and all(seconds > 0 for seconds in whole.host_s)
     assert own.inject_kernel <= 5 and own.accept_kernel <= 2 and own.a_layer_kernel <= 12
     kernels = host.cost(host.with_our_kernels, *pair)
     saved = own.inject + own.accept + own.verify - own.inject_kernel - own.accept_kernel - own.verify_kernel
-    if kind.startswith("qwen3,"):
-        # and the mask over what a cache may hold, which the kernel for attention does without
-        mask = sum(whole.parts[name] - kernels.parts.get(name, 0) for name in ("Arange", "LessEqual"))
-        assert mask == 3 and whole.dispatches - kernels.dispatches == saved + mask
-    else:  # what a recurrent state is replayed by after the verdict is none of these parts
-        assert kernels.dispatches < whole.dispatches
-    # a round is its parts, and little else: the anchor, and what taking rejected rows back costs
+    # but for a range that the masks of target and drafter both begin with: in a whole round MLX's export merges the two
+    assert 0 <= saved - (whole.dispatches - kernels.dispatches) <= 1
+    # a round is its parts, and little else: where its rows stand, its tokens, and where the next one begins
     sum_of_parts = own.draft + own.verify + own.accept + own.inject
-    assert sum_of_parts <= whole.dispatches + 10 and whole.dispatches <= sum_of_parts + 20 * 4
+    assert 0 <= whole.dispatches - sum_of_parts <= 10
     assert sum(whole.parts.values()) == whole.dispatches
 
 

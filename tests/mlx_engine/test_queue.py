@@ -182,7 +182,7 @@ def test_a_context_written_at_places_drafts_as_one_in_one_piece(which, data, tot
     at = total
     for _ in range(rounds):
         place = Place(mx.array([at], mx.int32), at - data.draw(st.integers(0, min(3, at - 1))), at + data.draw(st.integers(0, 7)))
-        placed = PlacedContext(context, place, width)
+        placed = PlacedContext(context, place.span(width))
         whole = which.context()
         which.inject(whole, mx.concatenate(features))
         assert mx.abs(which.draft(placed, anchor, width) - which.draft(whole, anchor, width)).max().item() < 1e-3

@@ -69,7 +69,7 @@ def test_passes_that_begin_where_only_the_device_knows(name, before, passes, aft
             place = Place(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
         elif waiting is not None:
             placed.settle(held)
-        found = target.forward(mx.array(block), placed.placed(place, len(block)))
+        found = target.forward(mx.array(block), placed.placed(place.span(len(block))))
         if waiting is not None and ahead:
             placed.settle(held)
         expected = target.forward(mx.array(block), known)
@@ -79,7 +79,7 @@ def test_passes_that_begin_where_only_the_device_knows(name, before, passes, aft
     if in_vain:  # one more that nobody reads
         rows, last = waiting
         place = Place(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
-        target.forward(mx.array(draw(5, held)), placed.placed(place, 5))
+        target.forward(mx.array(draw(5, held)), placed.placed(place.span(5)))
     placed.settle(held)
     placed.rest()
     assert placed.length == known.length == held
@@ -101,7 +101,7 @@ def test_a_recurrent_state_is_the_same_bit_for_bit(name, passes, seed):
         place = Place.known(held)
         if last is not None:
             place = Place(mx.array([held]), held - last[1] + 1, held - last[1] + last[0], mx.array([last[1]]))
-        target.forward(block, placed.placed(place, rows))
+        target.forward(block, placed.placed(place.span(rows)))
         if last is not None:
             placed.settle(held)
         target.forward(block, known)
