@@ -6,8 +6,8 @@ were kept once more, then runs its own rows on a copy of the state. So the state
 rows were kept need not be known on the host.
 """
 
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import mlx.core as mx
@@ -62,13 +62,21 @@ def _run(queries: mx.array, tape: Tape, state: mx.array) -> tuple[mx.array, mx.a
     return read, after
 
 
+@partial(mx.compile, shapeless=True)
+def _only(row: mx.array, kept: mx.array, decay: mx.array, beta: mx.array) -> tuple[mx.array, mx.array]:
+    """Decay and beta of which only those of the first `kept` rows count.
+
+    A row that neither decays nor writes leaves the state as it is, bit for bit, in whatever runs the others. With a mask mlx-lm
+    would take another kernel, which sums in another order.
+    """
+    seen = row < kept
+    return mx.where(seen, decay, 1.0), mx.where(seen, beta, 0.0)
+
+
 def replay(state: mx.array, tape: Tape, kept: mx.array | int) -> mx.array:
     """The state, [1, Hv, Dv, Dk] float32, after the first `kept` rows of a tape that begins at `state`."""
     if isinstance(kept, mx.array):
-        # A row that neither decays nor writes leaves the state as it is, bit for bit, in whatever runs the others. With a mask
-        # mlx-lm would take another kernel, which sums in another order.
-        seen = (mx.arange(tape.rows) < kept)[None, :, None]
-        tape = replace(tape, decay=mx.where(seen, tape.decay, 1.0), beta=mx.where(seen, tape.beta, 0.0))
+        tape = Tape(tape.keys, tape.values, *_only(mx.arange(tape.rows)[None, :, None], kept, tape.decay, tape.beta))
         return _run(tape.keys, tape, state)[1]
     if kept == 0:
         return state

@@ -150,14 +150,17 @@ class DeltaNet(nn.Module):
     def _rows(self, x: mx.array, start: _Start) -> tuple[Rows, mx.array]:
         """What the rows x [1, S, H] bring to the recurrence, and the output's gate, [1, S, Hv, Dv]."""
         net: Any = self.net
-        rows, channels = x.shape[1], self.heads.channels
-        if self.inputs is not None and self._joined is not None and rows <= ROWS:
+        rows, heads = x.shape[1], self.heads
+        if self._joined is None:
+            mixed, z, b, a = _project(net, x)
+        else:
             projected = self._joined(x)
-            weights = (net.conv1d.weight, net.A_log, net.dt_bias)
-            own = self.inputs(projected.reshape(rows, -1), start.conv_rows, *weights, self.heads, start.first)
-            gate = projected[..., channels : channels + self.heads.values * self.heads.value_dim]
-            return own, gate.reshape(1, rows, self.heads.values, -1)
-        mixed, z, b, a = _project(net, x)
+            ends = [heads.channels, heads.channels + heads.values * heads.value_dim, heads.columns - heads.values]
+            mixed, gate, b, a = mx.split(projected, ends, axis=-1)
+            z = gate.reshape(1, rows, heads.values, -1)
+            if self.inputs is not None and rows <= ROWS:
+                weights = (net.conv1d.weight, net.A_log, net.dt_bias)
+                return self.inputs(projected.reshape(rows, -1), start.conv_rows, *weights, heads, start.first), z
         conv_input = mx.concatenate([rows_before(start.conv_rows, net.conv_kernel_size, start.first), mixed], axis=1)
         convolved = nn.silu(net.conv1d(conv_input))
         queries, keys, values = mx.split(convolved, [net.key_dim, 2 * net.key_dim], axis=-1)
