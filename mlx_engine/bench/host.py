@@ -65,6 +65,7 @@ class Parts:
     """
 
     draft: int
+    draft_kernel: int
     verify: int
     verify_kernel: int
     a_layer: float
@@ -187,14 +188,19 @@ def parts(target: Path, drafter: Path) -> Parts:
         kernels = [counted(accepted), counted(injected)]
         chooser.operations = own.operations = PLAIN
         around = counted(lambda: [model.head(mx.fast.rms_norm(model.embed(block[None]), None, 1e-6))]) + len(own.config.taps)
-        layers, verify_plain = len(caches.layers), verify()
-        pair.use(_ALL)
-        verify_kernel = verify()
-        pair.use(PLAIN)
         anchor = block[:1].astype(mx.uint32)
         mx.eval(anchor)
+
+        def draft() -> int:
+            return counted(lambda: own.propose(PlacedContext(context, behind), anchor, rows, chooser, None))
+
+        layers, verify_plain, draft_plain = len(caches.layers), verify(), draft()
+        pair.use(_ALL)
+        verify_kernel, draft_kernel = verify(), draft()
+        pair.use(PLAIN)
         return Parts(
-            draft=counted(lambda: own.propose(PlacedContext(context, behind), anchor, rows, chooser, None)),
+            draft=draft_plain,
+            draft_kernel=draft_kernel,
             verify=verify_plain,
             verify_kernel=verify_kernel,
             a_layer=(verify_plain - around) / layers,
@@ -266,7 +272,7 @@ def table(report: dict[str, Any]) -> str:
         lines += [
             f"  ours, part by part: draft {own['draft']}, verify {own['verify']} ({own['a_layer']:.1f} a layer), "
             f"accept and next token {own['accept']}, inject {own['inject']}",
-            f"  with kernels: verify {own['verify_kernel']} ({own['a_layer_kernel']:.1f} a layer), "
+            f"  with kernels: draft {own['draft_kernel']}, verify {own['verify_kernel']} ({own['a_layer_kernel']:.1f} a layer), "
             f"accept and next token {own['accept_kernel']}, inject {own['inject_kernel']}",
             "",
         ]
