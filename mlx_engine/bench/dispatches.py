@@ -2,8 +2,9 @@
 
 Files are those of MLX at commit 846d176 (0.32.2-dev), under mlx/backend/. Views cost nothing; a reshape costs a copy where the
 order in memory does not allow a view, which is followed from array to array. What is estimated, and not followed: a product is one
-dispatch, though one whose K dimension is split is two; an update is counted in place, as where nothing else holds its array. So the
-figures are lower bounds, for every loop alike.
+dispatch, though one whose K dimension is split is two; an update is counted in place, as where nothing else holds its array; and
+what two operations make of the very same arrays is counted once, since MLX's export merges them. So the figures are lower bounds,
+for every loop alike.
 """
 
 from collections import Counter
@@ -45,9 +46,14 @@ TABLE = (
     ),
     Row(("Convolution",), "1, and 1 for an input that is not in rows", "metal/conv.cpp depthwise_conv_1D_gpu"),
     Row(
-        ("Arange", "RandomBits", "Full", "AsType", "Gather", "GatherAxis", "Scatter", "ScatterAxis", "ArgReduce", "ArgSort", "Sort",
-         "ArgPartition", "Partition", "Scan", "Pad", "Softmax", "LogSumExp", "Reduce"),
-        "1", "metal/primitives.cpp, indexing.cpp, sort.cpp, scan.cpp, softmax.cpp, reduce.cpp; gpu/primitives.cpp",
+        ("Scatter", "ScatterAxis"), "1, in place",
+        "metal/indexing.cpp ScatterAxis::eval_gpu; common/copy.h set_copy_output_data",
+    ),
+    Row(
+        ("Arange", "RandomBits", "Full", "AsType", "Gather", "GatherAxis", "ArgReduce", "ArgSort", "Sort", "ArgPartition",
+         "Partition", "Scan", "Pad", "Softmax", "LogSumExp", "Reduce"),
+        "1", "eval_gpu of each: metal/primitives.cpp, indexing.cpp, sort.cpp, scan.cpp, softmax.cpp, logsumexp.cpp, reduce.cpp; "
+        "gpu/primitives.cpp",
     ),
     Row(("rms_norm", "layer_norm"), "1, and 1 for an input that is not in rows", "metal/normalization.cpp RMSNorm::eval_gpu"),
     Row(("rope",), "1, and 1 where only a part of a head turns", "metal/rope.cpp RoPE::eval_gpu"),
