@@ -7,11 +7,11 @@ Only the `cancel` events that requests carry may be set from elsewhere.
 import secrets
 import threading
 import time
-from collections.abc import Collection, Generator, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import mlx.core as mx
 
@@ -54,7 +54,7 @@ from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
 from mlx_engine.pairs.checkpoint import weight_bytes
 from mlx_engine.prefix import Branch, Snapshots
-from mlx_engine.second_look import SecondLook, Watched, due
+from mlx_engine.second_look import SecondLook, Watched
 from mlx_engine.trying import Bench
 
 
@@ -64,10 +64,12 @@ class Engine:
     Args:
         snapshot_bytes: for what later turns may reuse; None: half of what the weights leave of this machine's working set.
         lookup: whether automatic rounds may also test copies of prompt and reply.
+        second_look: whether replies may run with the proved kernels and without in turn until real use has spoken on them; for
+            whoever is there for long, and measures nothing.
     """
 
-    def __init__(self, snapshot_bytes: int | None = None, lookup: bool = True) -> None:
-        self._lookup = lookup
+    def __init__(self, snapshot_bytes: int | None = None, lookup: bool = True, second_look: bool = False) -> None:
+        self._lookup, self._second_look = lookup, second_look
         self._snapshot_bytes = snapshot_bytes
         self._pair: LoadedPair | None = None
         self._experience = Experience(1)
@@ -133,22 +135,22 @@ class Engine:
     def _take(self, pair: LoadedPair) -> None:
         budget = memory.snapshot_budget(pair.held) if self._snapshot_bytes is None else self._snapshot_bytes
         table = calibrating.known(pair) if pair.drafter else None
-        self._use_proved(pair)
+        pair.use(proving.operations(pair))
+        self._look_again(pair, proving.known(pair), proving.evidence(pair))
         self._trials = []
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
 
-    def _use_proved(self, pair: LoadedPair) -> None:
-        pair.use(proving.operations(pair))
-        trials = proving.known(pair)
-        self._look = SecondLook(trials) if pair.operations != PLAIN and due(trials) else None
+    def _look_again(self, pair: LoadedPair, trials: Sequence[Trial], evidence: Any = None) -> None:
+        look = SecondLook(trials, evidence)
+        self._look = look if self._second_look and pair.operations != PLAIN and look.due else None
 
     def unload(self) -> None:
         """Free the pair and all that was kept of its chats; a reply that is still being written ends without a word."""
         if self._running is not None:
             self._running.close()
             self._running = None
-        self._snapshots = None
+        self._snapshots = self._look = None
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
@@ -203,7 +205,8 @@ class Engine:
             proving.keep(pair, trials)
             if not any(trial.used for trial in trials):
                 pair.use(PLAIN)
-        if trials is not None or look.given_up:
+        proving.keep_evidence(pair, look.evidence)
+        if trials is not None or not look.due:
             self._look = None
 
     def _answer(
@@ -303,8 +306,9 @@ class Engine:
                     if isinstance(found, tuple):
                         self._trials = []
                         wanted = with_kernels(tuple(trial.kernel for trial in found if trial.used))
-                        self._look = SecondLook(found) if due(found) else None
-                        yield Proved(found, proving.keep(pair, found))
+                        kept = proving.keep(pair, found)
+                        proving.keep_evidence(pair, None)
+                        yield Proved(found, kept)
                     else:
                         self._trials.append(found)
                         yield CalibrationProgress(len(self._trials) / (len(proving.KERNELS) + 1), f"{found.kernel}: {found.why}")
@@ -313,6 +317,7 @@ class Engine:
         finally:
             if self._pair is pair:
                 pair.use(wanted)
+                self._look_again(pair, proving.known(pair), proving.evidence(pair))
 
     def roofline(self, cancel: threading.Event | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
         """Hold the loaded pair's passes against what this machine can do at most, in a few seconds.

@@ -1,7 +1,9 @@
 """Does a kernel give what its reference gives, on the very arrays that the decoding loop hands it?"""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from inspect import signature
 from typing import Any
 
 import mlx.core as mx
@@ -28,7 +30,8 @@ def off_by(found: mx.array, wanted: mx.array) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What came of comparing: over how many sets of shapes and dtypes, and the largest difference as a share of the largest value.
+    """What came of comparing: over how many sets of shapes, dtypes and settings, and the largest difference as a share of the
+    largest value.
 
     `wrong` is a sentence about the first result that is not the reference's; empty if all were.
     """
@@ -39,9 +42,10 @@ class Agreement:
 
 
 class Witness:
-    """Stands in for a kernel in a pair's table: hands on its results, and holds each against the reference's in float32.
+    """Stands in for a kernel in a pair's table: hands on its results, and holds some against the reference's in float32.
 
-    It does so once for each set of shapes and dtypes, so that a reply is not held up for long.
+    Of the calls with the same shapes, dtypes and settings these are the first, second, fourth, eighth and so on: a context grows
+    inside a buffer of one shape, and a reply is not held up for long.
 
     Args:
         name: of the kernel.
@@ -51,13 +55,13 @@ class Witness:
     def __init__(self, name: str, build: Any = mx.fast.metal_kernel) -> None:
         self._kernel: Any = KERNELS[name]
         self._name, self._build = name, build
-        self._seen: set[Any] = set()
+        self._calls = Counter[Any]()
         self._off, self._wrong = 0.0, ""
 
     @property
     def agreement(self) -> Agreement:
         """What came of it so far."""
-        return Agreement(len(self._seen), self._off, self._wrong)
+        return Agreement(len(self._calls), self._off, self._wrong)
 
     def operations(self) -> Operations:
         """Plain MLX, but for this kernel with its witness."""
@@ -67,11 +71,21 @@ class Witness:
         if self._kernel.unsupported(*arguments):
             return self._kernel.reference(*arguments)
         found = self._kernel.metal(*arguments, build=self._build)
-        shapes = _shapes(arguments)
-        if shapes not in self._seen:
-            self._seen.add(shapes)
+        sort = self._sort(arguments)
+        self._calls[sort] += 1
+        if self._calls[sort].bit_count() == 1:
             self._compare(found, self._kernel.reference(*_widened(arguments)))
         return found
+
+    def _sort(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Shapes, dtypes and settings; a number that might as well be an array is a place, and every call has another."""
+        parameters = signature(self._kernel.reference).parameters.values()
+        settings = tuple(
+            argument
+            for parameter, argument in zip(parameters, arguments, strict=False)
+            if isinstance(argument, bool | int | float) and "mx.array" not in str(parameter.annotation)
+        )
+        return (*((tuple(array.shape), str(array.dtype)) for array in _arrays(arguments)), settings)
 
     def _compare(self, found: Any, wanted: Any) -> None:
         for what, got, right in zip(_names(found), _arrays(found), _arrays(wanted), strict=True):
@@ -107,10 +121,6 @@ def _names(value: Any) -> list[str]:
 
 def _arrays(value: Any) -> list[mx.array]:
     return [array for _, array in _parts(value)]
-
-
-def _shapes(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple((tuple(array.shape), str(array.dtype)) for array in _arrays(arguments))
 
 
 def _widened(value: Any) -> Any:

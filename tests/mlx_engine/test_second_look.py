@@ -1,5 +1,6 @@
 """Kernels that won their trials go again where real replies are slower with them, and stay where they are not."""
 
+import json
 import random
 import threading
 import time
@@ -13,10 +14,12 @@ from mlx_engine import proving, second_look
 from mlx_engine.decoding.costs import PLAIN as PLAIN_STEP
 from mlx_engine.decoding.costs import Pass
 from mlx_engine.decoding.width import Choice, Outcome
+from mlx_engine.engine import Engine
 from mlx_engine.events import CompareRequest, Trial
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.second_look import SecondLook, due
-from tests.mlx_engine.asking import reply, tokens
+from mlx_engine.second_look import SecondLook
+from tests.mlx_engine.asking import failure, reply, tokens
+from tests.mlx_engine.conftest import GOLDEN
 
 TRIALS = (
     Trial("kv_injection", True, "20.0 % less time a token", 0.010, 0.008),
@@ -53,18 +56,36 @@ def test_what_is_slower_in_use_goes_and_what_is_not_stays(factor, seed):
             assert trial == replace(before, in_use=trial.in_use)
         else:
             assert not trial.used and trial.why.startswith("slower in real use: ") and "more time a pass" in trial.why
-    assert not due(found)
+    assert not SecondLook(found).due
 
 
 def test_it_says_nothing_of_passes_that_cannot_be_compared():
     look = SecondLook(TRIALS)
-    assert due(TRIALS) and not due(TRIALS[1:2])
-    while not look.given_up:
+    assert look.due and not SecondLook(TRIALS[1:2]).due
+    while look.due:
         kind = Pass("drafter", 8 if look.with_kernels else 16)
         for _ in range(100):
             look.saw(Outcome(Choice(kind), 0, 0.01))
         look.ended()
     assert look.concluded() is None
+    assert not SecondLook(TRIALS, look.evidence).due  # nor after the next start
+
+
+@given(st.integers(1, 5), st.integers(0, 10**6))
+def test_few_replies_a_day_say_enough_in_time(replies, seed):
+    """What was seen goes on at the next start, through a file."""
+    look, starts = SecondLook(TRIALS), 0
+    while (found := look.concluded()) is None:
+        use(look, 1.5, seed + starts, replies)
+        look = SecondLook(TRIALS, json.loads(json.dumps(look.evidence)))
+        starts += 1
+        assert look.due and starts * replies < 40
+    assert not found[0].used
+
+
+@pytest.mark.parametrize("evidence", [None, [], 3, "", {}, {"replies": "x", "passes": []}, {"replies": 2, "passes": [[1, 2]]}])
+def test_what_is_no_evidence_counts_for_nothing(evidence):
+    assert SecondLook(TRIALS, evidence).evidence == {"replies": 0, "passes": []}
 
 
 def test_both_ways_take_turns_so_that_neither_has_the_deeper_contexts():
@@ -91,69 +112,95 @@ class Kernels:
 
 
 @pytest.fixture
-def looking(tiny, tmp_path, monkeypatch):
-    """An engine whose pair runs kernels that no second look was taken at."""
+def begin(tiny, tmp_path, monkeypatch):
+    """Loads a pair that runs kernels which no second look was taken at."""
     monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")
     monkeypatch.setattr(second_look, "_ENOUGH", 4)
+    proving.keep(tiny.pair, TRIALS)  # the same pair
+    engines = []
 
-    def begin(pause: float) -> Kernels:
+    def load(pause: float = 0.0, **options) -> tuple[Engine, Kernels]:
         kernels = Kernels(pause)
-        proving.keep(tiny.pair, TRIALS)
         monkeypatch.setattr(proving, "operations", lambda pair: kernels.operations())
-        tiny._use_proved(tiny.pair)
-        return kernels
+        engines.append(Engine(**{"second_look": True, **options}))
+        for _ in engines[-1].load(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter"):
+            pass
+        return engines[-1], kernels
 
-    yield begin
-    tiny._look = None
-    tiny.pair.use(PLAIN)
+    yield load
+    for engine in engines:
+        engine.unload()
 
 
-def test_real_replies_run_them_in_turn_and_keep_their_text(tiny, looking):
+def kept(engine: Engine) -> dict[str, Trial]:
+    return {trial.kernel: trial for trial in proving.known(engine.pair)}
+
+
+def test_real_replies_run_them_in_turn_and_keep_their_text(tiny, begin):
     """The pause of 50 ms a round is several times what a round of the tiny pair takes, whatever else runs here."""
     want = reply(tiny, ASKED)
-    kernels = looking(0.05)
+    engine, kernels = begin(0.05)
     turns = []
     for _ in range(4):
         before = kernels.calls
-        assert reply(tiny, ASKED).tokens == want.tokens
+        assert reply(engine, ASKED).tokens == want.tokens
         turns.append(kernels.calls > before)
-    found = {trial.kernel: trial for trial in proving.known(tiny.pair)}
     assert turns[:2] == [True, False]
-    assert not found["kv_injection"].used and "slower in real use" in found["kv_injection"].why
-    assert tiny.pair.operations == PLAIN and tiny._look is None
+    found = kept(engine)["kv_injection"]
+    assert not found.used and "slower in real use" in found.why
+    assert engine.pair.operations == PLAIN and engine._look is None
 
 
-def test_what_is_not_slower_is_used_from_then_on(tiny, looking, monkeypatch):
+def test_what_is_not_slower_is_used_from_then_on(begin, monkeypatch):
     monkeypatch.setattr(second_look, "_SLOWER", 1e9)
-    kernels = looking(0.0)
-    proved = tiny.pair.operations
+    engine, kernels = begin()
+    proved = engine.pair.operations
     for _ in range(4):
-        reply(tiny, ASKED)
-    assert tiny._look is None and tiny.pair.operations is proved
-    found = {trial.kernel: trial for trial in proving.known(tiny.pair)}
-    assert found["kv_injection"].used and found["kv_injection"].in_use and found["kv_injection"].why == TRIALS[0].why
+        reply(engine, ASKED)
+    assert engine._look is None and engine.pair.operations is proved
+    found = kept(engine)["kv_injection"]
+    assert found.used and found.in_use and found.why == TRIALS[0].why
     before = kernels.calls
     for _ in range(2):
-        reply(tiny, ASKED)
+        reply(engine, ASKED)
     assert kernels.calls > before + 2
-    tiny._use_proved(tiny.pair)
-    assert tiny._look is None  # once
+    assert begin()[0]._look is None  # once
 
 
-def test_plain_decoding_and_comparisons_are_left_alone(tiny, looking):
-    looking(0.0)
-    proved, look = tiny.pair.operations, tiny._look
-    reply(tiny, replace(ASKED, mode="plain", width=None))
-    list(tiny.compare(CompareRequest(ASKED, repeats=1)))
-    assert look is tiny._look and look.with_kernels and look._replies == 0
-    assert tiny.pair.operations is proved
+def test_what_was_seen_is_still_known_after_the_next_start(begin, monkeypatch):
+    monkeypatch.setattr(second_look, "_ENOUGH", 1000)
+    for started in range(3):
+        engine, _ = begin()
+        assert engine._look.evidence["replies"] == started
+        reply(engine, ASKED)
+    assert len(engine._look.evidence["passes"]) > 10
 
 
-def test_a_stopped_or_closed_reply_leaves_the_kernels_in_use(tiny, looking):
-    looking(0.0)
-    proved = tiny.pair.operations
+def test_plain_decoding_comparisons_and_benchmarks_are_left_alone(begin):
+    engine, _ = begin()
+    proved, look = engine.pair.operations, engine._look
+    reply(engine, replace(ASKED, mode="plain", width=None))
+    list(engine.compare(CompareRequest(ASKED, repeats=1)))
+    assert look is engine._look and look.with_kernels and look.evidence["replies"] == 0
+    assert engine.pair.operations is proved
+    assert begin(second_look=False)[0]._look is None
+    assert Engine()._second_look is False  # which is what benchmarks make
+
+
+def test_a_stopped_or_closed_reply_leaves_the_kernels_in_use(begin):
+    engine, _ = begin()
+    proved = engine.pair.operations
     for _ in range(2):
-        events = tiny.generate(ASKED, threading.Event())
+        events = engine.generate(ASKED, threading.Event())
         next(events)
         events.close()
-        assert tiny.pair.operations is proved
+        assert engine.pair.operations is proved
+
+
+def test_an_engine_without_a_pair_says_so_also_after_a_look(begin):
+    engine, _ = begin()
+    running = engine.generate(ASKED)
+    next(running)
+    engine.unload()
+    assert list(running) == []
+    assert "No pair is loaded" in failure(engine, ASKED)

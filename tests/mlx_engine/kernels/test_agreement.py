@@ -1,10 +1,12 @@
 """A kernel is held against its reference on the pair's own arrays, and whatever it gets wrong there is said."""
 
+from types import SimpleNamespace
+
 import mlx.core as mx
 import pytest
 
-from mlx_engine.kernels import verify_matmul
-from mlx_engine.kernels.agreement import MOST, Witness, off_by
+from mlx_engine.kernels import verify_attention, verify_matmul
+from mlx_engine.kernels.agreement import MOST, Agreement, Witness, off_by
 from mlx_engine.kernels.operations import KERNELS, PLAIN
 from tests.metal_emulator import kernel, metal_kernel
 from tests.mlx_engine.asking import reply, tokens
@@ -89,6 +91,28 @@ def test_half_precision_is_allowed_its_rounding_and_no_more(dtype, bits):
     assert right.agreement.shapes == 1 and not right.agreement.wrong
     assert 0 < right.agreement.off <= MOST[dtype]
     assert "[5, 64]" in wrong.agreement.wrong and str(dtype).removeprefix("mlx.core.") in wrong.agreement.wrong
+
+
+def test_a_window_that_is_forgotten_is_found_out_once_the_context_is_longer():
+    """The buffer has one shape from the first token on; a kernel may be right until its context outgrows a window."""
+
+    def forgetful(queries, keys, values, length, scale, causal=True, window=0, sinks=None, build=None):
+        return verify_attention.reference(queries, keys, values, length, scale, causal, 0, sinks)
+
+    def seen(kernel, lengths):
+        witness = Witness("verify_attention")
+        witness._kernel = SimpleNamespace(metal=kernel, reference=verify_attention.reference, unsupported=lambda *_: None)
+        mx.random.seed(3)
+        queries = mx.random.normal((1, 4, 3, 64))
+        keys, values = (mx.random.normal((1, 2, 256, 64)) for _ in range(2))
+        for length in lengths:
+            for window in (0, 128):
+                witness.operations().verify_attention(queries, keys, values, mx.array([length], mx.int32), 0.125, True, window)
+        return witness.agreement
+
+    assert seen(lambda *a, build: verify_attention.reference(*a), range(60, 252, 12)) == Agreement(shapes=2)
+    assert seen(forgetful, range(60, 252, 12)).wrong
+    assert not seen(forgetful, range(20, 100, 12)).wrong  # nothing is out of its sight yet
 
 
 def test_a_difference_is_a_share_of_the_largest_value():
