@@ -13,6 +13,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks
 
 _MARK = ".fetching.lock"
+LOOK = 0.2  # seconds that a lock is waited for: to look at one is to hold it for a moment, so that lookers see each other
 
 
 @contextmanager
@@ -54,14 +55,14 @@ def _is_held(path: Path) -> bool:
     if not path.exists():
         return False
     try:
-        lock = locks.acquire(path)
+        lock = locks.acquire(path, timeout=LOOK)
     except OSError:  # it cannot be asked; what cannot be written to is not being written to either
         return False
     if lock is None:
         return True
-    lock.release()
     if path.name.endswith(_MARK):
-        _remove(path)  # its holder has died
+        _remove(path)  # its holder has died; before the release, else whoever waits for it would hold a mark that is not there
+    lock.release()
     return False
 
 

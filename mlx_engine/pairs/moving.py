@@ -54,7 +54,7 @@ class Move:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             with ExitStack() as held:
                 for place in (file.path.with_suffix(".running"), moving_lock()):
-                    if (lock := locks.acquire(place)) is None:
+                    if (lock := locks.acquire(place, timeout=at_work.LOOK)) is None:
                         raise UserError("Another Slipstream is at the downloads. Quit it, then move the model folder.")
                     held.callback(lock.release)
                 self._refuse_what_is_fetched(model_folder())

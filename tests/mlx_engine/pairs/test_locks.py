@@ -8,11 +8,14 @@ import sys
 import threading
 from pathlib import Path
 
+import filelock
 import pytest
 
+from mlx_engine.pairs import at_work, locks
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.locks import acquire
 from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.model_folder import moving_lock
 from mlx_engine.pairs.throttle import Throttle
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
@@ -89,3 +92,48 @@ def test_a_mark_of_whoever_fetches_is_seen_while_it_lasts(local_hub: LocalHub, c
         assert cache.is_fetched("owner/target") and not cache.is_fetched("owner/drafter")
     assert not cache.is_fetched("owner/target")
     assert list(cache.locks("owner/target").iterdir()) == []
+
+
+def test_whoever_looks_is_not_taken_for_whoever_works(
+    local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
+) -> None:
+    """To look at a lock is to hold it for a moment."""
+    monkeypatch.setattr(at_work, "LOOK", 10.0)  # on a busy machine the other's moment may be long
+    local_hub.repo("owner/target", target_files(1000))
+    listing = Hub(local_hub.url).listing("owner/target")
+    cache.prepare(listing)
+    for place in (cache.locks("owner/target") / "it.fetching.lock", moving_lock()):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        looked = acquire(place)
+        assert looked is not None
+        timer = threading.Timer(0.1, looked.release)
+        timer.start()
+        assert not cache.is_fetched("owner/target")
+        with cache.fetching([listing]):  # the models are not being moved
+            pass
+        timer.join()
+
+
+@pytest.mark.parametrize("refusal", [0, errno.ENOTSUP], indirect=True)
+def test_a_look_leaves_the_mark_of_whoever_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int) -> None:
+    """A mark is made and held in two steps; a look between them finds one that nobody holds, and takes it away."""
+    mark = tmp_path / "it.fetching.lock"
+    mark.touch()
+    held: list[filelock.BaseFileLock | None] = []
+
+    class Looked:
+        def __init__(self, lock: filelock.BaseFileLock) -> None:
+            self._lock = lock
+
+        def release(self) -> None:
+            self._lock.release()
+            held.append(acquire(mark))  # whoever waited is there at once
+
+    def look(path: Path, timeout: float = 0.0) -> Looked | None:
+        lock = acquire(path, timeout)
+        return lock and Looked(lock)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(locks, "acquire", look)
+        at_work.is_fetched(tmp_path)
+    assert len(held) == 1 and held[0] is not None and at_work.is_fetched(tmp_path)
