@@ -27,7 +27,10 @@ class Aside:
         Raises:
             UserError: one cannot be taken; all are where they were.
         """
-        self._cache.refuse_while_fetched(repos)
+        with self._cache.removing(repos):
+            return self._take(repos)
+
+    def _take(self, repos: Sequence[str]) -> int:
         taken: list[str] = []
         try:
             for repo in repos:

@@ -5,13 +5,14 @@ models--OWNER--NAME/snapshots/COMMIT/PATH         a relative link to a blob
 models--OWNER--NAME/refs/main                     the commit that main named
 .locks/models--OWNER--NAME/DIGEST.lock            held by whoever fetches that blob
 .locks/models--OWNER--NAME/ID.fetching.lock       held by whoever fetches the repo (see at_work.py)
+.locks/.slipstream.models--OWNER--NAME.lock       held by whoever begins to fetch the repo, or removes it
 """
 
 import os
 import shutil
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import filelock
@@ -80,14 +81,36 @@ class Cache:
         """While it lasts, there are folders for these repos, and nobody removes or moves them.
 
         Raises:
-            UserError: as `prepare` says, or the models are being moved just now.
+            UserError: as `prepare` says, or one of the repos is being removed, or the models are being moved, just now.
         """
-        for listing in listings:
-            self.prepare(listing)
-        with at_work.fetching(
-            [self.locks(listing.repo) for listing in listings], moving_lock() if self.root == model_folder() else None
-        ):
+        with ExitStack() as held:
+            for listing in listings:
+                with self._alone(listing.repo):
+                    self.prepare(listing)
+                    held.enter_context(at_work.fetching(self.locks(listing.repo)))
+            # after the marks are there: a move takes its lock first and looks for marks then, so one of the two sees the other
+            if self.root == model_folder() and at_work.is_held(moving_lock()):
+                raise UserError("The models are being moved to another folder. Wait for its end, then start the download again.")
             yield
+
+    @contextmanager
+    def removing(self, repos: Sequence[str]) -> Iterator[None]:
+        """While it lasts, nobody begins to fetch these repos, or removes them beside.
+
+        Raises:
+            UserError: one of them is being fetched, or removed, now.
+        """
+        with ExitStack() as held:
+            for repo in sorted(set(repos)):
+                held.enter_context(self._alone(repo))
+            self.refuse_while_fetched(repos)
+            yield
+
+    def _alone(self, repo: str) -> AbstractContextManager[None]:
+        place = self.locks(repo)
+        if place.parent.resolve().is_relative_to(self.root.resolve()):
+            return at_work.alone(place)
+        return nullcontext()  # nothing is written through a link out of the cache: `prepare` refuses it
 
     def is_fetched(self, repo: str) -> bool:
         """Whether anybody is fetching a repo into this cache now."""
@@ -148,30 +171,26 @@ class Cache:
     def discard(self, repo: str) -> int:
         """Remove what an unfinished download left, and nothing that a snapshot uses, or that another program is fetching; returns
         the bytes freed. Needs no network."""
-        folder, freed = self.folder(repo), 0
-        if folder.is_symlink() or (folder / "blobs").is_symlink() or self.is_fetched(repo):
+        folder = self.folder(repo)
+        if folder.is_symlink() or (folder / "blobs").is_symlink():
             return 0
-        used = {pointer.resolve() for pointer in folder.glob("snapshots/*/**/*")}
-        for place in folder.glob("blobs/*"):
-            ours = place.name.endswith(SUFFIX) or "." not in place.name  # not another program's unfinished files
-            if ours and place.is_file() and not place.is_symlink() and place.resolve() not in used:
-                with suppress(OSError):
-                    # allocated bytes: an unfinished file is sparse
-                    freed += min(place.stat().st_blocks * 512, place.stat().st_size)
-                    place.unlink()
-        for place in (folder / "snapshots", folder / "blobs", folder / "refs", folder):
-            with suppress(OSError):
-                place.rmdir()  # only when empty
-        return freed
+        try:
+            with self.removing([repo]):
+                return _discard(folder)
+        except UserError:
+            return 0
 
     def remove(self, repo: str) -> int:
         """Remove a repo, all its snapshots; returns the bytes freed.
 
         Raises:
-            UserError: it is being fetched, or its folder leads out of the cache.
+            UserError: it is being fetched, or removed by another program, or its folder leads out of the cache.
         """
+        with self.removing([repo]):
+            return self._remove(repo)
+
+    def _remove(self, repo: str) -> int:
         folder, freed = self.folder(repo), 0
-        self.refuse_while_fetched([repo])
         try:
             found = scan_cache_dir(self.root)
         except (CacheNotFound, ValueError, OSError):
@@ -196,3 +215,19 @@ class Cache:
         while not place.exists():
             place = place.parent
         return shutil.disk_usage(place).free
+
+
+def _discard(folder: Path) -> int:
+    freed = 0
+    used = {pointer.resolve() for pointer in folder.glob("snapshots/*/**/*")}
+    for place in folder.glob("blobs/*"):
+        ours = place.name.endswith(SUFFIX) or "." not in place.name  # not another program's unfinished files
+        if ours and place.is_file() and not place.is_symlink() and place.resolve() not in used:
+            with suppress(OSError):
+                # allocated bytes: an unfinished file is sparse
+                freed += min(place.stat().st_blocks * 512, place.stat().st_size)
+                place.unlink()
+    for place in (folder / "snapshots", folder / "blobs", folder / "refs", folder):
+        with suppress(OSError):
+            place.rmdir()  # only when empty
+    return freed

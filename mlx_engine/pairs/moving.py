@@ -88,7 +88,7 @@ class Move:
         """By a program at a terminal, or by the hub's own client."""
         for repo in sorted((old / ".locks").glob("models--*")):
             if at_work.is_fetched(repo):
-                name = "/".join(repo.name.split("--")[1:])
+                name = at_work.name_of(repo)
                 raise UserError(f"{name} is being fetched just now. Stop that download, or wait for its end; then move the models.")
 
     def _refuse(self, old: Path, new: Path) -> None:
@@ -174,6 +174,7 @@ class Move:
         Aside(Cache(root)).free()  # what was deleted does not move: it goes for good
         for repo in [one for one in root.glob("models--*") if not one.is_symlink()]:
             shutil.rmtree(root / ".locks" / repo.name, ignore_errors=True)
+            at_work.forget(root / ".locks" / repo.name)
             for folder, _, _ in os.walk(repo, topdown=False):
                 with suppress(OSError):
                     os.rmdir(folder)  # only when empty

@@ -78,6 +78,7 @@ def test_everything_is_at_the_new_place_and_nothing_at_the_old(
     filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str
 ) -> None:
     use_disk(disk, monkeypatch)
+    (cache.root / ".locks/.slipstream.models--owner--target.lock").touch()  # of a program that died when it began to fetch
     assert Move(tmp_path / "new").run(threading.Event())
     assert model_folder() == Cache().root == tmp_path / "new"
     expect_models(filled, tmp_path / "new")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from huggingface_hub import constants
 
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import locks
+from mlx_engine.pairs import at_work, locks
 from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Progress
@@ -179,6 +179,61 @@ def test_nobody_removes_what_another_program_fetches(hub: LocalHub, cache: Cache
     expect_whole(hub, cache)
     assert sent(hub) == size(hub)
     assert main(["models", "rm", *BOTH]) == 0
+
+
+@pytest.mark.parametrize("removed", ["remove", "discard", "take"])
+def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
+    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, removed: str
+) -> None:
+    hub.rate = 1.5 * MB
+    left = cache.folder("owner/target") / "blobs" / ("f" * 64)
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"of a download that was given up")
+    outcome: list[object] = []
+
+    def work() -> None:
+        try:
+            outcome.append(download(hub, cache).run(threading.Event()))
+        except UserError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=work)
+    look = Cache.is_fetched
+
+    def look_and_then(self: Cache, repo: str) -> bool:
+        found = look(self, repo)
+        if threading.current_thread() is not thread and repo == "owner/target" and not thread.ident:
+            thread.start()  # nobody fetches it, and now somebody begins
+            with suppress(AssertionError):
+                wait_until(lambda: sent(hub) > 100_000, 2.0)
+        return found
+
+    monkeypatch.setattr(Cache, "is_fetched", look_and_then)
+    match removed:
+        case "remove":
+            assert cache.remove("owner/target") > 0
+        case "discard":
+            assert cache.discard("owner/target") > 0
+        case "take":
+            assert Aside(cache).take(["owner/target"]) > 0
+    hub.rate = None
+    thread.join(60)
+    assert isinstance(outcome[0], tuple), outcome
+    expect_whole(hub, cache)
+
+
+def test_a_removal_that_lasts_is_not_waited_for(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_work, "TURN", 0.1)
+    cache.root.mkdir()
+    with cache.removing(["owner/drafter"]):
+        with pytest.raises(UserError, match=r"^Another program is removing owner/drafter just now\. Try again in a moment\.$"):
+            download(hub, cache).run(threading.Event())
+        with pytest.raises(UserError, match=r"^Another program is removing owner/drafter"):
+            Aside(cache).take(PAIR.repos)
+        assert cache.discard("owner/drafter") == 0
+    assert sent(hub) == 0 and not cache.is_fetched("owner/target")
+    fetch(hub, cache)
+    assert not list((cache.root / ".locks").glob(".slipstream*"))
 
 
 def test_a_mark_of_a_program_that_died_stands_in_nobodys_way(hub: LocalHub, cache: Cache) -> None:
