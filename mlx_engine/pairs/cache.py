@@ -22,7 +22,7 @@ from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import at_work, locks
-from mlx_engine.pairs.model_folder import chosen_folder, model_folder, moving_lock
+from mlx_engine.pairs.model_folder import chosen_folder, folder_left, model_folder, moving_lock
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo
 
@@ -32,6 +32,7 @@ class Cache:
 
     def __init__(self, root: Path | None = None) -> None:
         self.root = Path(root or model_folder()).expanduser()
+        self._was_in_force = self.root == model_folder()
 
     def folder(self, repo: str) -> Path:
         return self.root / repo_folder_name(repo_id=check_repo(repo), repo_type="model")
@@ -81,17 +82,25 @@ class Cache:
         """While it lasts, there are folders for these repos, and nobody removes or moves them.
 
         Raises:
-            UserError: as `prepare` says, or one of the repos is being removed, or the models are being moved, just now.
+            UserError: as `prepare` says, or one of the repos is being removed, or the models are being moved, just now,
+                or were since this object was made.
         """
+        self._refuse_moved()  # so that nothing is written there
         with ExitStack() as held:
             for listing in listings:
                 with self._alone(listing.repo):
                     self.prepare(listing)
                     held.enter_context(at_work.fetching(self.locks(listing.repo)))
-            # after the marks are there: a move takes its lock first and looks for marks then, so one of the two sees the other
-            if self.root == model_folder() and at_work.is_held(moving_lock()):
-                raise UserError("The models are being moved to another folder. Wait for its end, then start the download again.")
+            # and after the marks are there: a move takes its lock first and looks for marks then, so one of the two sees the other
+            self._refuse_moved()
             yield
+
+    def _refuse_moved(self) -> None:
+        """The models are being moved out of this folder, or were since this object was made."""
+        if (self._was_in_force or self.root in (model_folder(), folder_left())) and at_work.is_held(moving_lock()):
+            raise UserError("The models are being moved to another folder. Wait for its end, then start the download again.")
+        if self._was_in_force and self.root != model_folder():  # asked once more: a move may have ended since
+            raise UserError(f"The models were moved to {model_folder()} meanwhile. Start the download again.")
 
     @contextmanager
     def removing(self, repos: Sequence[str]) -> Iterator[None]:

@@ -66,6 +66,7 @@ class Move:
     def _move(self, old: Path, new: Path, stop: threading.Event, tell: Callable[[int, int], None]) -> bool:
         if old == new and (left := folder_left()) is not None:  # a move that was stopped while it cleared up
             old = left
+            self._refuse_what_is_fetched(old)
         else:
             self._refuse(old, new)
             new.mkdir(parents=True, exist_ok=True)

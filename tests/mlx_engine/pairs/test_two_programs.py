@@ -22,7 +22,7 @@ from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Progress
 from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.model_folder import moving_lock
+from mlx_engine.pairs.model_folder import choose_folder, folder_left, model_folder, moving_lock
 from mlx_engine.pairs.moving import Move
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue import PairReady, Queue, QueueChanged, QueueEvent
@@ -277,6 +277,43 @@ def test_models_are_not_moved_while_they_are_fetched_nor_fetched_while_they_are_
     fetch(hub, cache)
     assert Move(tmp_path / "new").run(threading.Event())
     expect_whole(hub, Cache(tmp_path / "new"))
+
+
+def test_nothing_is_fetched_into_a_folder_that_the_models_leave_or_have_left(
+    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A download that asked where models lie before a move, and begins while that clears up, or after it."""
+    fetch(hub, Cache(), Pair("owner/target"))
+    before, told = Cache(), []
+    clear = Move._clear_folders
+
+    def clear_and_meanwhile(self: Move, root: Path) -> None:
+        assert folder_left() == before.root and model_folder() == tmp_path / "new"
+        for cache in (before, Cache(before.root)):
+            with pytest.raises(UserError) as refused:
+                download(hub, cache).run(threading.Event())
+            told.append(str(refused.value))
+        clear(self, root)
+
+    monkeypatch.setattr(Move, "_clear_folders", clear_and_meanwhile)
+    hub.sent.clear()
+    assert Move(tmp_path / "new").run(threading.Event())
+    assert len(told) == 2 and all(words.startswith("The models are being moved to another folder.") for words in told)
+    with pytest.raises(UserError, match=r"^The models were moved to .*/new meanwhile\. Start the download again\.$"):
+        download(hub, before).run(threading.Event())
+    assert sent(hub) == 0 and not list(before.root.glob("models--*"))
+    fetch(hub, Cache())
+    expect_whole(hub, Cache(tmp_path / "new"))
+
+
+def test_a_move_that_goes_on_clearing_up_looks_for_fetches_there_too(hub: LocalHub, tmp_path: Path) -> None:
+    left = Cache()
+    choose_folder(tmp_path / "new", left=left.root)  # and then it was killed
+    sentence = r"^owner/drafter is being fetched just now"
+    with Cache(left.root).fetching([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
+        Move(tmp_path / "new").run(threading.Event())
+    assert folder_left() == left.root
+    assert Move(tmp_path / "new").run(threading.Event()) and folder_left() is None
 
 
 def test_ctrl_c_at_the_terminal_does_not_pause_what_a_window_goes_on_fetching(hub: LocalHub, cache: Cache) -> None:
