@@ -22,7 +22,7 @@ from mlx_engine.pairs.catalogue import catalogue
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import CONTEXT
 from mlx_engine.pairs.library import library
-from mlx_engine.pairs.matching import NoDrafter, find_drafter, find_drafter_here
+from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_drafter_here
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.own_pairs import OwnPair, add_own_pair, forget_own_pair
@@ -373,6 +373,8 @@ class Picker(QObject):
                 return find_drafter(Hub(), catalogue(), library(), target).repos[-1]
             except NoDrafter as error:
                 raise UserError(tr("{reason} Name one, or take the target alone: it decodes plainly.", reason=error)) from None
+            except NotForDFlash as error:
+                raise UserError(tr("{reason} Take the target alone: it decodes plainly.", reason=error)) from None
 
         self._background.run(work, then, failed)
 

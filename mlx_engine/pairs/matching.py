@@ -18,7 +18,11 @@ _MOST_ASKED = 8  # drafters whose config is read
 
 
 class NoDrafter(UserError):
-    """No drafter was found for a target; it decodes plainly."""
+    """No drafter was found for a target; it decodes plainly, unless one is named."""
+
+
+class NotForDFlash(UserError):
+    """No drafter can fit a target; it decodes plainly."""
 
 
 def find_drafter(hub: Hub, known: Catalogue, on_disk: list[OnDisk], target: str) -> Pair:
@@ -26,12 +30,13 @@ def find_drafter(hub: Hub, known: Catalogue, on_disk: list[OnDisk], target: str)
 
     Raises:
         NoDrafter: none was found; the sentence says where it was looked for.
+        NotForDFlash: there can be none.
         UserError: the hub does not say enough.
     """
     listing = hub.listing(target)
     config = hub.read_json(listing, "config.json")
     if reason := why_not_dflash(config):
-        raise NoDrafter(reason)
+        raise NotForDFlash(reason)
     entry = known.with_target(target)
     names = [str(entry.drafter.value)] if entry and entry.drafter else []
     names += [one.repo for one in on_disk if one.is_drafter and "/" in one.repo and _is_named_for(one.repo, target)]
@@ -53,11 +58,12 @@ def find_drafter_here(on_disk: list[OnDisk], target: Path) -> Path:
 
     Raises:
         NoDrafter: there is none.
+        NotForDFlash: there can be none.
         UserError: the target's folder cannot be read.
     """
     config = read_config(target, "target")
     if reason := why_not_dflash(config):
-        raise NoDrafter(reason)
+        raise NotForDFlash(reason)
     for one in on_disk:
         if one.is_drafter and not one.complaint:
             with suppress(UserError):

@@ -13,7 +13,7 @@ from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.examination import Examination, examine
 from mlx_engine.pairs.fit import Fit, fit
 from mlx_engine.pairs.library import OnDisk, add_folder, forget_folder, library
-from mlx_engine.pairs.matching import NoDrafter, find_drafter, needed_by_others, what_fits
+from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, needed_by_others, what_fits
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.model_folder import choice_trouble
@@ -75,6 +75,8 @@ def _pair(given: argparse.Namespace, hub: Hub, known: Catalogue) -> Pair:
         return find_drafter(hub, known, library(), given.target)
     except NoDrafter as error:
         raise UserError(f"{error} Name one by --drafter OWNER/NAME, or take the target alone with --plain.") from None
+    except NotForDFlash as error:
+        raise UserError(f"{error} Take the target alone with --plain.") from None
 
 
 def _examined(hub: Hub, cache: Cache, known: Catalogue, pair: Pair) -> Examination:

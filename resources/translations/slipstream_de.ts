@@ -824,6 +824,11 @@
             <translation>{reason} Nennen Sie einen, oder nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
         </message>
         <message>
+            <location filename="../../app/picking/picker.py" />
+            <source>{reason} Take the target alone: it decodes plainly.</source>
+            <translation>{reason} Nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
+        </message>
+        <message>
             <location filename="../../app/picking/storage.py" />
             <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
             <translation>Die Modelle werden gerade verschoben. Warten Sie das Ende ab, oder halten Sie es in den Einstellungen an.</translation>

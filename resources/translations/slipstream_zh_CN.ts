@@ -824,6 +824,11 @@
             <translation>{reason} 请指定一个，或只用目标模型：以普通方式解码。</translation>
         </message>
         <message>
+            <location filename="../../app/picking/picker.py" />
+            <source>{reason} Take the target alone: it decodes plainly.</source>
+            <translation>{reason} 请只用目标模型：以普通方式解码。</translation>
+        </message>
+        <message>
             <location filename="../../app/picking/storage.py" />
             <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
             <translation>正在移动模型。请等它结束，或在设置中停止。</translation>

@@ -27,7 +27,7 @@ from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.measured import MeasuredSpeeds
 from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
-from tests.hub.repos import DRAFTER, config, drafter_files, target_files
+from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import fetch
 
@@ -231,6 +231,10 @@ def test_the_drafter_of_an_own_target_is_looked_for(start: Start, hub: LocalHub,
     hub.repo("lab/Zebra-4B-DFlash", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
     hub.repo("lab/Zebra-4B-DFlash-b16", drafter_files(9_000))
     hub.repo("owner/alone", target_files(100_000))
+    of_phi = {**target_files(9_000), "config.json": config(**{**TARGET, "model_type": "phi3"})}
+    hub.repo("owner/phi", of_phi)
+    (tmp_path / "phi").mkdir()
+    (tmp_path / "phi/config.json").write_bytes(of_phi["config.json"])
     app = start()
     opened(app)
     assert app.window.models is not None
@@ -248,6 +252,12 @@ def test_the_drafter_of_an_own_target_is_looked_for(start: Start, hub: LocalHub,
     app.until(dialog.search.isEnabled)
     assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalogue, on this disk or on the hub.")
     assert dialog.verdict.text().endswith("Name one, or take the target alone: it decodes plainly.")
+    for target in ("owner/phi", str(tmp_path / "phi")):  # no drafter can help there
+        dialog.target.setText(target)
+        dialog.search.click()
+        app.until(dialog.search.isEnabled)
+        assert dialog.verdict.text().startswith("DFlash is not available for the family “phi3” yet")
+        assert dialog.verdict.text().endswith(". Take the target alone: it decodes plainly.")
     mine = shutil.copytree(demo_pair()[0], tmp_path / "mine")
     drafter = shutil.copytree(demo_pair()[1], tmp_path / ".lmstudio/models/lab/Demo-DFlash")
     dialog.target.setText(str(mine))

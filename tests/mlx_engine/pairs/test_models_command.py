@@ -20,7 +20,7 @@ from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.transfer import Patience
 from tests.golden.__main__ import HERE
-from tests.hub.repos import DRAFTER, config, drafter_files, target_files
+from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
 from tests.mlx_engine.pairs.fetching import PAIR, expect_whole
 
@@ -123,6 +123,18 @@ class TestPull:
         status, told = models(capsys, "pull", "--target", "owner/target")
         assert status == 1 and "No drafter for owner/target was found" in told["error"]
         assert models(capsys, "pull", "--target", "owner/target", "--plain")[0] == 0
+
+    @pytest.mark.parametrize("command", ["pull", "fit"])
+    def test_no_drafter_is_asked_for_where_none_can_help(
+        self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        pair.repo("owner/phi", {**target_files(9_000), "config.json": config(**{**TARGET, "model_type": "phi3"})})
+        status, told = models(capsys, command, "--target", "owner/phi")
+        assert status == 1 and told["error"].startswith("DFlash is not available for the family “phi3” yet; it is for: ")
+        assert told["error"].endswith(". Take the target alone with --plain.") and "--drafter" not in told["error"]
+        pair.repo("owner/alone", target_files(9_000))
+        status, told = models(capsys, command, "--target", "owner/alone")
+        assert status == 1 and told["error"].endswith("Name one by --drafter OWNER/NAME, or take the target alone with --plain.")
 
     def test_a_misfit_says_what_would_fit(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
