@@ -189,9 +189,16 @@ class Queue:
     def _queue(self) -> tuple[Queued, ...]:
         """The file's, with what could not be written into it."""
         unwritten = dict(self._unwritten)
+        try:
+            queue = self._file.known()
+        except UserError:
+            return ()
+        for pair in unwritten.keys() - {one.pair for one in queue}:
+            if self._unwritten.get(pair) == unwritten[pair]:
+                self._unwritten.pop(pair, None)  # another program took it out; should it come again, that is news
         return tuple(
             replace(one, state="failed", words=words) if (words := unwritten.get(one.pair)) else one
-            for one in self._file.read()
+            for one in queue
             if one.pair not in unwritten or unwritten[one.pair]
         )
 
@@ -225,6 +232,7 @@ class Queue:
         """Told whether or not it can be written down: the disk may be full, which may be the very reason."""
         try:
             self._file.amend(pair, state="failed", words=words, **fields)
+            self._unwritten.pop(pair, None)
         except UserError:
             self._unwritten[pair] = words
         self._tell(PairFailed(pair, words))
@@ -234,6 +242,7 @@ class Queue:
         """It has left the queue, whether or not that can be written down."""
         try:
             self._file.drop(pair)
+            self._unwritten.pop(pair, None)
         except UserError:
             self._unwritten[pair] = None
 

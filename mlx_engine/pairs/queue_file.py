@@ -39,11 +39,16 @@ class QueueFile:
     def read(self) -> tuple[Queued, ...]:
         """The queue; empty where the file is damaged or cannot be read: what was fetched is in the cache all the same."""
         try:
-            return self._read()
+            return self.known()
         except UserError:
             return ()
 
-    def _read(self) -> tuple[Queued, ...]:
+    def known(self) -> tuple[Queued, ...]:
+        """The queue.
+
+        Raises:
+            UserError: the file is damaged or cannot be read.
+        """
         raw = read_json(self.path)
         if raw is not None and not isinstance(raw, list):
             raise Damaged(f"{self.path} is damaged: it holds no list. Repair it or move it away.")
@@ -65,7 +70,7 @@ class QueueFile:
             raise UserError(f"Another program holds {place}. Quit it and try again.")
         try:
             try:
-                before = self._read()
+                before = self.known()
             except Damaged:
                 os.replace(self.path, self.path.with_suffix(".damaged.json"))
                 before = ()

@@ -160,6 +160,40 @@ def test_a_full_disk_is_told_and_the_queue_goes_on(hub: LocalHub, cache: Cache, 
         told.wait(PairFailed, nothing, after)
 
 
+def test_what_could_not_be_written_is_forgotten_once_it_is_out_of_date(
+    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program takes the pair out and puts it back: then it is in the queue as that one says."""
+
+    def refuse(*_: object) -> None:
+        raise UserError("downloads.json is out of reach (No space left on device).")
+
+    def shown() -> list[tuple[str, str]]:
+        return [(one.state, one.words) for one in queue._queue()]
+
+    QueueFile().put(PAIR, state="paused")
+    with working(hub, cache, Told()) as queue:
+        with monkeypatch.context() as patched:
+            patched.setattr(queue_file, "write_json", refuse)
+            queue.cancel(PAIR)
+        with monkeypatch.context() as patched:
+            patched.setattr(queue_file, "read_json", refuse)
+            assert shown() == []  # which does not say that it has left the file
+        assert shown() == [] and QueueFile().find(PAIR) is not None
+        QueueFile().drop(PAIR)
+        assert shown() == []
+        QueueFile().put(PAIR, state="paused")
+        assert shown() == [("paused", "")]
+        for mended in ("cancelled", "failed"):
+            with monkeypatch.context() as patched:
+                patched.setattr(queue_file, "write_json", refuse)
+                queue._fail(PAIR, "No network.")
+            assert shown() == [("failed", "No network.")]
+            queue.cancel(PAIR) if mended == "cancelled" else queue._fail(PAIR, "No network.")
+            QueueFile().put(PAIR, state="paused", words="")
+            assert shown() == [("paused", "")]
+
+
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
 def test_what_nobody_foresaw_is_told_and_the_queue_goes_on(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, error: Exception
