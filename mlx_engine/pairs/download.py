@@ -72,7 +72,7 @@ class Download:
         for _ in range(_MOST_RESTARTS):
             try:
                 examined = self._patiently(self._examined, stop, meter)
-                if examined is None:
+                if examined is None or stop.is_set():
                     return None
                 self._refuse_unfit(examined)
                 for listing in examined.listings:

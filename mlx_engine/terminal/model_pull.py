@@ -54,9 +54,12 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
         raise UserError(" ".join(filter(None, (str(error), hint)))) from None
     except KeyboardInterrupt:
         show.end()
-        if ended.is_set() and any(map(cache.is_fetched, pair.repos)):
+        if (ended.is_set() or not made.begun) and any(map(cache.is_fetched, pair.repos)):
             queue.amend(pair, pins=made.pins)
             print("What came is kept; another program goes on fetching it.", file=sys.stderr)
+        elif kept is None and not made.begun:
+            queue.drop(pair)  # the hub was still being asked
+            print("Nothing was fetched.", file=sys.stderr)
         else:
             queue.put(pair, state="paused", pins=made.pins)
             print("What came is kept; the same command goes on from there.", file=sys.stderr)

@@ -4,9 +4,12 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import constants
@@ -15,10 +18,13 @@ from mlx_engine.cli import main
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalogue import catalogue, own_file
 from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.library import base_name, library, repo_of
+from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.transfer import Patience
+from mlx_engine.terminal import model_pull
 from tests.golden.__main__ import HERE
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
@@ -152,6 +158,36 @@ class TestPull:
         QueueFile().put(Pair(target, drafter), state="paused")  # one that a window has is the window's
         assert models(capsys, "pull", "--target", target, "--drafter", drafter)[0] == 1
         assert [one.state for one in QueueFile().read()] == ["failed"]
+
+    @pytest.mark.parametrize("answers", [True, False])
+    def test_ctrl_c_while_the_hub_is_still_asked_leaves_nothing(
+        self, answers: bool, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run, listing, stops, over = Download.run, Hub.listing, [], threading.Event()
+
+        def noted(self: Download, stop: threading.Event, *given: Any) -> Any:
+            stops.append(stop)
+            return run(self, stop, *given)
+
+        def slow(self: Hub, *given: Any) -> Any:
+            if not stops[-1].is_set():
+                signal.raise_signal(signal.SIGINT)
+                assert (stops[-1] if answers else over).wait(60)
+            return listing(self, *given)
+
+        monkeypatch.setattr(Download, "run", noted)
+        monkeypatch.setattr(Hub, "listing", slow)
+        monkeypatch.setattr(model_pull, "_GOODBYE", 60.0 if answers else 0.1)
+        try:
+            assert main(["models", "pull", *BOTH]) == 130
+            assert "Nothing was fetched." in (told := capsys.readouterr().err) and "is kept" not in told
+            assert QueueFile().read() == () and not cache.root.exists()
+            QueueFile().put(PAIR, state="failed", words="No network.")  # something came before
+            assert main(["models", "pull", *BOTH]) == 130
+            assert "What came is kept; the same command goes on from there." in capsys.readouterr().err
+            assert [one.state for one in QueueFile().read()] == ["paused"]
+        finally:
+            over.set()
 
     @pytest.mark.parametrize("command", ["pull", "fit"])
     def test_what_cannot_run_is_refused_before_the_hub_is_asked(
