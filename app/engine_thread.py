@@ -6,6 +6,7 @@ on a beat of its own, so the number of signals does not grow with the number of 
 """
 
 import logging
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ BEAT_MS = 50
 SLOWEST_BEAT_MS = 250
 # macOS gives a second thread 512 KB; tracing a deep model needs more.
 STACK_BYTES = 16 << 20
+_TURN_S = 0.001  # the window waits no longer for Python while the engine builds a round in it; by itself Python says 5 ms
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,7 @@ class EngineThread(QObject):
         self._beat.setSingleShot(True)
         self._beat.timeout.connect(self._drain)
 
+        sys.setswitchinterval(_TURN_S)
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
         self._thread.setStackSize(STACK_BYTES)

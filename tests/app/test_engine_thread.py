@@ -1,5 +1,6 @@
 """The thread that owns the engine: one thread, no lost news, no exception that escapes."""
 
+import sys
 import threading
 from pathlib import Path
 
@@ -57,6 +58,17 @@ def test_everything_that_touches_the_engine_happens_on_one_other_thread(qtbot: Q
     assert engine.unloaded
     assert isinstance(ear.of(jobs[0])[-2], PairInfo)
     assert isinstance(ear.of(jobs[2])[0], TokenCount)
+
+
+def test_the_window_does_not_wait_long_for_python(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(0.005)
+        thread = EngineThread(ScriptedEngine)
+        assert sys.getswitchinterval() == pytest.approx(0.001)
+        assert thread.wait(120)
+    finally:
+        sys.setswitchinterval(before)
 
 
 def test_news_come_in_batches_whole_and_in_order(qtbot: QtBot) -> None:
