@@ -38,9 +38,9 @@ class Drafts(QObject):
 
     def store(self) -> None:
         """Write them down for the next start; those of chats that are gone are dropped, unless the list has not been read yet."""
-        self._take()
         known = self._conductor.library.entries
-        kept = {chat: text for chat, text in self._texts.items() if text and (chat == _NEW or not known or chat in known)}
+        texts = {**self._texts, _name(self._chat): self._composer.draft}  # the open one's is not kept here: it may be sent yet
+        kept = {chat: text for chat, text in texts.items() if text and (chat == _NEW or not known or chat in known)}
         self._settings.setValue(_SETTING, json.dumps(kept))
 
     @Slot()

@@ -114,6 +114,19 @@ def test_draft_edit_files_notices_place_and_selection_stay(start: Start, tmp_pat
     assert composer.text == "" and app.window.transcript.notices() == []
 
 
+def test_what_is_sent_after_the_change_is_no_draft_any_more(start: Start, tmp_path: Path) -> None:
+    app = start()
+    (tmp_path / "note.md").write_text("content")
+    app.conductor.attaching.attach([tmp_path / "note.md"])
+    app.until(lambda: app.conductor.attaching.reading == 0)
+    app.type("A question")
+    speak(app, "de")
+    assert app.window.composer.text == "A question" and [one.name for one in app.conductor.attaching.files] == ["note.md"]
+    app.ask("A question")
+    app.conductor.new_chat()
+    assert app.window.composer.text == "" and app.conductor.attaching.files == []
+
+
 def test_a_comparison_goes_on_and_open_pages_come_back(start: Start) -> None:
     gate = threading.Event()
     script = [commit("Once "), gate, commit("more."), done("plain")]
