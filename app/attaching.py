@@ -48,6 +48,7 @@ class Reading:
     """A file that is being read, or was, while one before it still is."""
 
     path: Path
+    files: list[Attachment]  # of the message that it goes with, which another may have taken the place of meanwhile
     cancelled: threading.Event = field(default_factory=threading.Event)
     result: Attachment | str | None = None  # or a sentence
 
@@ -67,36 +68,42 @@ class Attaching(QObject):
         self._read.connect(self._take)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
-        self.readings: list[Reading] = []  # in the order of the files
+        self._readings: list[Reading] = []  # in the order of the files; those of messages that are not open too
         self.can_count = False  # a pair is loaded
 
     @property
+    def readings(self) -> list[Reading]:
+        """The files that are being read for the message that is open, in order."""
+        return [one for one in self._readings if one.files is self.files]
+
+    @property
     def reading(self) -> int:
-        """How many files are being read."""
+        """How many these are."""
         return len(self.readings)
 
     @Slot(list)
     def attach(self, paths: Sequence[Path]) -> None:
-        """Read files and add them, in order."""
+        """Read files and add them, in order, to the message that is open now."""
         if not paths:
             return
         for path in paths:
-            one = Reading(path)
-            self.readings.append(one)
+            one = Reading(path, self.files)
+            self._readings.append(one)
             threading.Thread(target=self._read_one, args=(one,), name="attachment", daemon=True).start()
         self.changed.emit()
 
     @Slot()
     def leave_out(self) -> None:
-        """Wait no longer for the files that are being read."""
+        """Wait no longer for the files that are being read for the message that is open."""
         for one in self.readings:
             one.cancelled.set()
-        self.readings = [one for one in self.readings if one.result is not None]
-        self._hand_over()
+        self._readings = [one for one in self._readings if one.files is not self.files or one.result is not None]
+        self._hand_over(self.files)
 
-    def set_files(self, files: Sequence[Attachment]) -> None:
-        """Have these, for a message that is written anew, or none."""
-        self.files = list(files)
+    def set_files(self, files: list[Attachment]) -> None:
+        """Another message is open: these are its files. What is still being read for the one before goes into its own list, which
+        whoever wants to come back to it keeps."""
+        self.files = files
         for one in self.files:
             self._count(one)
         self.changed.emit()
@@ -128,18 +135,21 @@ class Attaching(QObject):
 
     @Slot(object)
     def _take(self, one: Reading) -> None:
-        if one in self.readings:
-            self._hand_over()
+        if one in self._readings:
+            self._hand_over(one.files)
 
-    def _hand_over(self) -> None:
-        """Those that have been read, up to the first that has not."""
-        while self.readings and (result := self.readings[0].result) is not None:
-            del self.readings[0]
-            if isinstance(result, str):
-                self.refused.emit(result)
-            elif result not in self.files:
-                self.files.append(result)
-                self._count(result)
+    def _hand_over(self, files: list[Attachment]) -> None:
+        """Those of one message that have been read, up to the first that has not."""
+        for one in [one for one in self._readings if one.files is files]:
+            if one.result is None:
+                break
+            self._readings.remove(one)
+            if isinstance(one.result, str):
+                self.refused.emit(one.result)
+            elif one.result not in files:
+                files.append(one.result)
+                if files is self.files:
+                    self._count(one.result)
         self.changed.emit()
 
     def _count(self, one: Attachment) -> None:

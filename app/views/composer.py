@@ -58,7 +58,7 @@ class Composer(QFrame):
         attaching.changed.connect(self._show_files)
         self._busy = False
         self._set_aside = ""
-        self._files_aside: tuple[Attachment, ...] = ()
+        self._files_aside: list[Attachment] = []
         self._editing = False
         self.banner = QWidget()
         label = Label(tr("Editing an earlier message"))
@@ -102,11 +102,11 @@ class Composer(QFrame):
         return self._set_aside if self._editing else self.text
 
     @property
-    def draft_files(self) -> tuple[Attachment, ...]:
-        """The files that are to go with it."""
-        return self._files_aside if self._editing else tuple(self._attaching.files)
+    def draft_files(self) -> list[Attachment]:
+        """The files that are to go with it; the list that those still being read come into."""
+        return self._files_aside if self._editing else self._attaching.files
 
-    def show_draft(self, text: str, files: tuple[Attachment, ...]) -> None:
+    def show_draft(self, text: str, files: list[Attachment]) -> None:
         """Put a message here that was begun before."""
         if text != self.text:
             self.field.setPlainText(text)
@@ -127,17 +127,19 @@ class Composer(QFrame):
     @Slot()
     def clear(self) -> None:
         self.field.clear()
-        self._attaching.set_files(())
+        self._attaching.set_files([])
 
     @Slot(object)
     def show_editing(self, turn: Turn | None) -> None:
         """Put the question of a turn here to be written anew, or, with None, what stood here before."""
         if turn is not None and not self._editing:
-            self._set_aside, self._files_aside = self.text, tuple(self._attaching.files)
+            self._set_aside, self._files_aside = self.text, self._attaching.files
+        if self._editing:
+            self._attaching.leave_out()  # what was being read for an edit that ends here
         if turn is not None or self._editing:
             self.field.setPlainText(turn.prompt if turn is not None else self._set_aside)
             asked = turn.asked if turn is not None else None
-            self._attaching.set_files(asked.attachments if asked is not None else self._files_aside)
+            self._attaching.set_files(list(asked.attachments) if asked is not None else self._files_aside)
             self.field.moveCursor(QTextCursor.MoveOperation.End)
             self.field.setFocus()
         self._editing = turn is not None

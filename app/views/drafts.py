@@ -23,7 +23,7 @@ class Drafts(QObject):
         super().__init__(parent)
         self._conductor, self._composer, self._settings = conductor, composer, settings
         self._texts = _read(str(settings.value(_SETTING, "", str)))
-        self._files: dict[str, tuple[Attachment, ...]] = {}
+        self._files: dict[str, list[Attachment]] = {}  # the very lists: what is still being read comes into them
         self._chat = conductor.chat
         self._opened = False  # some chat, since the start
         conductor.chat_changed.connect(self._change)
@@ -61,7 +61,7 @@ class Drafts(QObject):
     def _show(self, chat: Chat) -> None:
         name = _name(chat)
         self._shown = self._texts.pop(name, "")
-        self._composer.show_draft(self._shown, self._files.pop(name, ()))
+        self._composer.show_draft(self._shown, self._files.pop(name, []))
 
 
 def _name(chat: Chat) -> str:

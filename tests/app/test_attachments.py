@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pypdf import PdfReader, PdfWriter
 from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtWidgets import QApplication
 
 from app.conversations import attachments
 from app.conversations.attachments import Attachment, attachment_from, read, told
@@ -311,6 +312,58 @@ def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: Fi
     for_ever.set()  # it ends after all: nobody waits for it any more
     app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
     assert app.conductor.attaching.files == []
+
+
+@pytest.fixture
+def gated(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Files are read from the moment on when this is set."""
+    gate = threading.Event()
+    monkeypatch.setattr("app.attaching.read", lambda path, cancelled: (gate.wait(60), read(path))[1])
+    return gate
+
+
+def let_go(app: Running, gate: threading.Event) -> None:
+    gate.set()
+    app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
+    QApplication.processEvents()
+
+
+def test_a_file_goes_to_the_chat_that_it_was_attached_in(start: Start, file: File, gated: threading.Event) -> None:
+    app = start()
+    attaching, composer = app.conductor.attaching, app.window.composer
+    app.ask("First")
+    first = app.conductor.chat.id
+    attaching.attach([file("n.txt", b"content"), file("bad.bin", b"\0\1")])
+    app.type("About the file")
+    app.conductor.new_chat()
+    assert attaching.reading == 0 and not composer.files.waiting.isVisible()
+    app.ask("It holds up nothing here")
+    let_go(app, gated)
+    assert attaching.files == [] and "bad.bin" in app.notices[-1]
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
+    assert [one.name for one in attaching.files] == ["n.txt"] and composer.text == "About the file"
+    app.until(lambda: attaching.files[0] in attaching.counts)
+    app.ask("About the file")
+    assert "content" in app.engine.requests[-1].messages[-1].content
+
+
+def test_a_file_that_is_still_being_read_does_not_go_with_an_edit(start: Start, file: File, gated: threading.Event) -> None:
+    app = start()
+    attaching = app.conductor.attaching
+    app.ask("First")
+    attaching.attach([file("draft.txt", b"for the draft")])
+    app.conductor.edit(app.conductor.chat.turns[0])
+    assert attaching.reading == 0
+    attaching.attach([file("edit.txt", b"for the edit")])
+    (edits,) = attaching.readings
+    app.conductor.cancel_edit()
+    assert edits.cancelled.is_set() and [one.path.name for one in attaching.readings] == ["draft.txt"]
+    app.conductor.edit(app.conductor.chat.turns[0])
+    let_go(app, gated)
+    assert attaching.files == []
+    app.conductor.cancel_edit()
+    assert [one.name for one in attaching.files] == ["draft.txt"]
 
 
 def test_a_pdf_that_is_left_out_or_outlives_the_window_is_not_read_on(
