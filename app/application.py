@@ -74,7 +74,14 @@ class Slipstream(QObject):
         before = language.current()
         if language.use(self.window.preferences.language) != before:
             language.translate_qt()
-            self.window = self._open_window(self.window)
+            window = self._open_window(self.window)
+            try:
+                window.take_over(self.window)
+            except Exception:
+                window.hide()  # the one there is stays, and stays the only one
+                window.deleteLater()
+                raise
+            self.window = window
 
     @Slot()
     def close_window(self) -> None:

@@ -53,7 +53,7 @@ class MainWindow(QMainWindow):
         picker: Picker | None = None,
         before: "MainWindow | None" = None,
     ) -> None:
-        """With `before` it takes that window's place, as it is now."""
+        """`before` is the window whose place it takes: `take_over` follows."""
         super().__init__()
         if before is not None:
             before.keep_state()
@@ -143,8 +143,6 @@ class MainWindow(QMainWindow):
         self._show_state()
         self._restore()
         self.composer.field.setFocus()
-        if before is not None:
-            self._take_over(before)
 
     def _introduce(self) -> None:
         """At the first start, say what this is."""
@@ -354,8 +352,8 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
-    def _take_over(self, before: "MainWindow") -> None:
-        """What the user has before his eyes stays there."""
+    def take_over(self, before: "MainWindow") -> None:
+        """Take that window's place: what the user has before his eyes stays there."""
         self.composer.take_over(before.composer)
         self._drafts.take_over(before._drafts)
         self._show_title()

@@ -179,13 +179,18 @@ class Transcript(Following):
                 self.add_notice(item.said)
             else:
                 self._append(Item(item.kind, item.turn))
-        anchor = None if other.following else other.column.entries.index(found.entry) if (found := other._anchor()) else 0
         if other.selecting.span is not None:
             self.selecting.select(*other.selecting.span)
-        if anchor is not None:
-            self._set_following(False)
+        if other.following:
+            return
+        self._set_following(False)
+        bar, before = self.verticalScrollBar(), other.verticalScrollBar()
+        if not self.column.entries:  # the first page, scrolled
+            self._settle()
+            bar.setValue(before.value())
+        else:
+            anchor = other.column.entries.index(found.entry) if (found := other._anchor()) else 0
             self._go_to(anchor)
-            bar, before = self.verticalScrollBar(), other.verticalScrollBar()
             bar.setValue(
                 self._above + self.column.entries[anchor].top + before.value() - other._above - other.column.entries[anchor].top
             )

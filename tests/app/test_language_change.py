@@ -13,7 +13,9 @@ from shiboken6 import isValid
 from app import language
 from app.notice import Notice
 from app.views.column import Place
+from app.views.main_window import MainWindow
 from app.views.settings_dialog import SettingsDialog
+from app.views.transcript import Transcript
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
@@ -146,6 +148,39 @@ def test_a_comparison_goes_on_and_open_pages_come_back(start: Start) -> None:
     speak(app, "zh_CN")
     assert app.window.compare_dialog is not None and app.window.compare_dialog.record is dialog.record
     assert "3.9" in app.window.compare_dialog.headline.text()
+
+
+def test_the_first_page_stays_where_it_was_scrolled_to(start: Start) -> None:
+    app = start()
+    app.window.resize(440, 420)
+    bar = app.window.transcript.verticalScrollBar()
+    app.until(lambda: bar.maximum() > 40)
+    bar.setValue(0)
+    assert not app.window.transcript.following
+    speak(app, "de")
+    now = app.window.transcript
+    assert not now.following and now.verticalScrollBar().value() == 0 and now.verticalScrollBar().maximum() > 40
+
+
+def test_where_the_new_window_fails_the_old_one_stays_alone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = start()
+    app.ask("Hello")
+    made: list[MainWindow] = []
+
+    def fail(window: MainWindow, *_: object) -> None:
+        made.append(window.window())  # type: ignore[arg-type]
+        assert made[0].isVisible()
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(Transcript, "take_over", fail)
+    app.window.preferences.blockSignals(True)
+    app.window.preferences.set_language("de")
+    with pytest.raises(RuntimeError, match="broken"):
+        app.slipstream._speak()
+    assert app.slipstream.window is app.window and app.window.isVisible() and not made[0].isVisible()
+    app.until(lambda: not isValid(made[0]))
+    app.ask("And on")
+    assert shown_text(app) == "Fine."
 
 
 def test_the_language_that_is_spoken_already_makes_no_new_window(start: Start, qapp: QApplication) -> None:
