@@ -123,7 +123,7 @@ class Slipstream(QObject):
         """End a reply that runs, free the models on their own thread; `ended` follows. The window is gone at once."""
         self.window.hide()
         self.picker.close()
-        self.conductor.attaching.leave_out()
+        self.conductor.attaching.end()
         self.conductor.keep_settings()
         self.engine.shut_down()
 
@@ -207,6 +207,7 @@ def run(arguments: list[str]) -> int:
         slipstream.conductor.tell(f"{words} {crashed}.")
     status = app.exec()
     # Quit may have come past the window: from the Dock, or when the user logs out.
+    slipstream.conductor.attaching.end()
     slipstream.conductor.keep_settings()
     ended = slipstream.engine.wait(PATIENCE_S)
     slipstream.engine.drain()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations.attachments import Attachment, read, told
+from app.conversations.attachments import Attachment, Wanted, read, told
 from app.engine_thread import EngineThread, News
 from app.language import tr
 from mlx_engine.errors import UserError
@@ -49,7 +49,7 @@ class Reading:
 
     path: Path
     files: list[Attachment]  # of the message that it goes with, which another may have taken the place of meanwhile
-    cancelled: threading.Event = field(default_factory=threading.Event)
+    wanted: Wanted = field(default_factory=Wanted)
     result: Attachment | str | None = None  # or a sentence
 
 
@@ -96,9 +96,17 @@ class Attaching(QObject):
     def leave_out(self) -> None:
         """Wait no longer for the files that are being read for the message that is open."""
         for one in self.readings:
-            one.cancelled.set()
+            one.wanted.end()
         self._readings = [one for one in self._readings if one.files is not self.files or one.result is not None]
         self._hand_over(self.files)
+
+    @Slot()
+    def end(self) -> None:
+        """Read nothing more, for no message: when this returns, no process reads a file, even if this one ends now."""
+        for one in self._readings:
+            one.wanted.end()
+        self._readings.clear()
+        self.changed.emit()
 
     def set_files(self, files: list[Attachment]) -> None:
         """Another message is open: these are its files. What is still being read for the one before goes into its own list, which
@@ -124,7 +132,7 @@ class Attaching(QObject):
 
     def _read_one(self, one: Reading) -> None:
         try:
-            one.result = read(one.path, one.cancelled)
+            one.result = read(one.path, one.wanted)
         except UserError as error:
             one.result = str(error)
         except Exception:

@@ -4,7 +4,6 @@ import codecs
 import json
 import subprocess
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import ceil
@@ -22,7 +21,6 @@ MOST_PDF = 50_000_000  # bytes
 MOST_PAGES = 2000
 PDF_SECONDS = 30.0
 PDF_MODULE = "app.conversations.pdf_pages"
-LOOK_S = 0.1  # how often it is looked whether a PDF is still wanted
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's
@@ -47,6 +45,29 @@ class Attachment:
         return asdict(self)
 
 
+class Wanted:
+    """Whether a file is still wanted. `end` says no, from any thread; when it returns the process that reads the file is killed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self.ended = False
+
+    def end(self) -> None:
+        with self._lock:
+            self.ended = True
+            if self._process is not None:
+                self._process.kill()
+
+    def start(self, command: Sequence[str]) -> subprocess.Popen[bytes] | None:
+        """A process with pipes to and from it; None where it is not wanted any more."""
+        with self._lock:
+            if self.ended:
+                return None
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            return self._process
+
+
 def attachment_from(data: object) -> Attachment | None:
     """From JSON; None where it is none."""
     if not isinstance(data, dict) or not isinstance(data.get("name"), str) or not isinstance(data.get("text"), str):
@@ -61,8 +82,8 @@ def told(text: str, attachments: Sequence[Attachment]) -> str:
     return "\n\n".join([*parts, text] if text else parts)
 
 
-def read(file: Path, cancelled: threading.Event | None = None) -> Attachment:
-    """Take the text out of a file of text, Markdown, code or PDF. With `cancelled` it ends soon, with a sentence nobody needs.
+def read(file: Path, wanted: Wanted | None = None) -> Attachment:
+    """Take the text out of a file of text, Markdown, code or PDF. Once not `wanted` it ends soon, with a sentence nobody needs.
 
     Raises:
         UserError: it cannot be read, is too large, or holds no text; the sentence says what to do.
@@ -82,7 +103,7 @@ def read(file: Path, cancelled: threading.Event | None = None) -> Attachment:
     if not data.strip():
         raise UserError(tr("“{name}” is empty, so there is nothing to attach.", name=name))
     if b"%PDF-" in data[:1024]:
-        return _read_pdf(name, data, cancelled or threading.Event())
+        return _read_pdf(name, data, wanted or Wanted())
     if length > MOST_TEXT:
         raise UserError(_too_large(name, length))
     return Attachment(name, clean(_decoded(name, data)), length)
@@ -103,8 +124,8 @@ def _decoded(name: str, data: bytes) -> str:
     )
 
 
-def _read_pdf(name: str, data: bytes, cancelled: threading.Event) -> Attachment:
-    told = _ask_child(name, data, cancelled)
+def _read_pdf(name: str, data: bytes, wanted: Wanted) -> Attachment:
+    told = _ask_child(name, data, wanted)
     match told.get("trouble"):
         case None:
             pages = told["pages"]
@@ -137,27 +158,23 @@ def _read_pdf(name: str, data: bytes, cancelled: threading.Event) -> Attachment:
     return Attachment(name, text, len(data), len(pages))
 
 
-def _ask_child(name: str, data: bytes, cancelled: threading.Event) -> dict[str, Any]:
+def _ask_child(name: str, data: bytes, wanted: Wanted) -> dict[str, Any]:
     """What a process of its own finds in a PDF. It is ended when that takes too long, or is no longer wanted."""
+    too_long = tr("“{name}” takes too long to read. Attach its text, or a part of it.", name=name)
     program, arguments = child.command(PDF_MODULE)
     limits = [str(MOST_PAGES), str(MOST_TEXT), str(ceil(2 * PDF_SECONDS))]
-    deadline = time.monotonic() + PDF_SECONDS
-    given: bytes | None = data
-    with (
-        _few,
-        subprocess.Popen(
-            [program, *arguments, *limits], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        ) as process,
-    ):
-        while True:
+    with _few:  # the time that it waits in line does not count
+        process = wanted.start([program, *arguments, *limits])
+        if process is None:
+            raise UserError(too_long)
+        with process:
             try:
-                said, _ = process.communicate(given, timeout=LOOK_S)
-                break
-            except subprocess.TimeoutExpired:
-                given = None  # it is on its way
-            if cancelled.is_set() or time.monotonic() > deadline:
+                said, _ = process.communicate(data, timeout=PDF_SECONDS)
+            except subprocess.TimeoutExpired as error:
                 process.kill()
-                raise UserError(tr("“{name}” takes too long to read. Attach its text, or a part of it.", name=name))
+                raise UserError(too_long) from error
+    if wanted.ended:
+        raise UserError(too_long)
     try:
         told = json.loads(said)
     except ValueError:

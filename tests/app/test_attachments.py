@@ -17,7 +17,7 @@ from PySide6.QtCore import QMimeData, QUrl
 from PySide6.QtWidgets import QApplication
 
 from app.conversations import attachments
-from app.conversations.attachments import Attachment, attachment_from, read, told
+from app.conversations.attachments import Attachment, Wanted, attachment_from, read, told
 from app.conversations.chat import Chat
 from app.conversations.markdown_export import to_markdown
 from app.conversations.pdf_pages import Trouble, pages_of
@@ -29,6 +29,7 @@ from mlx_engine.events import TokenCount
 from tests.app.chats import same, texts
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine
+from tests.app.test_start import PATIENCE_S, python
 
 Start = Callable[..., Running]
 
@@ -175,6 +176,33 @@ def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_ends(file: File, 
     assert started[0].returncode is not None
 
 
+def test_the_time_in_line_does_not_count(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.child.command", lambda module: (sys.executable, ["-ISc", 'print(\'{"pages": ["Text"]}\')']))
+    monkeypatch.setattr(attachments, "PDF_SECONDS", 3.0)
+    line = threading.Semaphore(0)
+    monkeypatch.setattr(attachments, "_few", line)
+    threading.Timer(3.5, line.release).start()
+    assert read(file("a.pdf", pdf("Text"))).text == "Text"
+
+
+def test_what_is_given_up_in_line_starts_no_process(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = processes(monkeypatch)
+    wanted, place = Wanted(), file("a.pdf", pdf("Text"))
+
+    def wait() -> None:
+        with pytest.raises(UserError):
+            read(place, wanted)
+
+    waits = threading.Thread(target=wait)
+    line = threading.Semaphore(0)
+    monkeypatch.setattr(attachments, "_few", line)
+    waits.start()
+    wanted.end()
+    line.release()
+    waits.join(60)
+    assert not waits.is_alive() and started == []
+
+
 @pytest.mark.parametrize("dies", ["import os; os.kill(os.getpid(), 9)", "print('no JSON')", "print('[]')", "1 / 0"])
 def test_a_pdf_that_brings_its_process_down_is_damaged(file: File, monkeypatch: pytest.MonkeyPatch, dies: str) -> None:
     monkeypatch.setattr("app.child.command", lambda module: (sys.executable, ["-c", dies]))
@@ -283,7 +311,7 @@ def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(
 def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     gate = threading.Event()
-    monkeypatch.setattr("app.attaching.read", lambda path, cancelled: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.attaching.read", lambda path, wanted: (gate.wait(60), read(path))[1])
     app.conductor.attaching.attach([file("n.txt", b"content")])
     app.send("What does it say?")
     assert not app.conductor.busy and app.window.composer.text == "What does it say?"
@@ -297,7 +325,7 @@ def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, fil
 def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     for_ever = threading.Event()
-    monkeypatch.setattr("app.attaching.read", lambda path, cancelled: for_ever.wait() if path.name == "b.pdf" else read(path))
+    monkeypatch.setattr("app.attaching.read", lambda path, wanted: for_ever.wait() if path.name == "b.pdf" else read(path))
     app.conductor.attaching.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
     app.until(lambda: app.conductor.attaching.readings[0].path.name == "b.pdf")
     composer = app.window.composer
@@ -318,7 +346,7 @@ def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: Fi
 def gated(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Files are read from the moment on when this is set."""
     gate = threading.Event()
-    monkeypatch.setattr("app.attaching.read", lambda path, cancelled: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.attaching.read", lambda path, wanted: (gate.wait(60), read(path))[1])
     return gate
 
 
@@ -358,7 +386,7 @@ def test_a_file_that_is_still_being_read_does_not_go_with_an_edit(start: Start, 
     attaching.attach([file("edit.txt", b"for the edit")])
     (edits,) = attaching.readings
     app.conductor.cancel_edit()
-    assert edits.cancelled.is_set() and [one.path.name for one in attaching.readings] == ["draft.txt"]
+    assert edits.wanted.ended and [one.path.name for one in attaching.readings] == ["draft.txt"]
     app.conductor.edit(app.conductor.chat.turns[0])
     let_go(app, gated)
     assert attaching.files == []
@@ -379,6 +407,48 @@ def test_a_pdf_that_is_left_out_or_outlives_the_window_is_not_read_on(
         app.until(lambda: started[-1].returncode is not None)
         started.clear()
     assert not app.notices
+
+
+# The whole app in a process, with a recording for an engine; it ends while a PDF is being read.
+ENDING = """
+import os, subprocess, sys
+from pathlib import Path
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+import app.application as application
+from app.recorded import RecordedEngine
+
+class Noted(subprocess.Popen):
+    started = []
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **{**options, "stderr": None})  # so that it holds this process's
+        self.started.append(self)
+
+class Ending(application.Slipstream):
+    def __init__(self, app, where):
+        super().__init__(app, where, RecordedEngine)
+        self.look = QTimer(self, interval=20)
+        self.look.timeout.connect(self.end)
+        self.look.start()
+        self.conductor.pair_changed.connect(lambda: self.conductor.attaching.attach([Path(os.environ["PDF"])]))
+    def end(self):
+        if Noted.started:
+            self.look.stop()
+            {end}
+
+subprocess.Popen = Noted
+application.Slipstream = Ending
+sys.exit(application.run(["slipstream"]))
+"""
+
+
+@pytest.mark.parametrize("end", ["self.window.close()", "QApplication.exit(0)"])  # the second past the window
+def test_no_process_reads_on_when_the_app_has_ended(file: File, tmp_path: Path, end: str) -> None:
+    slow = file("slow.pdf", slow_pdf())
+    process = python(ENDING.replace("{end}", end), tmp_path, HOME=str(tmp_path), PDF=str(slow))
+    assert process.wait(PATIENCE_S) == 0
+    _, err = process.communicate(timeout=10)  # its pipe is closed with the last process that holds it
+    assert err == ""  # a reader left alone complains when it wants to say what it has found
 
 
 def test_the_text_of_a_file_can_be_looked_at(start: Start, file: File) -> None:
