@@ -291,12 +291,13 @@ class CompareDialog(QDialog):
         """Show what another one shows. The comparison, if one runs, is this one's from now on."""
         comparison, record, turn = other.comparison, other.record, other._turn
         other.comparison = None
-        self._show_prompt(other._wanted)
         self.repeats.setCurrentIndex(other.repeats.currentIndex())
+        self.history_button.setChecked(other.history_button.isChecked())
         if comparison is not None and record is None:
             self.follow(comparison)
         elif record is not None:
             self.show_record(record)
+        self._show_prompt(other._wanted)  # which may be another than the one that was answered
         self._turn = turn
         self._show_state()
 

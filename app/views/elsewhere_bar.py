@@ -33,13 +33,17 @@ class ElsewhereBar(QFrame):
         row.addWidget(self.go)
         for signal in (conductor.busy_changed, conductor.chat_changed, conductor.library.changed):
             signal.connect(self.refresh)
-        self.hide()
+        if not self._tell():  # else it is shown with what it stands in, not before, as a window
+            self.hide()
 
     @Slot()
     def refresh(self) -> None:
         """Show where a reply is being written, if not here."""
+        self.setVisible(self._tell())
+
+    def _tell(self) -> bool:
         title = self._conductor.written_elsewhere
         if title:
             shown = title if len(title) <= LONGEST else title[: LONGEST - 1].rstrip() + "…"
             self.label.setText(tr("A reply is being written in “{title}”.", title=shown))
-        self.setVisible(bool(title))
+        return bool(title)

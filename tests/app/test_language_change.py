@@ -150,6 +150,37 @@ def test_a_comparison_goes_on_and_open_pages_come_back(start: Start) -> None:
     assert "3.9" in app.window.compare_dialog.headline.text()
 
 
+def test_a_prompt_that_is_written_in_compare_stays_and_so_does_the_history(start: Start) -> None:
+    app = start()
+    app.ask("Hi")
+    app.window.top_bar.compare.click()
+    app.until(lambda: not app.conductor.busy)
+    before = app.window.compare_dialog
+    assert before is not None
+    before.history_button.setChecked(True)
+    before.prompt.setPlainText("Another question")
+    speak(app, "de")
+    dialog = app.window.compare_dialog
+    assert dialog is not None and dialog.prompt.toPlainText() == "Another question"
+    assert dialog.record is not None and dialog.headline.text() == "DFlash ist 3,9-mal so schnell"
+    assert dialog.history_button.isChecked() and dialog.history.isVisible()
+
+
+def test_that_a_reply_is_written_elsewhere_is_still_said(start: Start) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([[commit("Half "), gate, commit("whole."), done()]]))
+    app.send("Hello")
+    app.until(lambda: "Half" in shown_text(app))
+    app.conductor.new_chat()
+    assert app.window.foot.elsewhere.isVisible()
+    speak(app, "de")
+    bar = app.window.foot.elsewhere
+    assert bar.isVisible() and "Hello" in bar.label.text()
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert not bar.isVisible()
+
+
 def test_the_first_page_stays_where_it_was_scrolled_to(start: Start) -> None:
     app = start()
     app.window.resize(440, 420)
