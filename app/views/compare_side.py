@@ -1,6 +1,6 @@
 """One column of a comparison: how a mode answers."""
 
-from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.conversations import words
@@ -25,6 +25,8 @@ class CompareSide(QWidget):
         self._mode: Mode = mode
         self._reply: Reply | None = None
         self._drawn = 0
+        self._difference: Difference | None = None
+        self._going = False  # to the difference, until the reader goes elsewhere: what is laid out later moves it
         theme.changed.connect(self._redraw)
         self.stats = StatsLine(theme, stacked=True)  # so that both texts begin at one height
         self._holder = QWidget()
@@ -35,10 +37,16 @@ class CompareSide(QWidget):
         self.blocks = BlocksView(theme)
         self._inner.addWidget(self.blocks)
         self._inner.addStretch(1)
+        for area in (self.thinking, self.blocks):
+            area.installEventFilter(self)
         self.parting = button("", tr("Go to the first difference"))
         self.parting.clicked.connect(self.show_difference)
+        self._soon = QTimer(self, singleShot=True, interval=0)  # once the mark has its place
+        self._soon.timeout.connect(self._keep_difference)
         self._scroll = Following()
         self._scroll.setWidget(self._holder)
+        self._scroll.verticalScrollBar().rangeChanged.connect(self._keep_difference)
+        self._scroll.verticalScrollBar().actionTriggered.connect(self._leave_difference)
         self._scroll.setAccessibleName(tr("{mode} reply", mode=words.mode_names()[mode]))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -60,6 +68,7 @@ class CompareSide(QWidget):
             self.thinking.hide()
             self._reply, self._drawn = reply, 0
             self.mark(None)
+            self._scroll.follow()
         if len(reply.answer) > self._drawn:
             self.blocks.append(reply.answer[self._drawn :])
             self._drawn = len(reply.answer)
@@ -78,6 +87,7 @@ class CompareSide(QWidget):
         self.blocks.mark_difference(None, "")
         self.thinking.body.mark_difference(None, "")
         self.parting.setVisible(difference is not None)
+        self._difference, self._going = difference, difference is not None
         if difference is None:
             return
         thinks = difference.channel == "thinking"
@@ -91,11 +101,13 @@ class CompareSide(QWidget):
         told = tr("From here on different: “{words}”", words=words_there) if words_there else tr("Ends where the other one goes on")
         self.parting.setText(told)
         self.parting.setAccessibleName(tr("{told}. Go to the first difference", told=told))
-        QTimer.singleShot(0, self, self.show_difference)  # once it has its place
+        self._scroll.stay()
+        self._soon.start()
 
     @Slot()
     def show_difference(self) -> None:
         """Bring the mark into sight; where there is none, the end."""
+        self._going = self._difference is not None
         for area in (self.thinking.body, self.blocks):
             if (rect := area.difference_rect) is not None:
                 at = area.mapTo(self._holder, rect.center())
@@ -103,12 +115,28 @@ class CompareSide(QWidget):
                 return
         self._scroll.follow()
 
+    @Slot()
+    def _keep_difference(self) -> None:
+        if self._going:
+            self.show_difference()
+
+    @Slot()
+    def _leave_difference(self) -> None:
+        self._going = False
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """With another width the text is laid out anew, perhaps to the same height: then no range says so."""
+        if event.type() == QEvent.Type.Resize:
+            self._soon.start()
+        return super().eventFilter(watched, event)
+
     def _begin_again(self) -> None:
         blocks, thinking = BlocksView(self._theme), ThinkingView(self._theme)
         for old, fresh in ((self.blocks, blocks), (self.thinking, thinking)):
             self._inner.replaceWidget(old, fresh)
             old.hide()
             old.deleteLater()
+            fresh.installEventFilter(self)
         self.blocks, self.thinking = blocks, thinking
 
     @Slot()

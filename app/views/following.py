@@ -32,6 +32,10 @@ class Following(QScrollArea):
         self._set_following(True)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
+    def stay(self) -> None:
+        """Follow no longer, as when the reader has scrolled away."""
+        self._set_following(False)
+
     @Slot(int, int)
     def _range_changed(self, low: int, high: int) -> None:
         self.verticalScrollBar().setEnabled(high > low)  # a disabled bar is not drawn

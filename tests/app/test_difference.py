@@ -3,11 +3,13 @@
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
+from PySide6.QtCore import QEvent
 from PySide6.QtGui import QTextCharFormat
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QScrollBar, QTextEdit
 
 from app.conversations.comparison_record import ComparisonRecord, Side
 from app.conversations.difference import LONGEST, difference_between
@@ -57,6 +59,17 @@ def forged(record: ComparisonRecord, plain: str, dflash: str, thinking: tuple[st
     return replace(record, **sides, first_difference=14, margin=0.25, verdict="different")  # type: ignore[arg-type]
 
 
+def in_sight(side: CompareSide) -> bool:
+    rect, view = side.blocks.difference_rect, side._scroll.viewport()
+    return rect is not None and 0 <= side.blocks.mapTo(view, rect.center()).y() < view.height()
+
+
+def settled(side: CompareSide) -> bool:
+    """The column is laid out for good: its text, which no one of the two is shorter than, has its full height."""
+    QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+    return side._holder.height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
+
+
 def test_the_first_difference_is_marked_by_colour_and_line_said_and_in_sight(start: Start) -> None:
     ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
     texts_of = {mode: BEFORE + ends.format(word=word) + BEFORE for mode, word in (("plain", "nine"), ("dflash", "ninety"))}
@@ -70,16 +83,32 @@ def test_the_first_difference_is_marked_by_colour_and_line_said_and_in_sight(sta
         assert shown == text and form.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
         assert form.background().color() != form.foreground().color()
         assert side.parting.isVisible() and f"“{word}”" in side.parting.text() and word in side.parting.accessibleName()
-
-        def in_sight(side: CompareSide = side) -> bool:
-            rect, view = side.blocks.difference_rect, side._scroll.viewport()
-            return rect is not None and 0 <= side.blocks.mapTo(view, rect.center()).y() < view.height()
-
-        app.until(in_sight)
+        app.until(partial(in_sight, side))
         side._scroll.verticalScrollBar().setValue(0)
-        assert not in_sight()
+        assert not in_sight(side)
         side.parting.click()
-        assert in_sight()
+        assert in_sight(side)
+
+
+def test_an_earlier_comparison_opens_at_its_difference(start: Start) -> None:
+    app = start()
+    dialog = opened(app)
+    record = forged(dialog.record, f"{BEFORE}\n\nNine.\n\n{BEFORE}", f"{BEFORE}\n\nTen.\n\n{BEFORE}")
+    for _ in range(2):  # the second time in place of itself
+        dialog.show_record(record)
+        app.until(lambda: all(settled(side) and in_sight(side) for side in dialog.sides.values()))
+        for side in dialog.sides.values():
+            bar = side._scroll.verticalScrollBar()
+            assert in_sight(side) and not side._scroll.following and 0 < bar.value() < bar.maximum() - 100
+    dialog.resize(dialog.width() - 150, dialog.height())
+    app.until(lambda: all(settled(side) and in_sight(side) for side in dialog.sides.values()))
+    side = dialog.sides["plain"]
+    side._scroll.verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
+    dialog.resize(dialog.width() + 150, dialog.height())
+    app.until(lambda: settled(side))
+    assert not in_sight(side), "the reader has left it"
+    dialog.run_button.click()
+    assert side._scroll.following
 
 
 def test_replies_that_are_alike_bear_no_mark_and_a_new_comparison_takes_it_away(start: Start) -> None:
