@@ -1,6 +1,6 @@
 """One column of a comparison: how a mode answers."""
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.conversations import words
@@ -97,8 +97,7 @@ class CompareSide(QWidget):
             self.thinking.open()
         if first < last:
             (self.thinking.body if thinks else self.blocks).mark_difference((first, last), text)
-        words_there = difference.words(text)
-        told = tr("From here on different: “{words}”", words=words_there) if words_there else tr("Ends where the other one goes on")
+        told = _told(difference, text)
         self.parting.setText(told)
         self.parting.setAccessibleName(tr("{told}. Go to the first difference", told=told))
         self._scroll.stay()
@@ -106,14 +105,19 @@ class CompareSide(QWidget):
 
     @Slot()
     def show_difference(self) -> None:
-        """Bring the mark into sight; where there is none, the end."""
+        """Bring the mark into sight; where there is none, the end of what is shorter."""
         self._going = self._difference is not None
         for area in (self.thinking.body, self.blocks):
             if (rect := area.difference_rect) is not None:
                 at = area.mapTo(self._holder, rect.center())
                 self._scroll.ensureVisible(0, at.y(), 0, self._scroll.viewport().height() // 3)
                 return
-        self._scroll.follow()
+        if self._difference is not None and self._difference.channel == "thinking":
+            body = self.thinking.body
+            at = body.mapTo(self._holder, QPoint(0, body.height())) if self.thinking.opened else QPoint()  # else it thought nothing
+            self._scroll.ensureVisible(0, at.y(), 0, self._scroll.viewport().height() // 3)
+        else:
+            self._scroll.follow()
 
     @Slot()
     def _keep_difference(self) -> None:
@@ -143,3 +147,13 @@ class CompareSide(QWidget):
     def _redraw(self) -> None:
         self.blocks.redraw()
         self.thinking.redraw()
+
+
+def _told(difference: Difference, text: str) -> str:
+    if difference.spaces:
+        return tr("From here on different: spaces or line breaks")
+    if words_there := difference.words(text):
+        return tr("From here on different: “{words}”", words=words_there)
+    if difference.channel == "thinking":
+        return tr("Its thoughts end where the other one’s go on")
+    return tr("Ends where the other one goes on")

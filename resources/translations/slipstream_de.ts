@@ -1742,6 +1742,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/views/compare_side.py" />
+            <source>From here on different: spaces or line breaks</source>
+            <translation>Ab hier verschieden: Leerzeichen oder Zeilenumbrüche</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
             <source>From here on different: “{words}”</source>
             <translation>Ab hier verschieden: „{words}“</translation>
         </message>
@@ -1749,6 +1754,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/views/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>Zum ersten Unterschied gehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>Its thoughts end where the other one’s go on</source>
+            <translation>Die Gedanken enden, wo die der anderen weitergehen</translation>
         </message>
         <message>
             <location filename="../../app/views/compare_side.py" />

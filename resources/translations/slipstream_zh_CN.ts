@@ -1742,6 +1742,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/views/compare_side.py" />
+            <source>From here on different: spaces or line breaks</source>
+            <translation>从这里开始不同：空格或换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
             <source>From here on different: “{words}”</source>
             <translation>从这里开始不同：“{words}”</translation>
         </message>
@@ -1749,6 +1754,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/views/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>转到第一处差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/views/compare_side.py" />
+            <source>Its thoughts end where the other one’s go on</source>
+            <translation>思考在此结束，而另一个回复的思考还在继续</translation>
         </message>
         <message>
             <location filename="../../app/views/compare_side.py" />

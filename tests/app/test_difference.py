@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 from hypothesis import given
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, QPoint
 from PySide6.QtGui import QTextCharFormat
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QScrollBar, QTextEdit
 
@@ -126,6 +126,49 @@ def test_where_one_reply_ends_it_says_so(start: Start) -> None:
     plain, dflash = dialog.sides["plain"], dialog.sides["dflash"]
     assert [text for text, _ in marked(plain)] == [" And"] and marked(dflash) == []
     assert dflash.parting.text() == "Ends where the other one goes on"
+
+
+@pytest.mark.parametrize(
+    "plain, dflash, told",
+    [
+        ("Nine or  ten.", "Nine or ten.", None),
+        ("Nine.\n\nTen.", "Nine.\nTen.", None),
+        ("Nine. ", "Nine.", None),
+        ("Nine" + " " * 60 + "or ten.", "Nine or ten.", None),
+        ("Nineteen", "Nine teen", ("“Nineteen”", "“Nine teen”")),
+        ("Nine \n", "Nine ten", ("Ends where", "“ten”")),
+        ("Nine" + " " * 60 + "or", "Nine but", ("“or”", "“but”")),
+    ],
+)
+def test_where_only_spaces_differ_no_words_are_quoted(start: Start, plain: str, dflash: str, told: tuple[str, str] | None) -> None:
+    dialog = opened(start())
+    dialog.show_record(forged(dialog.record, plain, dflash))
+    shown = [dialog.sides[mode].parting.text() for mode in ("plain", "dflash")]  # type: ignore[index]
+    if told is None:
+        assert shown == ["From here on different: spaces or line breaks"] * 2
+    else:
+        assert all(wanted in text for wanted, text in zip(told, shown, strict=True))
+
+
+def test_thoughts_that_end_earlier_are_shown_at_their_end(start: Start) -> None:
+    app = start()
+    dialog = opened(app)
+    dialog.show_record(forged(dialog.record, BEFORE, BEFORE, thinking=(BEFORE, f"{BEFORE} And more.")))
+    side = dialog.sides["plain"]
+    assert side.parting.text() == "Its thoughts end where the other one’s go on" and marked(side) == []
+
+    def end_in_sight() -> bool:
+        body, view = side.thinking.body, side._scroll.viewport()
+        return (
+            settled(side) and body.height() > view.height() and 0 < body.mapTo(view, QPoint(0, body.height())).y() < view.height()
+        )
+
+    app.until(end_in_sight)
+    bar = side._scroll.verticalScrollBar()
+    assert 0 < bar.value() < bar.maximum() - 100
+    bar.setValue(0)
+    side.parting.click()
+    assert end_in_sight()
 
 
 def test_thoughts_that_part_are_opened(start: Start) -> None:
