@@ -20,7 +20,7 @@ from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
 from tests.mlx_engine.test_families import contents, draw
 from tests.mlx_engine.test_family_pairs import Foresight
-from tests.mlx_engine.test_queue import Run, same_state
+from tests.mlx_engine.test_queue import Run, close, same_state
 from tests.mlx_engine.test_schedules import Scripted
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, VOCABULARY, build, save, save_drafter
 
@@ -32,16 +32,6 @@ TOKENS = st.integers(3, VOCABULARY - 1)
 @cache
 def target_of(name: str) -> Target:
     return Target(build(name), VOCABULARY, families.FAMILIES[CONFIGS[name]["model_type"]], (0,))
-
-
-def close(found: list, wanted: list) -> None:
-    """Numbers are the same, arrays to 1e-4: attention over a masked view sums its terms in another order, in every layer."""
-    for ours, theirs in zip(found, wanted, strict=True):
-        if isinstance(theirs, mx.array):
-            assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
-            np.testing.assert_allclose(np.array(ours), np.array(theirs), rtol=0, atol=1e-4)
-        else:
-            assert ours == theirs
 
 
 @given(

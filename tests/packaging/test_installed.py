@@ -119,7 +119,7 @@ def screen() -> Iterator[str]:
     """An X server of its own; yields the display."""
     if sys.platform == "darwin":
         # skipped: there is no X server on a Mac; there the bundle's own self-test opens the window
-        pytest.skip("a Mac's windows need no X server")
+        pytest.skip("a Mac has no X server: there the bundle's own self-test opens the window")
     if shutil.which("Xvfb") is None:
         pytest.fail("Xvfb, the X server without a screen, is not here. To get it: sudo apt-get install -y xvfb")
     read, write = os.pipe()
