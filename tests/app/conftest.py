@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 from app import language
 from app.application import Slipstream
 from app.places import Places
+from app.views.message import PromptView
 from app.views.theme import USUAL_SIZE
 from tests.app.scripted_engine import ScriptedEngine
 
@@ -56,6 +57,14 @@ class Running:
     @property
     def reply(self):  # type: ignore[no-untyped-def]
         return self.window.transcript.reply_views()[-1]
+
+    @property
+    def questions(self) -> list[PromptView]:
+        """All that are shown; one that was just sent appears a frame later."""
+        shown = len(self.conductor.chat.turns)
+        column = self.window.transcript.column
+        self.until(lambda: len([entry for entry in column.entries if isinstance(entry.view, PromptView)]) == shown)
+        return [entry.view for entry in column.entries if isinstance(entry.view, PromptView)]
 
     @property
     def notices(self) -> list[str]:

@@ -23,7 +23,6 @@ from app.conversations.markdown_export import to_markdown
 from app.conversations.pdf_pages import Trouble, pages_of
 from app.conversations.records import chat_from_json, chat_to_json
 from app.views.attachment_chips import figures
-from app.views.message import PromptView
 from mlx_engine.errors import UserError
 from mlx_engine.events import TokenCount
 from tests.app.chats import same, texts
@@ -279,7 +278,7 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_goes_with_the_message(star
     asked = app.engine.requests[0].messages[-1].content
     assert asked == "--- notes.md ---\n# Notes\nThe answer is 42.\n--- end of notes.md ---\n\nWhat is the answer?"
     assert composer.files.chips == [] and not composer.files.isVisible()
-    prompt = next(entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView))
+    prompt = app.questions[0]
     assert prompt.files.chips[0].facts.text() == "1 KB"
     # the next question is asked with the file still in the chat
     app.ask("And twice that?")

@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 
 from app.conversations.opening import FILE
 from app.views.chat_list import ID, KIND
-from app.views.message import PromptView
 from app.views.search_results import TITLE, WHEN, plainly
 from mlx_engine.events import Commit, Message
 from tests.app.conftest import Running
@@ -49,11 +48,6 @@ def chat_with(app: Running, *prompts: str) -> str:
     return app.conductor.chat.id
 
 
-def prompt_view(app: Running) -> PromptView:
-    """The first question shown."""
-    return next(entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView))
-
-
 def click(widget: QWidget, name: str) -> None:
     (found,) = [one for one in widget.findChildren(QPushButton) if one.accessibleName() == name and one.isVisible()]
     found.click()
@@ -66,7 +60,7 @@ def test_an_edited_message_stands_beside_the_old_one_and_arrows_go_between_them(
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Other.")]))
     app.ask("One")
     app.ask("Two")
-    prompt = prompt_view(app)
+    prompt = app.questions[0]
     app.type("a draft")
     prompt.edit_button.click()
     assert app.window.composer.text == "One" and app.window.composer.banner.isVisible()
@@ -74,7 +68,7 @@ def test_an_edited_message_stands_beside_the_old_one_and_arrows_go_between_them(
     assert texts(app) == [("Uno", "Other.")]
     assert app.engine.requests[-1].messages == (Message("user", "Uno"),)
     assert app.window.composer.text == "a draft" and not app.window.composer.banner.isVisible()
-    prompt = prompt_view(app)
+    prompt = app.questions[0]
     assert prompt.versions.label.text() == "2 of 2"
     click(prompt.versions, "Previous version")
     assert texts(app) == [("One", "First."), ("Two", "Second.")]

@@ -10,7 +10,6 @@ from app.context_meter import Room
 from app.conversations import words
 from app.conversations.reply import Reply
 from app.views.context_view import sentence
-from app.views.message import PromptView
 from mlx_engine.events import PrefillProgress
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
@@ -117,7 +116,7 @@ def test_a_question_stands_in_the_middle_of_its_bubble(start: Start) -> None:
         app = start()
         app.window.preferences.set_text_size(size)
         app.ask("HHHH")
-        (prompt,) = [entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView)]
+        (prompt,) = app.questions
         bubble = prompt.bubble.parentWidget()
         app.until(lambda bubble=bubble: bubble.height() > 20)
         image = bubble.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)

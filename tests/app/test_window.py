@@ -12,7 +12,6 @@ from pytestqt.qtbot import QtBot
 
 from app.rendering.parts import plain
 from app.views.code_view import CodeView
-from app.views.message import PromptView
 from app.views.text_run import TextRun
 from mlx_engine.events import Failed
 from tests.app.conftest import PATIENCE_MS, Running
@@ -29,7 +28,7 @@ def shown_text(app: Running) -> str:
 
 def prompt_text(app: Running) -> str:
     """What the bubble of the first message holds, drawn or not."""
-    (prompt,) = [entry.view for entry in app.window.transcript.column.entries if isinstance(entry.view, PromptView)]
+    (prompt,) = app.questions
     return "\n".join(plain(block) for block in prompt.blocks.blocks)
 
 
