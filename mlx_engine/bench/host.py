@@ -89,7 +89,7 @@ def ours(target: Path, drafter: Path, operations: Operations = PLAIN) -> Iterato
             yield
 
 
-def _while_traced(name: str) -> Callable[..., Any]:
+def _while_traced(name: str) -> Any:
     """A kernel while a round is traced; its reference in the rounds before, which have to compute something."""
     kernel = with_kernels((name,), tracing.kernel)
 
@@ -99,7 +99,7 @@ def _while_traced(name: str) -> Callable[..., Any]:
     return run
 
 
-_ALL = Operations(**{name: _while_traced(name) for name in KERNELS})
+_ALL = replace(PLAIN, **{name: _while_traced(name) for name in KERNELS})
 
 
 def with_our_kernels(target: Path, drafter: Path) -> Iterator[None]:

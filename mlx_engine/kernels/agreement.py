@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 from mlx_engine.kernels.block_verify import Verdict
-from mlx_engine.kernels.operations import KERNELS, Operations
+from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations
 
 # What a kernel may be off by, as a share of the largest value, against the reference in float32: four units in the last place of a
 # result that is rounded once to half precision, and room for another order of summing in float32.
@@ -65,7 +65,7 @@ class Witness:
 
     def operations(self) -> Operations:
         """Plain MLX, but for this kernel with its witness."""
-        return Operations(**{self._name: self._run})
+        return replace(PLAIN, **{self._name: self._run}, traceable=False)
 
     def _run(self, *arguments: Any) -> Any:
         if self._kernel.unsupported(*arguments):

@@ -1,7 +1,7 @@
 """The operations that the decoding loop takes from this room, as a table: plain MLX, or kernels in its place."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -25,7 +25,10 @@ from mlx_engine.kernels.gated_delta_replay import Tape
 
 @dataclass(frozen=True)
 class Operations:
-    """What a pair runs. Every entry has the contract of its file's `reference`."""
+    """What a pair runs. Every entry but the last has the contract of its file's `reference`.
+
+    `traceable`: none of them looks at numbers, so that what calls them can be compiled.
+    """
 
     kv_injection: Callable[..., mx.array] = kv_injection.reference
     block_verify: Callable[..., Verdict] = block_verify.reference
@@ -34,6 +37,7 @@ class Operations:
     gated_delta_replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
     verify_attention: Callable[..., mx.array] = verify_attention.reference
     verify_matmul: Callable[..., mx.array] = verify_matmul.reference
+    traceable: bool = True
 
 
 PLAIN = Operations()
@@ -50,7 +54,8 @@ KERNELS: dict[str, ModuleType] = {
 
 def with_kernels(names: tuple[str, ...] = tuple(KERNELS), build: Any = mx.fast.metal_kernel) -> Operations:
     """The table with these kernels in place of plain MLX; `build` makes a kernel. What one cannot take is done plainly."""
-    return Operations(**{name: partial(_run, KERNELS[name], build) for name in names})
+    entries: dict[str, Any] = {name: partial(_run, KERNELS[name], build) for name in names}
+    return replace(PLAIN, **entries)
 
 
 def _run(kernel: Any, build: Any, *arguments: Any) -> Any:

@@ -19,7 +19,8 @@ from mlx_lm.models.cache import KVCache
 from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.verify_attention import ROWS
-from mlx_engine.targets import growing
+from mlx_engine.targets import growing, recurrent
+from mlx_engine.targets.compiled import Compiled, compiled
 from mlx_engine.targets.joined import join
 from mlx_engine.targets.products import added, gated
 from mlx_engine.targets.recurrent import DeltaNet
@@ -32,6 +33,7 @@ _LAYERS = (
     qwen3_next.Qwen3NextDecoderLayer,
     qwen3_5.DecoderLayer,
 )
+_PLACED = (growing.Placed, recurrent.Placed)
 _ATTENTIONS = (qwen3.Attention, qwen3_moe.Attention)
 _GATED_ATTENTIONS = (qwen3_next.Qwen3NextAttention,)  # Qwen3.5's too
 _FEED_FORWARDS = (qwen3.MLP, qwen3_moe.MLP, qwen3_next.Qwen3NextMLP)
@@ -43,16 +45,24 @@ class Fusion:
     def __init__(self, model: nn.Module) -> None:
         self._list = _layers(model)
         self._own = list(self._list)
+        self._layers: list[_Layer] = []  # ours
         self.parts: list[nn.Module] = []  # ours, of all layers
         for index, own in enumerate(self._own):
             if type(own) in _LAYERS:
                 self._list[index] = layer = _Layer(own)
+                self._layers.append(layer)
                 self.parts += [part for part in (layer.get("self_attn"), layer.mlp) if isinstance(part, _Attention | _FeedForward)]
 
     def release(self) -> None:
         """Give the model its own layers back."""
         self._list[:] = self._own
-        self.parts = []
+        self._layers, self.parts = [], []
+
+    def compile(self, wanted: bool) -> None:
+        """Whether passes at a place that only the device knows run layers that are compiled, as they are now."""
+        functions = compiled(self._layers) if wanted else [None] * len(self._layers)
+        for layer, function in zip(self._layers, functions, strict=True):
+            layer.compiled = function
 
     def use(self, inputs: Operation | None, attend: Operation | None) -> None:
         """What up to 16 rows, a plain step's one included, run on a growing cache for a layer's attention: `attention_inputs` and
@@ -65,8 +75,11 @@ class Fusion:
 class _Layer(nn.Module):
     """Stands for a decoder layer: x [B, S, H] -> [B, S, H]. Parts of ours add what they find to what they are given."""
 
+    aside = ("compiled",)
+
     def __init__(self, own: nn.Module) -> None:
         super().__init__()
+        self.compiled: Compiled | None = None
         dict.update(self, own)  # whoever walks the model finds the same parts under the same names,
         vars(self).update(vars(own))  # and the flags that models ask their layers for
         attention: Any = own.get("self_attn")
@@ -75,10 +88,20 @@ class _Layer(nn.Module):
         if type(own.mlp) in _FEED_FORWARDS:
             self.mlp = _feed_forward(own.mlp) or own.mlp
 
+    @property
+    def mixer(self) -> Any:
+        """What makes one row of several."""
+        return self.self_attn if "self_attn" in self else self.linear_attn
+
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
         """Of every row."""
-        mixer = self.self_attn if "self_attn" in self else self.linear_attn
-        x = _plus(x, mixer, self.input_layernorm(x), mask, cache)
+        if self.compiled is not None and type(cache) in _PLACED and x.shape[1] <= ROWS:
+            return self.compiled(x, mask, cache)
+        return self.forward(x, mask, cache)
+
+    def forward(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
+        """The same, operation by operation."""
+        x = _plus(x, self.mixer, self.input_layernorm(x), mask, cache)
         return _plus(x, self.mlp, self.post_attention_layernorm(x))
 
 

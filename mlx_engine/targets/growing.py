@@ -4,7 +4,9 @@ In a pass that begins at a place which only the device knows, the rows are writt
 as long as they can possibly reach, of which a mask hides what lies behind them.
 """
 
+import copy
 import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import mlx.core as mx
@@ -32,13 +34,13 @@ class Placed:
     def __init__(self, cache: KVCache, span: Span, before: Any = None) -> None:
         own: Any = cache  # whose arrays mlx-lm types as if there might be none
         self._cache = own
-        self._span = span
+        self._positions = span.positions
         self.offset = span.place.at  # of the first row, [1] int32
         self.length = span.end  # of what is filled after the pass, [1] int32
-        short = span.reach - own.keys.shape[2]
+        self.view = -(-span.reach // cache.step) * cache.step  # rows that the pass may see; in steps, so that shapes last
+        short = self.view - own.keys.shape[2]
         if short > 0:
-            more = -(-short // cache.step) * cache.step
-            own.keys, own.values = (mx.pad(held, [(0, 0), (0, 0), (0, more), (0, 0)]) for held in (own.keys, own.values))
+            own.keys, own.values = (mx.pad(held, [(0, 0), (0, 0), (0, short), (0, 0)]) for held in (own.keys, own.values))
 
     @property
     def keys(self) -> mx.array:
@@ -63,19 +65,38 @@ class Placed:
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
         """Write the pass's rows, [1, H, rows, D] each; all that its attention may see, [1, H, as many as can be filled, D]."""
         cache = self._cache
-        cache.keys = written(cache.keys, keys, self._span.positions)
-        cache.values = written(cache.values, values, self._span.positions)
-        return cache.keys[..., : self._span.reach, :], cache.values[..., : self._span.reach, :]
+        cache.keys = written(cache.keys, keys, self._positions)
+        cache.values = written(cache.values, values, self._positions)
+        return cache.keys[..., : self.view, :], cache.values[..., : self.view, :]
 
     def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> mx.array:
         """Which of what `update_and_fetch` hands out each row sees, [rows, that many] bool."""
-        query, key = self._span.positions[:, None], mx.arange(self._span.reach)
+        query, key = self._positions[:, None], mx.arange(self.view)
         seen = key <= query
         return seen if window_size is None else seen & (query - key < window_size)
 
     def settle(self, start: int, kept: int) -> None:
         """The pass began at `start`, and its first `kept` rows count; what lies behind is overwritten by the next."""
         self._cache.offset = start + kept
+
+    def given(self, layer: Any, dtype: mx.Dtype) -> list[mx.array]:
+        """`compiled.Held`: the buffers, and where the pass's rows stand."""
+        return [self.keys, self.values, self._positions, self.offset, self.length]
+
+    def stand_in(self, given: list[mx.array]) -> "Placed":
+        """`compiled.Held`: one that holds these."""
+        other = copy.copy(self)
+        keys, values, other._positions, other.offset, other.length = given
+        other._cache = SimpleNamespace(keys=keys, values=values)
+        return other
+
+    def left(self) -> list[mx.array]:
+        """`compiled.Held`: the buffers."""
+        return [self.keys, self.values]
+
+    def take(self, layer: Any, left: list[mx.array]) -> None:
+        """`compiled.Held`."""
+        self.keys, self.values = left
 
 
 def share_mask(cache: KVCache) -> None:

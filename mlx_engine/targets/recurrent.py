@@ -81,6 +81,8 @@ class DeltaNet(nn.Module):
     `inputs` is `delta_inputs` as a kernel, or None for mlx-lm's own operations; `replay` is `gated_delta_replay`.
     """
 
+    aside = ("prefix", "_listening", "_block")  # what a pass leaves for the next makes nets no different
+
     def __init__(self, net: nn.Module) -> None:
         super().__init__()
         self.net = net
@@ -226,3 +228,39 @@ class Placed:
         """The pass began at `start`, and its first `kept` rows count."""
         assert self.block is not None
         self._cache.cache = self.block.after(kept)
+
+    view = 0  # `compiled.Held`: nothing of a pass is as long as the context
+
+    def given(self, layer: Any, dtype: mx.Dtype) -> list[mx.array]:
+        """`compiled.Held`: what the net's block begins with."""
+        start = self.start(layer.mixer, dtype)
+        counts = [each if isinstance(each, mx.array) else mx.array([each], mx.int32) for each in (start.first, start.kept)]
+        tape = [start.tape.keys, start.tape.values, start.tape.decay, start.tape.beta]
+        return [start.conv_rows, *tape, start.before, *counts]
+
+    def stand_in(self, given: list[mx.array]) -> "Placed":
+        """`compiled.Held`: one that begins with these."""
+        conv_rows, *tape, before, first, kept = given
+        return _Begun(_Start(conv_rows, first, before, Tape(*tape), kept))
+
+    def left(self) -> list[mx.array]:
+        """`compiled.Held`: the block, but for its net."""
+        assert self.block is not None
+        tape = self.block.tape
+        return [self.block.conv_input, self.block.queries, self.block.before, tape.keys, tape.values, tape.decay, tape.beta]
+
+    def take(self, layer: Any, left: list[mx.array]) -> None:
+        """`compiled.Held`."""
+        conv_input, queries, before, *tape = left
+        self.block = Block(layer.mixer, conv_input, queries, before, Tape(*tape))
+
+
+class _Begun(Placed):
+    """What a block begins with is known."""
+
+    def __init__(self, start: _Start) -> None:
+        self._start = start
+        self.block: Block | None = None
+
+    def start(self, net: DeltaNet, dtype: mx.Dtype) -> _Start:
+        return self._start

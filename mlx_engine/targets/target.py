@@ -15,6 +15,7 @@ from mlx_engine.families import Family
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.targets import branching, growing
 from mlx_engine.targets.caches import Caches
+from mlx_engine.targets.compiled import pays
 from mlx_engine.targets.fused import Fusion
 from mlx_engine.targets.placed import PlacedCaches
 from mlx_engine.targets.products import Products
@@ -58,6 +59,7 @@ class Target:
         self._fusion = Fusion(model)
         if family is not None:
             self._tap(family, taps)
+            self.use(PLAIN)
 
     def _tap(self, family: Family, taps: Sequence[int]) -> None:
         backbone = _at(self.model, family.backbone)
@@ -79,8 +81,14 @@ class Target:
         # tied or not, quantised or not: a table has a row for every logit, and may be padded beyond the config's vocabulary
         self.vocabulary = (self._embedding if head is None else head).weight.shape[0]
 
-    def use(self, operations: Operations) -> None:
-        """Run these from the next pass on."""
+    def use(self, operations: Operations, compiled: bool | None = None) -> None:
+        """Run these from the next pass on.
+
+        Args:
+            operations: the table.
+            compiled: whether layers of ours are compiled where a pass begins at a place that only the device knows; None: where
+                that pays.
+        """
 
         def kernel(name: str) -> Callable[..., Any] | None:
             """None for the plain version: mlx-lm's own modules do better than it, they need no mask made, and no stand-in."""
@@ -94,6 +102,7 @@ class Target:
         if operations.verify_matmul is not PLAIN.verify_matmul:
             tapped = [tap.layer for tap in self._taps.values()]
             self._products = Products([self.model, *tapped], operations.verify_matmul)
+        self._fusion.compile(operations.traceable and pays() if compiled is None else compiled)
 
     def release(self) -> None:
         """Give the model its own parts back."""

@@ -14,6 +14,7 @@ from mlx_engine import families
 from mlx_engine.decoding import queue
 from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
 from mlx_engine.events import Sampling
+from mlx_engine.kernels import operations
 from mlx_engine.place import Place
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.asking import reply, tokens
@@ -129,10 +130,12 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
         want = reply(engine, asked)
         monkeypatch.setattr(queue, "pays", lambda: True)
         engine.reckon_with(replace(ASSUMED, queued=True))
-        got = reply(engine, asked)
-        assert got.tokens == want.tokens == plain[:60]
-        assert got.stats.accepted_per_round == want.stats.accepted_per_round
-        assert 0 < got.stats.accepted < got.stats.drafted
+        for compiled in (False, True):  # which changes nothing where no layer is of ours
+            engine.pair.target.use(operations.PLAIN, compiled=compiled)
+            got = reply(engine, asked)
+            assert got.tokens == want.tokens == plain[:60]
+            assert got.stats.accepted_per_round == want.stats.accepted_per_round
+            assert 0 < got.stats.accepted < got.stats.drafted
 
 
 @given(
@@ -140,11 +143,13 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
     limit=st.integers(2, 60),
     end=st.integers(0, 59),
     stop=st.integers(1, 30),
+    compiled=st.booleans(),
 )
 @pytest.mark.parametrize("name", KINDS)
-def test_whatever_widths_and_plain_steps_follow_each_other_and_wherever_it_ends(pair, name, script, limit, end, stop):
+def test_whatever_widths_and_plain_steps_follow_each_other_and_wherever_it_ends(pair, name, script, limit, end, stop, compiled):
     """Ended by a token in the midst of a round with another behind it, by the budget, or by whoever listens."""
     engine, prompt, plain = pair(name)
+    engine.pair.target.use(operations.PLAIN, compiled=compiled)
     runs = [Run(engine, prompt, Scripted(script), lag, Sampling(), 0) for lag in (False, True)]
     heard = [run.steps(limit, [plain[end]], stop) for run in runs]
     assert [token for step in heard[1] for token in step.tokens] == list(plain[1 : 1 + sum(len(step.tokens) for step in heard[1])])
