@@ -11,6 +11,7 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import kernels, self_check
+from mlx_engine.decoding import queue
 from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
 from mlx_engine.self_check import Step
 from tests.metal_emulator import metal_kernel
@@ -40,6 +41,22 @@ def test_this_build_is_whole() -> None:
         assert found[step] == "ok"
     assert "64 tokens of 64" in str(report)
     assert report["metal"] is mx.metal.is_available()
+
+
+def test_rounds_that_are_queued_ahead_are_tried_where_they_can_be() -> None:
+    _, report, err = run("--no-window")
+    assert states(report)["queued dflash reply"] == ("ok" if queue.pays() else "skipped"), err
+    # as there: the rounds are queued, and layers compiled
+    _, report, err = run(
+        "--no-window",
+        queued="from mlx_engine.decoding import queue; queue.pays = lambda: True",
+        compiled="from mlx_engine.targets import target; target.pays = lambda: True",
+        count="from mlx_engine.targets.compiled import Compiled; seen = []; own = Compiled.__call__",
+        note="Compiled.__call__ = lambda self, *args: seen.append(1) or own(self, *args)",
+        say="import atexit, sys; atexit.register(lambda: print(len(seen), 'compiled layers', file=sys.stderr))",
+    )
+    assert states(report)["queued dflash reply"] == states(report)["identical"] == "ok"
+    assert int(err.splitlines()[-1].split()[0]) > 10
 
 
 def test_what_is_broken_is_named_and_the_rest_still_tried() -> None:
