@@ -173,6 +173,16 @@ def test_without_a_seed_a_fresh_one_is_drawn_and_told(tiny):
     assert reply(tiny, tokens(PROMPT, 1.0, max_tokens=24, seed=first.stats.seed)).tokens == first.tokens
 
 
+@pytest.mark.parametrize("reuse", [False, True])
+def test_a_plain_reply_that_no_later_turn_reads_costs_nothing_for_the_drafter(tiny, monkeypatch, reuse):
+    """What plain decoding is compared with has no part of DFlash's work in it."""
+    injected = []
+    inject = tiny.pair.drafter.inject
+    monkeypatch.setattr(tiny.pair.drafter, "inject", lambda *given: injected.append(given) or inject(*given))
+    reply(tiny, tokens(PROMPT, mode="plain", max_tokens=12, reuse=reuse))
+    assert bool(injected) == reuse
+
+
 def test_a_target_without_a_drafter_says_why_it_decodes_plainly():
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", None)
     stats = reply(engine, tokens(PROMPT, max_tokens=8)).stats

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.decoding import prefill
+from mlx_engine.decoding import prefill, queue
+from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
 from mlx_engine.events import Commit, GenerationRequest, PrefillProgress, Reply
@@ -95,7 +96,18 @@ def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, 
 @sampled(6)
 @given(data=st.data())
 def test_a_chat_with_reuse_is_the_chat_without(kept, data):
-    """Turns, edits, regenerations, other chats with the same head, switches of mode, stops in mid-prefill and mid-reply."""
+    """Turns, edits, regenerations, other chats with the same head, switches of mode, stops in mid-prefill and mid-reply.
+
+    Its rounds are queued ahead or not; those of the chat without are not.
+    """
+    ahead = data.draw(st.booleans(), "queued ahead")
+    kept.reckon_with(dataclasses.replace(ASSUMED, queued=ahead))
+
+    def again(request: GenerationRequest) -> Reply:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(queue, "pays", lambda: True)
+            return reply(kept, reusing(request))
+
     head = data.draw(WORDS, "head")
     prompt = head + data.draw(WORDS, "first question")
     for _ in range(data.draw(st.integers(2, 5), "turns")):
@@ -108,12 +120,14 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
             max_tokens=data.draw(st.integers(1, 40), "limit"),
             ignore_eos=data.draw(st.booleans(), "past the end"),
         )
-        match data.draw(st.sampled_from(["", "", "", "prefill", "reply"]), "stop in"):
-            case "prefill":
+        stop = data.draw(st.sampled_from(["", "", "", "prefill", "reply"]), "stop in")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(queue, "pays", lambda: True)
+            if stop == "prefill":
                 stopped(kept, reusing(request), data.draw(st.integers(0, 3)), PrefillProgress, data.draw(st.booleans()))
-            case "reply":
+            elif stop:
                 stopped(kept, reusing(request), data.draw(st.integers(0, 6)), Commit, data.draw(st.booleans()))
-        expected, got = reply(kept, request), reply(kept, reusing(request))
+        expected, got = reply(kept, request), again(request)
         assert got.tokens == expected.tokens
         assert got.reason == expected.reason
         if request.width:  # an automatic one depends on the clock
