@@ -39,6 +39,8 @@ class Calibrating(QObject):
             if item.job == self._job and isinstance(item.event, Calibrated | Proved | Failed):
                 del self._wanted[:1]
                 self._job = 0
+                if isinstance(item.event, Proved) and any(trial.used for trial in item.event.trials):
+                    self._wanted.append(Calibrate())  # what passes cost with those kernels
         self._wait()
 
     def _wait(self) -> None:

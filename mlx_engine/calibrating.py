@@ -16,7 +16,7 @@ from typing import Any
 
 import mlx.core as mx
 import platformdirs
-from mlx_lm.models.cache import KVCache
+from mlx_lm.models.cache import KVCache, RotatingKVCache
 
 from mlx_engine import blas
 from mlx_engine.decoding import queue
@@ -27,6 +27,7 @@ from mlx_engine.decoding.width import Choice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.errors import UserError
 from mlx_engine.events import CalibrationProgress, Sampling
+from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.places import read_json, write_json
 from mlx_engine.pairs.room import machine_model
@@ -39,7 +40,7 @@ _STEPS = 3  # plain steps each time, the first of which counts for nothing: it w
 _ENOUGH_S = 6.0  # after which no further depth is begun
 _SEED_ROWS = 64  # tokens that are really read; deeper caches repeat their keys and values
 _ROUNDS = 3  # one after the other, where queued ones are compared with such as are read first
-_FORMAT = 3  # of the file
+_FORMAT = 4  # of the file
 
 
 def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationProgress | Table]:
@@ -63,7 +64,7 @@ def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationPr
         if found and time.perf_counter() - began > _ENOUGH_S:
             break
         yield CalibrationProgress(done / parts, f"Measuring at {depth:,} tokens")
-        bench = Bench(target, drafter, depth)
+        bench = Bench(target, drafter, depth, pair.operations)
         times: dict[tuple[str, int], list[float]] = {each: [] for each in passes}
         for _ in range(_TIMES + 1):
             # in turn, so that what else the machine does in these seconds is not taken for what one of them costs
@@ -76,7 +77,9 @@ def measure(pair: LoadedPair, cancel: threading.Event) -> Iterator[CalibrationPr
         found.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
         del bench
         mx.clear_cache()
-    quicker = queue.pays() and Bench(target, drafter, depths[len(found) - 1]).quicker_queued(block)
+    quicker = queue.pays() and Bench(target, drafter, depths[len(found) - 1], pair.operations).quicker_queued(block, cancel)
+    if cancel.is_set():
+        return
     yield CalibrationProgress(1.0, "Measured")
     yield replace(table_of(depths, widths, found), queued=quicker)
 
@@ -104,10 +107,10 @@ def _quartile(seconds: list[float]) -> float:
 class Bench:
     """One target and drafter with caches and context of one depth, whose content does not matter."""
 
-    def __init__(self, target: Target, drafter: Drafter, depth: int) -> None:
+    def __init__(self, target: Target, drafter: Drafter, depth: int, operations: Operations = PLAIN) -> None:
         self._target, self._drafter = target, drafter
         self._caches, self._context = target.caches(), drafter.context()
-        self._chooser = Chooser(Sampling(), 0)
+        self._chooser = Chooser(Sampling(), 0, operations)
         tokens = mx.arange(_SEED_ROWS) * 7919 % target.vocabulary
         _, features = target.forward_tapped(tokens, self._caches)
         self._caches.rewind(0)
@@ -137,7 +140,7 @@ class Bench:
     def _step(self, token: mx.array) -> mx.array:
         logits, features = self._target.forward_tapped(token, self._caches)
         self._features, self._dtype = features.shape[1], features.dtype
-        chosen = self._chooser.pick(logits, None)
+        chosen = self._chooser.choose(logits, 0, None)
         mx.async_eval(chosen)
         return chosen
 
@@ -150,15 +153,17 @@ class Bench:
     def verify(self, width: int) -> float:
         """Seconds of a verify, with all that a round does after it."""
         began = time.perf_counter()
-        logits, features = self._target.forward_tapped(mx.broadcast_to(self._anchor, (width,)), self._caches)
+        tokens = mx.broadcast_to(self._anchor, (width,))
+        logits, features = self._target.forward_tapped(tokens, self._caches)
+        verdict = self._chooser.verify(logits, tokens[1:], 0, None)
         self._drafter.inject(self._context, features)
-        mx.eval(self._chooser.pick(logits, None), self._context.state)
+        mx.eval(verdict.choices, verdict.count(), self._context.state)
         self._caches.rewind(width - 1)
         self._context.drop(width - 1)
         return time.perf_counter() - began
 
-    def quicker_queued(self, width: int) -> bool:
-        """Whether rounds are quicker if each is queued before the one before it is read.
+    def quicker_queued(self, width: int, cancel: threading.Event) -> bool:
+        """Whether rounds are quicker if each is queued before the one before it is read; False if it was cancelled.
 
         They save the device a wait for the host. Where what is in flight still holds a cache's buffer, they copy the cache.
         """
@@ -166,6 +171,8 @@ class Bench:
         for _ in range(_TIMES + 1):
             queued.append(self.queued(width))
             read.append(median(self.draft(width) + self.verify(width) for _ in range(_ROUNDS)))
+            if cancel.is_set():
+                return False
         return median(queued[1:]) < median(read[1:])
 
     def queued(self, width: int) -> float:
@@ -185,15 +192,25 @@ class Bench:
 
 
 def _deepen(caches: Caches, depth: int) -> None:
-    """Make growing caches as deep as this by repeating what they hold; windows and recurrent states cost the same at any depth."""
+    """Make growing caches as deep as this, and windows as full as they are there, by repeating what they hold.
+
+    Recurrent states cost the same at any depth.
+    """
+
+    def repeated(arrays: Any, rows: int) -> tuple[mx.array, ...]:
+        times = -(-rows // _SEED_ROWS)
+        return tuple(mx.contiguous(mx.tile(each, (1, 1, times, 1))[:, :, :rows]) for each in arrays)
 
     def deepen(cache: Any) -> None:
         for part in getattr(cache, "caches", ()):
             deepen(part)
         if type(cache) is KVCache:
             room = -(-(depth + 1) // KVCache.step) * KVCache.step
-            keys, values = (mx.tile(each, (1, 1, -(-room // _SEED_ROWS), 1)) for each in cache.keys_and_values())
-            cache.state = (mx.contiguous(keys[:, :, :room]), mx.contiguous(values[:, :, :room]), depth)
+            cache.state = (*repeated(cache.keys_and_values(), room), depth)
+        elif type(cache) is RotatingKVCache:
+            held = min(depth, cache.max_size)
+            cache.keys, cache.values = repeated((cache.keys, cache.values), held)
+            cache.offset, cache._idx = depth, held
 
     for cache in caches.layers:
         deepen(cache)
@@ -251,6 +268,7 @@ def _of(pair: LoadedPair) -> dict[str, Any]:
         "block": info.block_size,
         "machine": [platform.machine(), machine_model(), str(device), os.cpu_count()],  # a host's name changes with the network
         "backend": [in_use.name, in_use.threads],
+        "kernels": pair.operations.kernels,
         "mlx": version("mlx"),
     }
 

@@ -54,6 +54,7 @@ from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.measuring import Tally
 from mlx_engine.pairs.checkpoint import weight_bytes
 from mlx_engine.prefix import Branch, Snapshots
+from mlx_engine.readying import ready
 from mlx_engine.second_look import SecondLook, Watched
 from mlx_engine.trying import Bench
 
@@ -134,8 +135,7 @@ class Engine:
 
     def _take(self, pair: LoadedPair) -> None:
         budget = memory.snapshot_budget(pair.held) if self._snapshot_bytes is None else self._snapshot_bytes
-        table = calibrating.known(pair) if pair.drafter else None
-        pair.use(proving.operations(pair))
+        table = ready(pair)
         self._look_again(pair, proving.known(pair), proving.evidence(pair))
         self._trials = []
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
@@ -205,6 +205,7 @@ class Engine:
             proving.keep(pair, trials)
             if not any(trial.used for trial in trials):
                 pair.use(PLAIN)
+                self.reckon_with(calibrating.known(pair) or ASSUMED)
         proving.keep_evidence(pair, look.evidence)
         if trials is not None or not look.due:
             self._look = None
@@ -445,7 +446,8 @@ def _steps(
     caches, context, reused = branch.caches, branch.context, branch.reused
     position = len(plan.prompt.tokens)
     yield PrefillProgress(reused, position, reused)
-    for done in prefill(target, caches, plan.prompt.tokens, drafter, context, marks):
+    unread = plan.mode == "plain" and not plan.kept  # by any round, and by any later turn
+    for done in prefill(target, caches, plan.prompt.tokens, *((None, None) if unread else (drafter, context)), marks):
         if isinstance(done, int):
             if done in marks:
                 branch.mark()

@@ -21,7 +21,7 @@ import mlx.core as mx
 import platformdirs
 
 import metal
-from mlx_engine import kernels
+from mlx_engine import kernels, memory
 from mlx_engine.errors import UserError
 from mlx_engine.events import Mode, Trial
 from mlx_engine.kernels.agreement import Agreement
@@ -136,7 +136,14 @@ def _guarded(label: str, tried: Callable[[], Trial]) -> Trial:
     except (Stopped, UserError):  # neither is the kernel's doing
         raise
     except Exception as error:  # whatever a driver makes of a kernel, the pair runs without it
-        return Trial(label, False, f"fails in use: {(str(error).strip() or type(error).__name__).splitlines()[0]}")
+        if memory.exhausted(error):
+            raise
+        return Trial(label, False, fails(error))
+
+
+def fails(error: Exception) -> str:
+    """Why a kernel that raised is off, in words."""
+    return f"fails in use: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
 
 
 def _measure(bench: Bench, label: str, operations: Operations, clock: Callable[[], float]) -> Trial:

@@ -178,8 +178,8 @@ def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
         return []
     rows = drafter.config.block_size
     depth = min(CHUNK, pair.info.context_limit // 2)
-    bench = Bench(target, drafter, depth)
-    seconds = {"verify": bench.verify(rows), "draft": bench.draft(rows)}
+    bench = Bench(target, drafter, depth, pair.operations)
+    seconds = {name: median([run(rows) for _ in range(4)][1:]) for name, run in (("verify", bench.verify), ("draft", bench.draft))}
     caches, context = target.caches(), drafter.context()
     _, features = target.forward_tapped(mx.array([token % target.vocabulary for token in range(depth)]), caches)
     drafter.inject(context, features)

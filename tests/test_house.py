@@ -22,7 +22,7 @@ FLOORS = (
     ("bench",),
     ("terminal",),
     ("engine",),
-    ("roofline", "trying"),
+    ("roofline", "trying", "readying"),
     ("calibrating", "comparing", "measuring", "boundaries", "self_check", "proving", "second_look"),
     ("loading",),
     ("warming",),

@@ -39,6 +39,11 @@ class Operations:
     verify_matmul: Callable[..., mx.array] = verify_matmul.reference
     traceable: bool = True
 
+    @property
+    def kernels(self) -> list[str]:
+        """Names of those that are not plain MLX."""
+        return [name for name in KERNELS if getattr(self, name) is not getattr(PLAIN, name)]
+
 
 PLAIN = Operations()
 KERNELS: dict[str, ModuleType] = {

@@ -29,6 +29,7 @@ from mlx_engine.events import (
     Stats,
     StopReason,
     TokenCount,
+    Trial,
 )
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
@@ -100,6 +101,7 @@ class ScriptedEngine:
         self.calibration_gate: threading.Event | None = None
         self.calibrations = 0
         self.proofs: list[int] = []  # how many calibrations there had been
+        self.trials: tuple[Trial, ...] = ()  # what a proof finds
         self.proof_gate: threading.Event | None = None
         self.requests: list[GenerationRequest] = []
         self.threads: set[int] = set()
@@ -176,7 +178,7 @@ class ScriptedEngine:
         while self.proof_gate and not self.proof_gate.wait(0.005):
             if cancel.is_set():
                 return
-        yield Proved((), kept=True)
+        yield Proved(self.trials, kept=True)
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         self.counted.append(request)

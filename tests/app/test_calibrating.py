@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 import app.calibrating
 from app.engine_thread import EngineThread, LoadPair
 from app.pair_loading import PairLoading
-from mlx_engine.events import GenerationRequest, Message
+from mlx_engine.events import GenerationRequest, Message, Trial
 from tests.app.conftest import PATIENCE_MS
 from tests.app.scripted_engine import PAIR, ScriptedEngine
 
@@ -66,6 +66,18 @@ def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) 
     qtbot.waitUntil(lambda: not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
     assert (engine.calibrations, engine.proofs) == (1, [1, 1])
+    assert thread.wait(120)
+
+
+def test_with_kernels_that_are_used_passes_are_measured_again(qtbot: QtBot) -> None:
+    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, proved=False))
+    engine.trials = (Trial("kv_injection", True, "quicker"), Trial("block_verify", False, "not quicker"))
+    thread = EngineThread(lambda: engine)
+    loading = PairLoading(thread)
+    loading.load(LoadPair())
+    qtbot.waitUntil(lambda: engine.calibrations == 2 and not thread.busy, timeout=PATIENCE_MS)
+    qtbot.wait(100)
+    assert (engine.calibrations, engine.proofs) == (2, [1])
     assert thread.wait(120)
 
 

@@ -6,6 +6,7 @@ import threading
 from dataclasses import replace
 
 import pytest
+from mlx_lm.models.cache import RotatingKVCache
 
 from mlx_engine import calibrating
 from mlx_engine.decoding import queue
@@ -13,6 +14,8 @@ from mlx_engine.decoding.costs import ASSUMED, Table
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Calibrated, CalibrationProgress, PairInfo
+from mlx_engine.kernels.operations import PLAIN, with_kernels
+from mlx_engine.targets import rotating
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -49,10 +52,31 @@ def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
     assert reply(engine, tokens(PROMPT, max_tokens=40)).tokens == plain
 
 
-@pytest.mark.parametrize(("target", "drafter"), [("e2e_gpt_oss", "e2e_gpt_oss"), ("e2e_qwen3_5", "e2e_qwen3_5")])
-def test_rotating_and_recurrent_targets_are_measured_too(kept_in, target, drafter):
-    engine = loaded(GOLDEN / target / "target", GOLDEN / drafter / "drafter")
+@pytest.mark.parametrize("pays", [False, True])
+@pytest.mark.parametrize("pair", ["e2e_gpt_oss", "e2e_qwen3_5"])
+def test_rotating_and_recurrent_targets_are_measured_too(kept_in, monkeypatch, pair, pays):
+    monkeypatch.setattr(queue, "pays", lambda: pays)
+    engine = loaded(GOLDEN / pair / "target", GOLDEN / pair / "drafter")
     assert isinstance(list(engine.calibrate())[-1], Calibrated)
+
+
+@pytest.mark.parametrize("depth", [10, 3000])
+def test_windows_are_as_full_as_they_are_at_that_depth_and_their_buffers_no_larger(kept_in, monkeypatch, depth):
+    reserve, rows = rotating._Window.reserve, []
+    monkeypatch.setattr(
+        rotating._Window, "reserve", lambda window, *given: (reserve(window, *given), rows.append(window.keys.shape[2]))
+    )
+    pair = loaded(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter").pair
+    bench = calibrating.Bench(pair.target, pair.drafter, depth)
+    layers = [layer for layer in bench._caches.layers if type(layer) is RotatingKVCache]
+    window, held = layers[0].max_size, min(depth, layers[0].max_size)
+    assert 10 < window < 3000
+    assert {(layer.keys.shape[2], layer._idx, layer.offset) for layer in layers} == {(held, held, depth)}
+    for run in (bench.plain, bench.draft, bench.verify, bench.queued, bench.plain):
+        assert run(8) > 0
+        assert {bench._caches.length} == {layer.offset for layer in layers} == {bench._context.position}
+        assert all(layer.keys.shape[2] <= window + 256 for layer in layers)
+    assert rows and max(rows) <= window + 256 + 3 * 8
 
 
 def test_measured_on_a_busy_machine_a_table_serves_but_is_measured_again(kept_in):
@@ -85,6 +109,33 @@ def test_timing_queued_rounds_leaves_caches_and_context_at_one_place(kept_in):
     for _ in range(3):
         assert bench.queued(8) > 0 and bench.draft(8) > 0 and bench.verify(8) > 0
         assert bench._caches.length == bench._context.position
+
+
+def test_cancelled_while_rounds_are_queued_it_keeps_nothing_either(kept_in, monkeypatch):
+    monkeypatch.setattr(queue, "pays", lambda: True)
+    cancel, calls = threading.Event(), []
+
+    def queued(self, width):
+        calls.append(width)
+        cancel.set()
+        return 1.0
+
+    monkeypatch.setattr(calibrating.Bench, "queued", queued)
+    events = list(loaded(*PAIR).calibrate(cancel))
+    assert len(calls) == 1 and all(isinstance(event, CalibrationProgress) for event in events)
+    assert not kept_in.exists()
+
+
+def test_a_table_is_of_the_kernels_in_use(kept_in):
+    pair = loaded(*PAIR).pair
+    calibrating.keep(pair, ASSUMED)
+    pair.use(with_kernels(("kv_injection",)))
+    assert calibrating.known(pair) is None
+    other = replace(ASSUMED, plain=(2.0,))
+    calibrating.keep(pair, other)
+    assert calibrating.known(pair).plain == (2.0,)
+    pair.use(PLAIN)
+    assert calibrating.known(pair).plain == ASSUMED.plain
 
 
 def test_cancelled_it_keeps_nothing(kept_in):

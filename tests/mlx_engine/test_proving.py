@@ -169,6 +169,11 @@ def test_whoever_wants_the_engine_ends_the_trials():
         Machine(0.010, **rest(0.010, block_verify=proving.Stopped())).trials()
 
 
+def test_memory_that_runs_out_is_told_and_no_fault_of_a_kernel():
+    with pytest.raises(RuntimeError, match="malloc"):
+        Machine(0.010, **rest(0.010, block_verify=RuntimeError("[malloc] Unable to allocate 9 bytes"))).trials()
+
+
 def test_the_engine_tries_every_kernel_with_its_own_replies(demo, tmp_path, monkeypatch):
     """Where none can be called: all are off with their reasons, which are kept, and the pair runs as before."""
     monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")

@@ -1,6 +1,7 @@
 """Warming: which passes are made before anybody waits for them, and that nothing of them stays."""
 
 import gc
+from dataclasses import replace
 from pathlib import Path
 
 import mlx.core as mx
@@ -12,6 +13,7 @@ from mlx_engine import loading
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress
+from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.warming import warm
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
@@ -49,6 +51,23 @@ def test_a_prompt_a_plain_step_and_rounds_of_a_narrow_and_of_the_widest_block_ar
     verified = [(rows, before) for _, rows, before in target.passes]
     assert verified == [(64, 0), (1, 64), (2, 65), (BLOCK, 66), (1, 67), (2, 68), (BLOCK, 69)]
     assert [(rows, before) for _, rows, before in drafter.passes] == [(2, 65), (BLOCK, 66), (2, 68), (BLOCK, 69)]
+
+
+def test_where_rounds_will_be_queued_ahead_two_are_and_what_chooses_is_the_kernel(tiny):
+    chosen = []
+
+    def verify(*given):
+        chosen.append(given[0].shape[0])
+        return PLAIN.block_verify(*given)
+
+    target, drafter = Watched(tiny.pair.target), Watched(tiny.pair.drafter)
+    warm(target, drafter, 4096, replace(PLAIN, block_verify=verify), ahead=True)
+    assert [rows for _, rows, _ in target.passes][-2:] == [BLOCK, BLOCK]
+    assert [at for _, _, at in drafter.passes[:-2]] == [65, BLOCK + 58, 68, 69]
+    assert chosen == [1, 1, 2, BLOCK, 1, 2, BLOCK, BLOCK, BLOCK]
+    few = Watched(tiny.pair.target)
+    warm(few, tiny.pair.drafter, 20, ahead=True)  # there is no room for two
+    assert len(few.passes) == 7
 
 
 def test_without_a_drafter_a_prompt_and_plain_steps_are_made(tiny):

@@ -1,0 +1,74 @@
+"""What a pair runs once it is loaded: the kernels that were proved for it, warmed up, and what passes cost with those."""
+
+from dataclasses import replace
+
+import pytest
+
+from mlx_engine import calibrating, proving, readying
+from mlx_engine.decoding import queue
+from mlx_engine.decoding.costs import ASSUMED
+from mlx_engine.engine import Engine
+from mlx_engine.events import Trial
+from mlx_engine.kernels.operations import PLAIN
+from tests.mlx_engine.asking import reply, tokens
+from tests.mlx_engine.conftest import GOLDEN, loaded
+
+PAIR = (GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
+PROVED = (Trial("block_verify", True, "quicker", 0.010, 0.008), Trial("kv_injection", False, "not quicker"))
+
+
+@pytest.fixture
+def chosen(tmp_path, monkeypatch):
+    """A machine on which one kernel was proved; what it is asked to choose."""
+    monkeypatch.setattr(calibrating, "folder", lambda: tmp_path / "calibration")
+    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")
+    proving.keep(loaded(*PAIR).pair, PROVED)
+    asked: list[int] = []
+
+    def kernel(*given):
+        asked.append(given[0].shape[0])
+        return PLAIN.block_verify(*given)
+
+    made = replace(PLAIN, block_verify=kernel)
+    monkeypatch.setattr(proving, "operations", lambda pair: made)
+    return asked
+
+
+def test_what_was_proved_is_warmed_up_before_the_first_reply(chosen):
+    engine = loaded(*PAIR)
+    assert 1 in chosen and 8 in chosen
+    assert engine.pair.operations.kernels == ["block_verify"]
+
+
+@pytest.mark.parametrize("pays", [False, True])
+def test_rounds_are_queued_ahead_while_warming_if_they_will_be(chosen, monkeypatch, pays):
+    calibrating.keep(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
+    monkeypatch.setattr(queue, "pays", lambda: pays)
+    put_after, seen = queue.Queue.put_after, []
+    monkeypatch.setattr(queue.Queue, "put_after", lambda *given: seen.append(given) or put_after(*given))
+    loaded(*PAIR)
+    assert len(seen) == pays
+
+
+def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("[metal::Device] Unable to build metal library\nand a page of it")
+
+    monkeypatch.setattr(proving, "operations", lambda pair: replace(PLAIN, block_verify=broken))
+    engine = loaded(*PAIR)
+    assert engine.pair.operations == PLAIN
+    first, second = proving.known(engine.pair)
+    assert (first.used, first.why) == (False, "fails in use: [metal::Device] Unable to build metal library")
+    assert second == PROVED[1]
+    assert reply(engine, tokens((5, 6, 7), max_tokens=4)).reason == "length"
+
+
+def test_memory_that_runs_out_is_no_fault_of_the_kernels(chosen, monkeypatch):
+    def full(*_):
+        raise RuntimeError("[malloc_or_wait] Unable to allocate 9 bytes")
+
+    pair = loaded(*PAIR).pair
+    monkeypatch.setattr(readying, "warm", full)
+    with pytest.raises(Exception, match="not enough memory"):
+        list(Engine().load(*PAIR))
+    assert proving.known(pair) == PROVED
