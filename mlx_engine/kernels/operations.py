@@ -57,11 +57,45 @@ KERNELS: dict[str, ModuleType] = {
 }
 
 
+# Of what every layer calls, the argument whose third dimension grows with the context, if there is one
+_EVERY_LAYER: dict[str, int | None] = {"attention_inputs": None, "verify_attention": 1, "verify_matmul": None}
+
+
 def with_kernels(names: tuple[str, ...] = tuple(KERNELS), build: Any = mx.fast.metal_kernel) -> Operations:
     """The table with these kernels in place of plain MLX; `build` makes a kernel. What one cannot take is done plainly."""
-    entries: dict[str, Any] = {name: partial(_run, KERNELS[name], build) for name in names}
+    entries: dict[str, Any] = {
+        name: _Compiled(name) if build is mx.fast.metal_kernel and name in _EVERY_LAYER else partial(_run, KERNELS[name], build)
+        for name in names
+    }
     return replace(PLAIN, **entries)
 
 
 def _run(kernel: Any, build: Any, *arguments: Any) -> Any:
     return kernel.reference(*arguments) if kernel.unsupported(*arguments) else kernel.metal(*arguments, build=build)
+
+
+class _Compiled:
+    """A kernel's call, traced once for every set of shapes and settings.
+
+    At every other call MLX would put the kernel's signature together anew, which takes the host longer than all the rest of a
+    layer. The loop's other kernels are called once a round.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._kernel: Any = KERNELS[name]
+        self._growing = _EVERY_LAYER[name]
+        self._length = -1
+        self._call: Any = mx.compile(self._traced)
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._kernel.unsupported(*arguments):
+            return self._kernel.reference(*arguments)
+        if self._growing is not None and arguments[self._growing].shape[2] != self._length:
+            self._call, self._length = (
+                mx.compile(self._traced),
+                arguments[self._growing].shape[2],
+            )  # shorter ones have had their day
+        return self._call(*arguments)
+
+    def _traced(self, *arguments: Any) -> Any:
+        return self._kernel.metal(*arguments)

@@ -140,7 +140,8 @@ class _Attention(nn.Module):
         few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, growing.Placed)
         if few and self.inputs is not None and self._turn is not None:
             frequencies, scale = self._turn
-            how = (frequencies, cache.offset, self.heads, self.eps, scale, self.gated)
+            first = cache.offset if type(cache) is growing.Placed else mx.array([cache.offset], mx.int32)  # a number would be fixed
+            how = (frequencies, first, self.heads, self.eps, scale, self.gated)
             # an index instead of the reshape would copy
             queries, keys, values = self.inputs(projected.reshape(rows, -1), self.q_norm.weight, self.k_norm.weight, *how)
         else:
