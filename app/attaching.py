@@ -95,9 +95,10 @@ class Attaching(QObject):
     @Slot()
     def leave_out(self) -> None:
         """Wait no longer for the files that are being read for the message that is open."""
-        for one in self.readings:
+        left_out = [one for one in self.readings if one.result is None]  # before any is ended: that gives it a result too
+        self._readings = [one for one in self._readings if one not in left_out]
+        for one in left_out:
             one.wanted.end()
-        self._readings = [one for one in self._readings if one.files is not self.files or one.result is not None]
         self._hand_over(self.files)
 
     @Slot()

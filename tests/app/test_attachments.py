@@ -393,6 +393,33 @@ def test_a_file_that_is_still_being_read_does_not_go_with_an_edit(start: Start, 
     assert [one.name for one in attaching.files] == ["draft.txt"]
 
 
+def test_a_file_that_is_left_out_is_not_told_of_though_its_reading_ends_at_once(
+    start: Start, file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread that reads it may be quicker than the window."""
+    app = start()
+    unwanted = threading.Event()
+
+    def refused(path: Path, wanted: Wanted) -> Attachment:
+        unwanted.wait(PATIENCE_S)
+        raise UserError("It takes too long.")
+
+    monkeypatch.setattr("app.attaching.read", refused)
+    app.conductor.attaching.attach([file("slow.pdf", b"slow")])
+    (reading,) = app.conductor.attaching.readings
+    (reader,) = [thread for thread in threading.enumerate() if thread.name == "attachment"]
+
+    def end(wanted: Wanted) -> None:
+        unwanted.set()
+        reader.join()
+
+    monkeypatch.setattr(Wanted, "end", end)
+    app.window.composer.files.waiting.leave_button.click()
+    assert reading.result == "It takes too long." and not app.conductor.attaching.reading
+    QApplication.processEvents()
+    assert app.notices == []
+
+
 def test_a_pdf_that_is_left_out_or_outlives_the_window_is_not_read_on(
     start: Start, file: File, monkeypatch: pytest.MonkeyPatch
 ) -> None:
