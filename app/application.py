@@ -35,7 +35,6 @@ log = logging.getLogger(__name__)
 
 # A round takes milliseconds, a big model's load step some seconds. Whoever takes longer than this to notice is stuck.
 PATIENCE_S = 20.0
-SWITCH_S = 0.0005
 
 
 class Slipstream(QObject):
@@ -93,8 +92,6 @@ class Slipstream(QObject):
         self.window.show_again()
 
     def start(self) -> None:
-        # A call into Qt gives Python's lock away and must win it back from the engine, which by default holds it for 5 ms.
-        sys.setswitchinterval(SWITCH_S)
         self.window.show()
         if self._where.complaint:
             self.conductor.tell(self._where.complaint)

@@ -33,7 +33,9 @@ BEAT_MS = 50
 SLOWEST_BEAT_MS = 250
 # macOS gives a second thread 512 KB; tracing a deep model needs more.
 STACK_BYTES = 16 << 20
-_TURN_S = 0.001  # the window waits no longer for Python while the engine builds a round in it; by itself Python says 5 ms
+# A call into Qt gives Python's lock away, and the window waits no longer than this to have it back from the engine, which builds a
+# round in Python; by itself Python says 5 ms.
+TURN_S = 0.001
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,7 @@ class EngineThread(QObject):
         self._beat.setSingleShot(True)
         self._beat.timeout.connect(self._drain)
 
-        sys.setswitchinterval(_TURN_S)
+        sys.setswitchinterval(TURN_S)
         self._thread = QThread(self)
         self._thread.setObjectName("engine")
         self._thread.setStackSize(STACK_BYTES)

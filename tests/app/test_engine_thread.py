@@ -2,15 +2,16 @@
 
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QObject, Slot
 from pytestqt.qtbot import QtBot
 
-from app.engine_thread import EngineThread, LoadPair, News
+from app.engine_thread import TURN_S, EngineThread, LoadPair, News
 from mlx_engine.events import CountTokens, Failed, Finished, GenerationRequest, Message, PairInfo, TokenCount
-from tests.app.conftest import PATIENCE_MS
+from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, refuse
 
 PAIR = LoadPair(Path("target"), Path("drafter"))
@@ -60,13 +61,12 @@ def test_everything_that_touches_the_engine_happens_on_one_other_thread(qtbot: Q
     assert isinstance(ear.of(jobs[2])[0], TokenCount)
 
 
-def test_the_window_does_not_wait_long_for_python(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_running_app_does_not_wait_long_for_python(start: Callable[..., Running]) -> None:
     before = sys.getswitchinterval()
     try:
         sys.setswitchinterval(0.005)
-        thread = EngineThread(ScriptedEngine)
-        assert sys.getswitchinterval() == pytest.approx(0.001)
-        assert thread.wait(120)
+        start()
+        assert sys.getswitchinterval() == pytest.approx(TURN_S) == pytest.approx(0.001)
     finally:
         sys.setswitchinterval(before)
 
