@@ -28,7 +28,7 @@ from app.views.picker_dialog import PickerDialog
 from app.views.placement import onto_screen
 from app.views.preferences import Preferences
 from app.views.settings_dialog import SettingsDialog
-from app.views.sidebar import USUAL, Sidebar
+from app.views.sidebar import NARROWEST, USUAL, WIDEST, Sidebar
 from app.views.theme import COLUMN, Theme
 from app.views.this_mac import ThisMacDialog
 from app.views.top_bar import TopBar
@@ -37,6 +37,7 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalogue import catalogue
 
 NARROWEST_CHAT = 440
+NOT_NORMAL = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen | Qt.WindowState.WindowMinimized
 
 
 class MainWindow(QMainWindow):
@@ -91,9 +92,10 @@ class MainWindow(QMainWindow):
         self.split.addWidget(self.sidebar)
         self.split.addWidget(chat)
         self.split.setStretchFactor(1, 1)
-        self.split.setSizes([USUAL, 1000 - USUAL])
+        self.split.splitterMoved.connect(self._note_width)
         self.setCentralWidget(self.split)
         self._wants_sidebar = True
+        self._sidebar_width = USUAL  # as the user last drew it; a hidden one has none, and a narrow window may have squeezed it
         self.commands = ChatCommands(self)
         self.menus = Menus(self)
         self._introduce()
@@ -211,6 +213,10 @@ class MainWindow(QMainWindow):
         if shown and self.width() < room:
             self.resize(room, self.height())
         self._fit_sidebar()
+
+    @Slot()
+    def _note_width(self) -> None:
+        self._sidebar_width = self.split.sizes()[0]
 
     def _fit_sidebar(self) -> None:
         """A narrow window has no room for the list; it comes back with the room."""
@@ -357,9 +363,9 @@ class MainWindow(QMainWindow):
         self.composer.take_over(before.composer)
         self._drafts.take_over(before._drafts)
         self._show_title()
-        self.setGeometry(before.geometry())
+        if not before.windowState() & NOT_NORMAL:  # else its size is not that which it goes back to, which was restored
+            self.setGeometry(before.geometry())
         self.setWindowState(before.windowState())
-        self.split.setSizes(before.split.sizes())
         self.show()
         self.transcript.take_over(before.transcript)
         if before.compare_dialog is not None:
@@ -385,8 +391,7 @@ class MainWindow(QMainWindow):
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("sidebar", self._wants_sidebar)
         self._drafts.store()
-        if self.sidebar.isVisible():
-            self._settings.setValue("sidebar_width", self.sidebar.width())
+        self._settings.setValue("sidebar_width", self._sidebar_width)
         if (loaded := self.conductor.loaded_from) is not None:
             self._settings.setValue("target", str(loaded.target or ""))
             self._settings.setValue("drafter", str(loaded.drafter or ""))
@@ -401,7 +406,8 @@ class MainWindow(QMainWindow):
         self._wants_sidebar = self._settings.value("sidebar", True, bool) is not False
         width = self._settings.value("sidebar_width", USUAL, int)
         if isinstance(width, int):
-            self.split.setSizes([width, max(NARROWEST_CHAT, self.width() - width)])
+            self._sidebar_width = min(max(NARROWEST, width), WIDEST)
+        self.split.setSizes([self._sidebar_width, max(NARROWEST_CHAT, self.width() - self._sidebar_width)])
         self._fit_sidebar()
         self.conductor.set_dflash(self._settings.value("dflash", True, bool) is not False)
         self.conductor.set_thinking(self._settings.value("thinking", False, bool) is True)

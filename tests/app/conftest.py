@@ -71,6 +71,11 @@ class Running:
         return self.window.transcript.notices()
 
 
+def draw_sidebar(app: Running, width: int) -> None:
+    """Make the list of chats this wide, as the mouse does at its edge."""
+    app.window.split.moveSplitter(width, 1)
+
+
 @pytest.fixture
 def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Running]]:
     """Starts apps, by default with a pair loaded; each is closed at the end and its thread has ended then."""

@@ -15,7 +15,7 @@ from app.conversations.opening import FILE
 from app.views.chat_list import ID, KIND
 from app.views.search_results import TITLE, WHEN, plainly
 from mlx_engine.events import Commit, Message
-from tests.app.conftest import Running
+from tests.app.conftest import Running, draw_sidebar
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
 
@@ -436,7 +436,7 @@ def test_nul_half_pairs_and_a_pasted_megabyte_are_sent_and_kept(start: Start) ->
 def test_the_list_collapses_remembers_its_width_and_gives_way_in_a_narrow_window(start: Start) -> None:
     app = start()
     app.window.resize(1200, 700)
-    app.window.split.setSizes([333, 867])
+    draw_sidebar(app, 333)
     app.window.top_bar.sidebar.click()
     assert not app.window.sidebar.isVisible() and not app.window.commands.sidebar.isChecked()
     app.window.commands.sidebar.trigger()

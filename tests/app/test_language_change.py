@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QEvent, QLocale
+from PySide6.QtCore import QEvent, QLocale, QRect, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
 from shiboken6 import isValid
@@ -16,7 +16,7 @@ from app.views.column import Place
 from app.views.main_window import MainWindow
 from app.views.settings_dialog import SettingsDialog
 from app.views.transcript import Transcript
-from tests.app.conftest import Running
+from tests.app.conftest import Running, draw_sidebar
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
 
@@ -212,6 +212,38 @@ def test_where_the_new_window_fails_the_old_one_stays_alone(start: Start, monkey
     app.until(lambda: not isValid(made[0]))
     app.ask("And on")
     assert shown_text(app) == "Fine."
+
+
+@pytest.mark.parametrize("shape", ["showMaximized", "showFullScreen", "showMinimized"])
+def test_a_window_that_is_maximised_keeps_the_size_that_it_goes_back_to(start: Start, shape: str) -> None:
+    app = start()
+    place = QRect(40, 60, 700, 500)
+    app.window.setGeometry(place)
+    app.until(lambda: app.window.geometry() == place)
+    getattr(app.window, shape)()
+    state = app.window.windowState()
+    app.until(lambda: shape == "showMinimized" or app.window.geometry() != place)
+    speak(app, "de")
+    assert app.window.windowState() == state != Qt.WindowState.WindowNoState
+    assert app.window.normalGeometry() == place  # also what the next start goes by
+    app.window.showNormal()
+    app.until(lambda: app.window.geometry() == place)
+
+
+def test_a_list_of_chats_that_is_hidden_keeps_its_width(start: Start) -> None:
+    app = start()
+    app.window.resize(1200, 700)
+    app.until(lambda: app.window.width() == 1200)
+    draw_sidebar(app, 333)
+    app.window.toggle_sidebar()
+    speak(app, "de")
+    assert not app.window.sidebar.isVisible()
+    app.window.close()
+    again = start()
+    assert not again.window.sidebar.isVisible()
+    speak(again, "en")
+    again.window.toggle_sidebar()
+    again.until(lambda: again.window.sidebar.width() == 333)
 
 
 def test_the_language_that_is_spoken_already_makes_no_new_window(start: Start, qapp: QApplication) -> None:
