@@ -70,17 +70,22 @@ class Slipstream(QObject):
     @Slot()
     def _speak(self) -> None:
         """Another language was asked for: a window that speaks it takes the place of this one."""
-        before = language.current()
-        if language.use(self.window.preferences.language) != before:
-            language.translate_qt()
+        before, there = language.current(), set(QApplication.topLevelWidgets())
+        if language.use(self.window.preferences.language) == before:
+            return
+        language.translate_qt()
+        try:
             window = self._open_window(self.window)
-            try:
-                window.take_over(self.window)
-            except Exception:
-                window.hide()  # the one there is stays, and stays the only one
-                window.deleteLater()
-                raise
-            self.window = window
+            window.take_over(self.window)
+        except Exception:
+            # The window there is stays, and stays the only one. Of one that was never finished there are only parts.
+            for made in set(QApplication.topLevelWidgets()) - there:
+                made.hide()
+                made.deleteLater()
+            language.use(before)
+            language.translate_qt()
+            raise
+        self.window = window
 
     @Slot()
     def close_window(self) -> None:

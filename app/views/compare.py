@@ -288,9 +288,8 @@ class CompareDialog(QDialog):
         return ask_where(self, title, tr("Compare {stem}", stem=stem), {ending: kind})
 
     def take_over(self, other: "CompareDialog") -> None:
-        """Show what another one shows. The comparison, if one runs, is this one's from now on."""
+        """Show what another one shows. The comparison, if one runs, is this one's once the other has let it go."""
         comparison, record, turn = other.comparison, other.record, other._turn
-        other.comparison = None
         self.repeats.setCurrentIndex(other.repeats.currentIndex())
         self.history_button.setChecked(other.history_button.isChecked())
         if comparison is not None and record is None:
@@ -300,6 +299,10 @@ class CompareDialog(QDialog):
         self._show_prompt(other._wanted)  # which may be another than the one that was answered
         self._turn = turn
         self._show_state()
+
+    def let_go(self) -> None:
+        """Another one has taken over: the end of this one stops nothing."""
+        self.comparison = None
 
     def done(self, result: int) -> None:
         if self.running:

@@ -376,6 +376,8 @@ class MainWindow(QMainWindow):
             self.show_this_mac()
         if any(dialog.isVisible() for dialog in before.findChildren(SettingsDialog)):
             self.show_settings()
+        if before.compare_dialog is not None:
+            before.compare_dialog.let_go()
         before.hide()
         before.deleteLater()
 

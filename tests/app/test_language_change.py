@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QLocale, QRect, Qt
@@ -12,7 +13,9 @@ from shiboken6 import isValid
 
 from app import language
 from app.notice import Notice
+from app.views import main_window
 from app.views.column import Place
+from app.views.compare import CompareDialog
 from app.views.main_window import MainWindow
 from app.views.settings_dialog import SettingsDialog
 from app.views.transcript import Transcript
@@ -193,25 +196,46 @@ def test_the_first_page_stays_where_it_was_scrolled_to(start: Start) -> None:
     assert not now.following and now.verticalScrollBar().value() == 0 and now.verticalScrollBar().maximum() > 40
 
 
-def test_where_the_new_window_fails_the_old_one_stays_alone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = start()
-    app.ask("Hello")
-    made: list[MainWindow] = []
+@pytest.mark.parametrize(
+    ("owner", "name"), [(main_window, "Foot"), (Transcript, "take_over"), (CompareDialog, "take_over"), (MainWindow, "show_models")]
+)
+def test_where_the_new_window_fails_all_is_as_before_and_a_second_try_works(
+    start: Start, qapp: QApplication, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str
+) -> None:
+    gate = threading.Event()
+    app = start(ScriptedEngine([answer("Hi."), [commit("Once "), gate, commit("more."), done("plain")], answer("Once more.")]))
+    app.ask("Hi")
+    app.window.show_models()
+    app.window.top_bar.compare.click()
+    app.until(lambda: app.conductor.comparison is not None and "plain" in app.conductor.comparison.replies)
+    windows = set(qapp.topLevelWidgets())
 
-    def fail(window: MainWindow, *_: object) -> None:
-        made.append(window.window())  # type: ignore[arg-type]
-        assert made[0].isVisible()
+    def fail(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(Transcript, "take_over", fail)
-    app.window.preferences.blockSignals(True)
-    app.window.preferences.set_language("de")
-    with pytest.raises(RuntimeError, match="broken"):
-        app.slipstream._speak()
-    assert app.slipstream.window is app.window and app.window.isVisible() and not made[0].isVisible()
-    app.until(lambda: not isValid(made[0]))
-    app.ask("And on")
-    assert shown_text(app) == "Fine."
+    with monkeypatch.context() as broken:
+        broken.setattr(owner, name, fail)
+        app.window.preferences.blockSignals(True)
+        app.window.preferences.set_language("de")
+        app.window.preferences.blockSignals(False)
+        with pytest.raises(RuntimeError, match="broken"):
+            app.slipstream._speak()
+    assert language.current() == "en" and QLocale().decimalPoint() == "."
+    assert QApplication.translate("QPlatformTheme", "Cancel") == "Cancel"
+    assert app.slipstream.window is app.window and app.window.isVisible()
+    assert not [one for one in set(qapp.topLevelWidgets()) - windows if one.isVisible()]
+    app.until(lambda: set(qapp.topLevelWidgets()) <= windows)
+    dialog = app.window.compare_dialog
+    assert dialog is not None and dialog.isVisible() and dialog.running
+    app.conductor.tell("Still here.")
+    assert app.notices[-1] == "Still here."
+    speak(app, "de")
+    assert QApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
+    dialog = app.window.compare_dialog
+    assert dialog is not None and dialog.running
+    gate.set()
+    app.until(lambda: not app.conductor.busy)
+    assert dialog.headline.text() == "DFlash ist 3,9-mal so schnell"
 
 
 @pytest.mark.parametrize("shape", ["showMaximized", "showFullScreen", "showMinimized"])
