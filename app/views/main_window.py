@@ -362,6 +362,7 @@ class MainWindow(QMainWindow):
         """Take that window's place: what the user has before his eyes stays there."""
         self.composer.take_over(before.composer)
         self._drafts.take_over(before._drafts)
+        self.sidebar.take_over(before.sidebar)
         self._show_title()
         if not before.windowState() & NOT_NORMAL:  # else its size is not that which it goes back to, which was restored
             self.setGeometry(before.geometry())

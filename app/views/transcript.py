@@ -181,6 +181,7 @@ class Transcript(Following):
                 self._append(Item(item.kind, item.turn))
         if other.selecting.span is not None:
             self.selecting.select(*other.selecting.span)
+        self.finding.take_over(other.finding)
         if other.following:
             return
         self._set_following(False)

@@ -270,6 +270,51 @@ def test_a_list_of_chats_that_is_hidden_keeps_its_width(start: Start) -> None:
     again.until(lambda: again.window.sidebar.width() == 333)
 
 
+def test_what_is_searched_for_and_what_was_just_deleted_stay(start: Start) -> None:
+    app = start()
+    app.ask("Hello there")
+    kept = app.conductor.chat.id
+    app.conductor.library.move(kept, app.conductor.library.add_folder("Work").id)
+    bar = app.window.sidebar.list
+    bar.collapse(bar.model().index(0, 0))
+    app.window.commands.new.trigger()
+    app.ask("Hello again")
+    app.window.commands.delete.trigger()
+    app.window.sidebar.search.setText("hello")
+    speak(app, "de")
+    sidebar = app.window.sidebar
+    assert sidebar.search.text() == "hello" and sidebar.undo_bar.isVisible()
+    assert sidebar.undo_bar.label.text() == "„Hello again“ gelöscht"
+    app.until(lambda: [hit.chat for hit in sidebar.results.hits()] == [kept, kept])  # by its title and by its words
+    sidebar.undo_bar.button.click()
+    assert len(app.conductor.library.entries) == 2 and not sidebar.undo_bar.isVisible()
+    sidebar.search.clear()
+    assert not sidebar.list.isExpanded(sidebar.list.model().index(0, 0))
+    speak(app, "en")
+    assert not app.window.sidebar.undo_bar.isVisible()
+
+
+def test_what_is_looked_for_in_the_chat_stays_with_the_hit_that_one_is_at(start: Start) -> None:
+    app = start(ScriptedEngine([answer(LONG)]))
+    app.ask("Long")
+    finding = app.window.transcript.finding
+    app.window.menus.find.trigger()
+    finding.bar.field.setText("paragraph 1")
+    app.until(lambda: finding.bar.count.text() == "111")
+    finding.step(1)
+    finding.step(1)
+    shown = finding.bar.count.text()
+    at, band = finding.at, app.window.transcript.shown_band()
+    speak(app, "de")
+    now = app.window.transcript.finding
+    assert now.bar.isVisible() and now.bar.field.text() == "paragraph 1"
+    app.until(lambda: now.bar.count.text() == shown.replace("of", "von"))
+    assert now.at == at and abs(app.window.transcript.shown_band()[0] - band[0]) < 40
+    now.close()
+    speak(app, "en")
+    assert not app.window.transcript.finding.bar.isVisible()
+
+
 def test_the_language_that_is_spoken_already_makes_no_new_window(start: Start, qapp: QApplication) -> None:
     app = start()
     before = app.window
