@@ -182,9 +182,12 @@ def test_a_day_by_keyboard_alone(desktop: Desktop) -> None:
     desktop.until(lambda: bool(desktop.windows("^Slipstream$")), "a new chat")
     desktop.press("ctrl+shift+f")
     desktop.type("38 kilom")
-    time.sleep(1)
-    desktop.press("Down", "Return")
-    desktop.until(lambda: bool(desktop.windows(f"^{first[:12]}")), "the chat that was searched for")
+
+    def reached() -> bool:
+        desktop.press("Down", "Return")  # neither does anything before the results are there
+        return bool(desktop.windows(f"^{first[:12]}"))
+
+    desktop.until(reached, "the chat that was searched for")
 
     desktop.press("ctrl+l")
     desktop.type("Not sent")

@@ -13,7 +13,7 @@ from app.views.message import PromptView
 from app.views.theme import Theme
 from app.views.transcript import Transcript
 from mlx_engine.events import Commit
-from tests.app.conftest import Running
+from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
 
@@ -45,7 +45,7 @@ def test_a_reply_that_ends_before_it_is_shown_is_whole_and_follows_its_question(
     turn.reply.accept(done(), 0.0)
     transcript.refresh(turn)
     assert [entry.view for entry in transcript.column.entries] == [None, None]
-    qtbot.waitUntil(lambda: all(entry.view is not None for entry in transcript.column.entries))
+    qtbot.waitUntil(lambda: all(entry.view is not None for entry in transcript.column.entries), timeout=PATIENCE_MS)
     reply = transcript.reply_views()[-1]
     assert reply.read and reply.buttons is not None and reply.buttons.copy.isVisible()
     assert transcript.column.entries[0].top < transcript.column.entries[1].top
