@@ -6,6 +6,8 @@ import struct
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -20,9 +22,9 @@ PIECE = 64 * 1024
 class Fault:
     """How one answer of the content host goes wrong.
 
-    drop, reset: the connection ends after `at` bytes of the body, with FIN or with RST. stall: it goes silent there for `seconds`.
-    status: an error `code` instead of the body. wrong: the byte at `at` of the body is another. short: fewer bytes than asked for,
-    but a well-formed answer. expired: the signed link is refused.
+    drop, reset: the connection ends after `at` bytes of the body, with FIN or with RST. stall: it goes silent there for `seconds`,
+    or until the client has gone. status: an error `code` instead of the body. wrong: the byte at `at` of the body is another.
+    short: fewer bytes than asked for, but a well-formed answer. expired: the signed link is refused.
     """
 
     kind: str
@@ -49,6 +51,8 @@ class LocalHub:
         self.asked: list[tuple[str, str, str | None]] = []  # method, path, Authorization
         self.content_requests = 0
         self.lock, self.turn = threading.Lock(), threading.Lock()
+        self._allowed: int | None = None
+        self._more = threading.Condition()
         self._paid = 0.0
         self._servers: list[ThreadingHTTPServer] = []
 
@@ -61,6 +65,7 @@ class LocalHub:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.allow(None)
         for server in self._servers:
             server.shutdown()
             server.server_close()
@@ -78,6 +83,26 @@ class LocalHub:
                     if file.digest == digest:
                         return file
         return None
+
+    def allow(self, count: int | None) -> None:
+        """From now on the content host sends so many bytes more, over all connections, and then falls silent; None: without end.
+
+        So a test decides what has come and what has not, however quick the machine is.
+        """
+        with self._more:
+            self._allowed = count
+            self._more.notify_all()
+
+    def draw(self, count: int, expect_client: Callable[[], None]) -> int:
+        """Wait until bytes are allowed; returns how many of `count`, for a client that is still there."""
+        with self._more:
+            self._more.wait_for(lambda: self._allowed is None or self._allowed > 0)
+            expect_client()
+            if self._allowed is None:
+                return count
+            count = min(count, self._allowed)
+            self._allowed -= count
+            return count
 
     def pay(self, count: int) -> None:
         """Wait until `count` more bytes may be sent under the rate."""
@@ -102,6 +127,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     hub: LocalHub
+    held = False  # whether it sends only what is allowed
 
     def setup(self) -> None:
         super().setup()
@@ -167,19 +193,41 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_body(file.digest, body, broken)
         if fault and broken is not None:
             if fault.kind == "stall":
-                time.sleep(fault.seconds)
+                self.stall(fault.seconds)
                 self.send_body(file.digest, body[broken:], None)
             elif fault.kind == "reset":
                 self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.close_connection = True
 
+    def stall(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.expect_client()
+            time.sleep(0.02)
+
+    def expect_client(self) -> None:
+        """What is written to a client that has gone would count as sent.
+
+        Raises:
+            ConnectionError: it has gone.
+        """
+        with suppress(BlockingIOError):
+            # by the socket itself: one with TLS takes no flags
+            if not socket.socket.recv(self.connection, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
+                raise ConnectionAbortedError
+
     def send_body(self, digest: str, body: memoryview, until: int | None) -> None:
-        for start in range(0, len(body) if until is None else until, PIECE):
-            piece = body[start : min(start + PIECE, len(body) if until is None else until)]
+        left = body[:until]
+        while left:
+            piece = left[:PIECE]
+            if self.held:
+                piece = piece[: self.hub.draw(len(piece), self.expect_client)]
             self.hub.pay(len(piece))
+            self.expect_client()
             self.connection.sendall(piece)
             with self.hub.lock:
                 self.hub.sent[digest] += len(piece)
+            left = left[len(piece) :]
 
 
 class _Hub(_Handler):
@@ -270,6 +318,8 @@ class _Hub(_Handler):
 
 class _Content(_Handler):
     """The bytes of LFS files."""
+
+    held = True
 
     def do_GET(self) -> None:
         hub = self.hub

@@ -1,5 +1,6 @@
 """A local hub for every test that asks for one, and nothing of this machine's own login or cache."""
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,14 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     yield
     close_session()
     keyring.set_keyring(before)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard, here and in programs that a test starts: a test run in the background of a shell was begun deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -1,9 +1,17 @@
-"""Downloads as the tests run them: impatient, and looked at afterwards."""
+"""Downloads as the tests run them: quick to try again, and looked at afterwards."""
 
 import hashlib
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx2
+import pytest
+from huggingface_hub import get_session
+
+from mlx_engine.pairs import transfer
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.metadata import Hub
@@ -13,14 +21,14 @@ from tests.hub.repos import UNWANTED
 from tests.hub.server import LocalHub
 
 PAIR = Pair("owner/target", "owner/drafter")
-IMPATIENT = Patience(first_wait=0.01, longest_wait=0.05, give_up=10.0)
+IN_HAND = 6 * 64 * 1024  # bytes that have come over up to six connections and are not written yet, at most
+SILENCE = 60.0  # seconds; no test waits for its end: on a slow machine an answer may be late
+IMPATIENT = Patience(first_wait=0.01, longest_wait=0.05, give_up=10 * SILENCE)
 
 
-def download(
-    local: LocalHub, cache: Cache, pair: Pair = PAIR, token: str | None = None, silence: float = 5.0, **options
-) -> Download:
+def download(local: LocalHub, cache: Cache, pair: Pair = PAIR, token: str | None = None, **options: Any) -> Download:
     options = {"patience": IMPATIENT, "connections": 4, **options}
-    return Download(pair, Hub(local.url, token, read_timeout=silence), cache, **options)
+    return Download(pair, Hub(local.url, token, read_timeout=SILENCE), cache, **options)
 
 
 def fetch(local: LocalHub, cache: Cache, pair: Pair = PAIR, **options) -> Download:
@@ -28,6 +36,43 @@ def fetch(local: LocalHub, cache: Cache, pair: Pair = PAIR, **options) -> Downlo
     made = download(local, cache, pair, **options)
     assert made.run(threading.Event()) is not None
     return made
+
+
+def run_until(local: LocalHub, made: Download, count: int) -> None:
+    """Run a download and stop it when `count` bytes have come. The rest is held back, so that it cannot be at its end before."""
+    stop = threading.Event()
+    local.allow(count + IN_HAND)
+    assert made.run(stop, lambda progress: progress.done >= count and stop.set()) is None
+    local.allow(None)
+
+
+class Impatience:
+    """`with Impatience(local):` a silent content host is soon given up, as long as one of its coming answers is to stall: an answer
+    that is merely late, as on a slow machine, is waited for. Nothing says beforehand which request will meet the stall."""
+
+    def __init__(self, local: LocalHub) -> None:
+        self._local, self._patched = local, pytest.MonkeyPatch()
+        self.given_up = 0  # connections
+
+    def __enter__(self) -> "Impatience":
+        self._patched.setattr(transfer, "get_session", lambda: self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._patched.undo()
+
+    @contextmanager
+    def stream(self, *given: Any, timeout: httpx2.Timeout, **named: Any) -> Iterator[httpx2.Response]:
+        """In place of the client's own."""
+        with self._local.lock:
+            stalls = any(fault and fault.kind == "stall" for fault in self._local.faults)
+        try:
+            with get_session().stream(*given, timeout=0.3 if stalls else timeout, **named) as answer:
+                yield answer
+        except httpx2.TimeoutException:
+            with self._local.lock:
+                self.given_up += 1
+            raise
 
 
 def expect_whole(local: LocalHub, cache: Cache, pair: Pair = PAIR) -> None:

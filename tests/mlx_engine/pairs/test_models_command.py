@@ -159,6 +159,7 @@ class TestPull:
         assert models(capsys, "pull", "--target", target, "--drafter", drafter)[0] == 1
         assert [one.state for one in QueueFile().read()] == ["failed"]
 
+    @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.parametrize("answers", [True, False])
     def test_ctrl_c_while_the_hub_is_still_asked_leaves_nothing(
         self, answers: bool, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
