@@ -168,6 +168,7 @@ class Queue:
                 self._current = waiting.pair
                 self._stop.clear()
             try:
+                self._changed()  # whoever put it there may not have told yet, and nobody wants news of a pair they do not know
                 self._fetch(waiting)
             except Exception as error:  # whatever happens to one pair, the queue goes on, and the person is told
                 traceback.print_exception(error)
@@ -229,13 +230,17 @@ class Queue:
         self._changed()
 
     def _fail(self, pair: Pair, words: str, **fields: object) -> None:
-        """Told whether or not it can be written down: the disk may be full, which may be the very reason."""
+        """Told whether or not it can be written down: the disk may be full, which may be the very reason. What has left the queue
+        meanwhile, because it was cancelled, is of interest to nobody."""
+        there = self._unwritten.get(pair, "") is not None
         try:
-            self._file.amend(pair, state="failed", words=words, **fields)
-            self._unwritten.pop(pair, None)
+            if there:
+                there = self._file.amend(pair, state="failed", words=words, **fields)
+                self._unwritten.pop(pair, None)
         except UserError:
             self._unwritten[pair] = words
-        self._tell(PairFailed(pair, words))
+        if there:
+            self._tell(PairFailed(pair, words))
         self._changed()
 
     def _drop(self, pair: Pair) -> None:

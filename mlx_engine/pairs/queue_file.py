@@ -95,9 +95,10 @@ class QueueFile:
 
         self.change(how)
 
-    def amend(self, pair: Pair, **fields: object) -> None:
-        """Change a pair that is there; one that has left the queue meanwhile stays out."""
-        self.change(lambda queue: tuple(replace(one, **fields) if one.pair == pair else one for one in queue))  # type: ignore[arg-type]
+    def amend(self, pair: Pair, **fields: object) -> bool:
+        """Change a pair that is there; one that has left the queue meanwhile stays out. Returns whether it is there."""
+        changed = self.change(lambda queue: tuple(replace(one, **fields) if one.pair == pair else one for one in queue))  # type: ignore[arg-type]
+        return any(one.pair == pair for one in changed)
 
     def drop(self, pair: Pair) -> None:
         self.change(lambda queue: tuple(one for one in queue if one.pair != pair))
