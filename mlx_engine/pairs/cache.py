@@ -69,9 +69,13 @@ class Cache:
                 f"The model folder {self.root} cannot be written to ({error.strerror}). Free it, or move the model folder."
             ) from None
 
-    def lock(self, listing: Listing, file: RemoteFile) -> filelock.BaseFileLock | None:
-        """The lock that other programs respect too; None while one of them holds it. The system frees it when its holder dies."""
-        return locks.acquire(self.locks(listing.repo) / f"{file.digest}.lock")
+    def lock(self, listing: Listing, file: RemoteFile, patience: float = 0.0) -> filelock.BaseFileLock | None:
+        """The lock that other programs respect too; None while one of them holds it. The system frees it when its holder dies.
+
+        Args:
+            patience: seconds to wait for it, so that whoever but looks at it is not taken for its holder.
+        """
+        return locks.acquire(self.locks(listing.repo) / f"{file.digest}.lock", patience)
 
     def locks(self, repo: str) -> Path:
         """The folder of a repo's locks."""

@@ -18,6 +18,7 @@ import httpx2
 from huggingface_hub import get_session
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import at_work
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.partial import Partial, received_so_far
@@ -32,6 +33,7 @@ _LEAST_WRITE, _MOST_WRITE = 64 << 10, 1 << 20
 _WRITE_EVERY = 0.2  # seconds, at the latest: what is in memory when the program is killed is lost
 _MOST_REFUSALS = 12  # of fresh links in a row, before a host is taken at its word
 _FLUSH_EVERY = 0.25  # seconds
+_GOODBYE = 0.5  # seconds; a connection that waits for a silent host is left to its timeout then: it can no longer write
 _LOOK_EVERY = 0.5  # seconds between two looks at a file that another program is fetching
 
 
@@ -144,8 +146,9 @@ class Transfer:
             self._stop.set()
             with self._turn:
                 self._turn.notify_all()
+            until = time.monotonic() + _GOODBYE  # for all of them together
             for worker in workers:
-                worker.join(0.5)  # one that waits for a silent host is left to its timeout: it can no longer write
+                worker.join(max(until - time.monotonic(), 0.0))
             for one in self._files:
                 self._close(one)
         if self._error is not None:
@@ -226,7 +229,8 @@ class Transfer:
         return next(((generation, segment) for segment in free), None)
 
     def _open(self, one: _File) -> None:
-        lock = self._cache.lock(one.listing, one.file)
+        # once it is known that another program fetches it, a look costs no waiting: it is tried again soon
+        lock = self._cache.lock(one.listing, one.file, 0.0 if one.elsewhere else at_work.LOOK)
         if lock is None:
             self._follow(one)
             return

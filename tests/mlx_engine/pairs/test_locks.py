@@ -16,6 +16,8 @@ from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.locks import acquire
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.model_folder import moving_lock
+from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.repo import Listing, RemoteFile
 from mlx_engine.pairs.throttle import Throttle
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
@@ -112,6 +114,30 @@ def test_whoever_looks_is_not_taken_for_whoever_works(
         with cache.fetching([listing]):  # the models are not being moved
             pass
         timer.join()
+
+
+def test_a_look_at_a_file_is_not_taken_for_another_program_that_fetches_it(
+    local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
+) -> None:
+    monkeypatch.setattr(at_work, "LOOK", 60.0)
+    local_hub.repo("owner/target", target_files(1000))
+    listing = Hub(local_hub.url).listing("owner/target")
+    cache.prepare(listing)
+    looked = {file: cache.lock(listing, file) for file in listing.files}
+    lock, timers, told = Cache.lock, [], []
+
+    def lock_while_another_looks(self: Cache, listing: Listing, file: RemoteFile, *given: float) -> filelock.BaseFileLock | None:
+        if held := looked.pop(file, None):
+            timers.append(threading.Timer(0.1, held.release))  # its moment
+            timers[-1].start()
+        return lock(self, listing, file, *given)
+
+    monkeypatch.setattr(Cache, "lock", lock_while_another_looks)
+    made = download(local_hub, cache, Pair("owner/target"))
+    assert made.run(threading.Event(), lambda progress: told.append(progress.words)) is not None
+    for timer in timers:
+        timer.join()
+    assert not looked and not any(told)
 
 
 @pytest.mark.parametrize("refusal", [0, errno.ENOTSUP], indirect=True)
