@@ -22,7 +22,7 @@ from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import at_work, locks
-from mlx_engine.pairs.model_folder import chosen_folder, folder_left, model_folder, moving_lock
+from mlx_engine.pairs.model_folder import choice_trouble, chosen_folder, folder_left, model_folder, moving_lock
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo
 
@@ -31,8 +31,9 @@ class Cache:
     """One cache folder: the one where models lie now (see model_folder.py), if none is given."""
 
     def __init__(self, root: Path | None = None) -> None:
-        self.root = Path(root or model_folder()).expanduser()
-        self._was_in_force = self.root == model_folder()
+        now = model_folder()  # asked once: a move may end meanwhile
+        self.root = Path(root or now).expanduser()
+        self._was_in_force = self.root == now
 
     def folder(self, repo: str) -> Path:
         return self.root / repo_folder_name(repo_id=check_repo(repo), repo_type="model")
@@ -103,8 +104,10 @@ class Cache:
         """The models are being moved out of this folder, or were since this object was made."""
         if (self._was_in_force or self.root in (model_folder(), folder_left())) and at_work.is_held(moving_lock()):
             raise UserError("The models are being moved to another folder. Wait for its end, then start the download again.")
-        if self._was_in_force and self.root != model_folder():  # asked once more: a move may have ended since
-            raise UserError(f"The models were moved to {model_folder()} meanwhile. Start the download again.")
+        if self._was_in_force and (now := model_folder()) != self.root:  # asked once more: a move may have ended since
+            if trouble := choice_trouble():  # or nobody can tell where they are
+                raise UserError(f"{trouble} Mend that, then start the download again.")
+            raise UserError(f"The models were moved to {now} meanwhile. Start the download again.")
 
     @contextmanager
     def removing(self, repos: Sequence[str]) -> Iterator[None]:

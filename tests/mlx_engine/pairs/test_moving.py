@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from huggingface_hub import scan_cache_dir
@@ -26,11 +27,10 @@ from mlx_engine.pairs.model_folder import choice_trouble, chosen_folder, folder_
 from mlx_engine.pairs.moving import Move
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
-from mlx_engine.pairs.throttle import Throttle
 from tests.examples import sampled
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch
+from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch, run_until
 
 MB = 1_000_000
 DISKS = ["the same", "another", "another, without links"]
@@ -140,6 +140,7 @@ def test_cut_off_anywhere_the_models_in_force_are_whole_and_it_goes_on(
 MOVE = """
 import os, signal, sys, threading
 from pathlib import Path
+from typing import Any
 from huggingface_hub import constants
 from mlx_engine.pairs import model_folder, moving, places
 old, new, disk, last = sys.argv[1:]
@@ -214,9 +215,7 @@ def test_an_unfinished_download_goes_on_at_the_new_place(
 ) -> None:
     use_disk("another", monkeypatch)
     filled.repo("owner/other", target_files(4 * MB, seed=7))
-    stop = threading.Event()
-    made = download(filled, cache, Pair("owner/other"), throttle=Throttle(8 * MB))
-    assert made.run(stop, lambda progress: progress.done > 2 * MB and stop.set()) is None
+    run_until(filled, download(filled, cache, Pair("owner/other")), 2 * MB)
     assert Move(tmp_path / "new").run(threading.Event())
     assert fetch(filled, Cache(), Pair("owner/other")).fetched < 2.2 * MB
     expect_whole(filled, Cache(), Pair("owner/other"))
@@ -359,6 +358,27 @@ def test_a_damaged_choice_is_none_and_is_told(
     assert choice_trouble() in capsys.readouterr().err
     monkeypatch.setenv("HF_HUB_CACHE", str(cache.root))
     assert choice_trouble() == ""  # the environment has the last word
+
+
+def test_where_models_are_is_not_known_while_the_choice_cannot_be_read(
+    filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A download that was told before where they are does not say that they were moved back."""
+    assert Move(tmp_path / "new").run(threading.Event())
+    place, before, real = QueueFile().path.with_name("model-folder.json"), Cache(), Path.read_text
+
+    def failing(self: Path, *given: Any, **named: Any) -> str:
+        if self == place:
+            raise PermissionError(13, "Permission denied")
+        return real(self, *given, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", failing)
+        with pytest.raises(UserError) as refused:
+            download(filled, before).run(threading.Event())
+        assert str(refused.value) == f"{choice_trouble()} Mend that, then start the download again."
+    assert "cannot be read (Permission denied)" in str(refused.value) and "were moved to /" not in str(refused.value)
+    fetch(filled, before)
 
 
 def test_at_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
