@@ -115,7 +115,14 @@ class Storage(QObject):
 
     def bring_back(self, one: Deleted) -> None:
         self.deleted.remove(one)
-        self._background.run(lambda: Aside().put_back(one.repos), lambda _: self.rearranged.emit(), self.told.emit)
+
+        def refused(words: str) -> None:
+            if any(Aside().bytes_of(repo) for repo in one.repos):  # it is still there, to be brought back later
+                self.deleted.append(one)
+                self.changed.emit()
+            self.told.emit(words)
+
+        self._background.run(lambda: Aside().put_back(one.repos), lambda _: self.rearranged.emit(), refused)
         self.changed.emit()
 
     @Slot()

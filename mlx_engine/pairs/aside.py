@@ -25,7 +25,7 @@ class Aside:
         """Delete repos: no program finds them any more. Returns the bytes that `free` will free of them.
 
         Raises:
-            UserError: one cannot be taken; all are where they were.
+            UserError: one cannot be taken, or the models are being moved just now; all are where they were.
         """
         with self._cache.removing(repos):
             return self._take(repos)
@@ -46,7 +46,7 @@ class Aside:
                 os.rename(here, there)
                 taken.append(repo)
         except (OSError, UserError) as error:
-            self.put_back(taken)
+            self._put_back(taken)
             if isinstance(error, UserError):
                 raise
             raise UserError(f"{self._cache.root} cannot be written to ({error.strerror}). Nothing was deleted.") from None
@@ -56,8 +56,12 @@ class Aside:
         """Bring repos back. One that was fetched again meanwhile stays as it is now.
 
         Raises:
-            UserError: one cannot be brought back.
+            UserError: one cannot be brought back, or the models are being moved just now.
         """
+        with self._cache.staying():
+            self._put_back(repos)
+
+    def _put_back(self, repos: Sequence[str]) -> None:
         for repo in repos:
             here, there = self._cache.folder(repo), self._there(repo)
             if here.exists():

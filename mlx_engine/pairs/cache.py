@@ -102,7 +102,7 @@ class Cache:
 
     def _refuse_moved(self) -> None:
         """The models are being moved out of this folder, or were since this object was made."""
-        if (self._was_in_force or self.root in (model_folder(), folder_left())) and at_work.is_held(moving_lock()):
+        if self._is_left() and at_work.is_held(moving_lock()):
             raise UserError("The models are being moved to another folder. Wait for its end, then start the download again.")
         if self._was_in_force and (now := model_folder()) != self.root:  # asked once more: a move may have ended since
             if trouble := choice_trouble():  # or nobody can tell where they are
@@ -111,16 +111,39 @@ class Cache:
 
     @contextmanager
     def removing(self, repos: Sequence[str]) -> Iterator[None]:
-        """While it lasts, nobody begins to fetch these repos, or removes them beside.
+        """While it lasts, nobody begins to fetch these repos, removes them beside, or moves the models.
 
         Raises:
-            UserError: one of them is being fetched, or removed, now.
+            UserError: one of them is being fetched, or removed, or the models are being moved, now.
         """
         with ExitStack() as held:
             for repo in sorted(set(repos)):
                 held.enter_context(self._alone(repo))
             self.refuse_while_fetched(repos)
+            held.enter_context(self.staying())
             yield
+
+    @contextmanager
+    def staying(self) -> Iterator[None]:
+        """While it lasts, which is to be short, nobody moves the models.
+
+        Raises:
+            UserError: they are being moved now.
+        """
+        lock = None
+        if self._is_left():
+            moving_lock().parent.mkdir(parents=True, exist_ok=True)
+            if (lock := locks.acquire(moving_lock(), timeout=at_work.TURN)) is None:
+                raise UserError("The models are being moved to another folder. Wait for its end, then try this again.")
+        try:
+            yield
+        finally:
+            if lock is not None:
+                lock.release()
+
+    def _is_left(self) -> bool:
+        """Whether a move of the models is one out of this folder."""
+        return self._was_in_force or self.root in (model_folder(), folder_left())
 
     def _alone(self, repo: str) -> AbstractContextManager[None]:
         place = self.locks(repo)

@@ -9,6 +9,7 @@ import pytest
 from huggingface_hub import scan_cache_dir
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs import at_work
 from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.library import library
@@ -84,6 +85,41 @@ def test_a_pair_is_taken_whole_or_not_at_all(
     with pytest.raises(UserError, match="leads out"):
         Aside(cache).take(PAIR.repos)
     assert cache.folder("owner/target").is_dir() and any((tmp_path / "outside").iterdir())
+
+
+def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_other_way_round(
+    local_hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local_hub.repo("owner/target", target_files(300_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    cache = Cache()
+    fetch(local_hub, cache)
+    monkeypatch.setattr(at_work, "TURN", 0.1)
+    Aside(cache).take(["owner/drafter"])
+    tried: list[str] = []
+
+    def meanwhile(done: int, total: int) -> None:
+        for what in (lambda: Aside(cache).take(["owner/target"]), lambda: Aside(cache).put_back(["owner/drafter"])):
+            with pytest.raises(UserError, match=r"^The models are being moved to another folder\. Wait for its end"):
+                what()
+            tried.append("refused")
+
+    rename = os.rename
+
+    def moving(here: Path, there: Path) -> None:
+        with pytest.raises(UserError, match="Another Slipstream is at the downloads"):
+            Move(tmp_path / "new").run(threading.Event())
+        tried.append("not moved")
+        rename(here, there)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "rename", moving)
+        Aside(cache).put_back(["owner/drafter"])
+    expect_whole(local_hub, cache)
+    assert Move(tmp_path / "new").run(threading.Event(), meanwhile)
+    assert tried[0] == "not moved" and set(tried[1:]) == {"refused"} and len(tried) > 1
+    expect_whole(local_hub, Cache())
+    assert Cache().root == tmp_path / "new"
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a", "a\0/b"])
