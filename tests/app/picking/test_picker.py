@@ -18,18 +18,19 @@ from pytestqt.qtbot import QtBot
 from app.picking import storage, survey
 from app.views.model_settings import ModelSettingsDialog
 from app.views.own_pair import OwnPairDialog
-from mlx_engine.pairs import moving
+from mlx_engine.pairs import at_work, locks, moving
 from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.bandwidth import kept_limit
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.measured import MeasuredSpeeds
+from mlx_engine.pairs.model_folder import moving_lock
 from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import fetch
+from tests.mlx_engine.pairs.fetching import expect_whole, fetch
 
 
 def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,6 +139,28 @@ def test_what_was_deleted_is_freed_when_the_app_is_quit_and_after_a_crash(start:
     Aside(cache).take(PAIR.repos)  # and then it crashed
     app = start()
     app.until(lambda: weights(cache.root) == 0)
+
+
+def test_what_cannot_be_brought_back_now_can_be_later(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache()
+    fetch(hub, cache)
+    app = start()
+    opened(app)
+    dialog = app.window.models
+    look_at(app, "zebra-1b")
+    app.window.picker.delete()
+    app.until(lambda: dialog.deleted.isVisible())
+    monkeypatch.setattr(at_work, "TURN", 0.05)
+    moving_lock().parent.mkdir(parents=True, exist_ok=True)
+    held = locks.acquire(moving_lock())
+    assert held is not None
+    dialog.deleted.undo.click()
+    app.until(lambda: dialog.said.text().startswith("The models are being moved to another folder."))
+    assert dialog.deleted.isVisible()
+    held.release()
+    dialog.deleted.undo.click()
+    app.until(lambda: state(app) == "ready" and not dialog.deleted.isVisible())
+    expect_whole(hub, cache)
 
 
 def test_settings_of_models_hold_at_once_and_are_kept(
