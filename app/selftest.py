@@ -76,8 +76,7 @@ def _check_replies() -> Iterator["Step"]:
     from mlx_engine.self_check import Step
 
     engine: Any = real_engine()  # whose costs no window sets
-    for _ in engine.load(*demo_pair()):
-        pass
+    *_, pair = engine.load(*demo_pair())
     ways: dict[str, Mode] = {"plain": "plain", "dflash": "dflash"}
     if queue.pays():  # which calibration decides, on the user's machine
         ways["queued dflash"] = "dflash"
@@ -85,9 +84,15 @@ def _check_replies() -> Iterator["Step"]:
         yield Step("queued dflash reply", "skipped", "rounds are queued ahead only where there is a GPU")
     replies: dict[str, tuple[int, str]] = {}
     for way, mode in ways.items():
-        engine.reckon_with(replace(costs.ASSUMED, queued=way.startswith("queued")))
+        queued = way.startswith("queued")
+        engine.reckon_with(replace(costs.ASSUMED, queued=queued))
         request = GenerationRequest(
-            (Message("user", QUESTION),), mode=mode, max_tokens=TOKENS, ignore_eos=True, sampling=Sampling(0.0)
+            (Message("user", QUESTION),),
+            mode=mode,
+            max_tokens=TOKENS,
+            ignore_eos=True,
+            sampling=Sampling(0.0),
+            width=pair.block_size if queued else None,  # so that every round is the drafter's, which are those that are queued
         )
         tokens, text = 0, ""
         for event in engine.generate(request, threading.Event()):

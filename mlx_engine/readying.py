@@ -15,11 +15,11 @@ def ready(pair: LoadedPair) -> Table | None:
     pair.use(proving.operations(pair))
     try:
         return _warmed(pair)
-    except RuntimeError as error:
+    except Exception as error:  # whatever a driver makes of a kernel
         if memory.exhausted(error) or pair.operations == PLAIN:
             raise
         why = proving.fails(error)
-    # what was right once fails now: whatever the reason is, the pair runs without it
+    # what was right once fails now: the pair runs without it
     proving.keep(pair, tuple(replace(trial, used=False, why=why) if trial.used else trial for trial in proving.known(pair)))
     pair.use(PLAIN)
     return _warmed(pair)

@@ -9,6 +9,7 @@ Whatever two layers of a kind differ in is an input: weights, what their caches 
 its layer holds stand-ins for its weights.
 """
 
+import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Protocol
 
@@ -50,20 +51,22 @@ class Held(Protocol):
 
 
 class Kind:
-    """The compiled function of all layers that are like `layer`, whose `forward` computes them operation by operation."""
+    """The compiled function of layers that are all alike.
 
-    def __init__(self, layer: Any) -> None:
-        self._layer: Any = layer
-        self._places = list(_places(layer))
-        self._now: Any = None  # whose numbers, unlike its arrays, are those of every layer of the kind in this pass
+    It holds none of them, so that a target's weights go when it does, whatever else is held.
+    """
+
+    def __init__(self) -> None:
+        self._now: tuple[Any, Any] | None = None  # what is traced, if it is: a layer, and what stands for its cache
         self._view = -1
         self._run: Any = None
 
     def __call__(self, layer: Any, weights: list[mx.array], x: mx.array, mask: mx.array | None, cache: Held) -> mx.array:
-        """A layer's output, [1, S, H]; `cache` holds afterwards what it leaves."""
+        """A layer's output, [1, S, H], as its `forward` computes it; `cache` holds afterwards what it leaves."""
         if cache.view != self._view:  # then its buffer has grown, and traces for shorter ones will hardly be of use again
-            self._run, self._view = mx.compile(self._traced), cache.view
-        self._now = cache
+            kind = weakref.ref(self)  # a cycle would last until Python looks for cycles
+            self._run, self._view = mx.compile(lambda *given: _traced(kind(), *given)), cache.view
+        self._now = layer, cache  # whose numbers, unlike its arrays, are those of every layer of the kind in this pass
         try:
             out, *left = self._run(x, cache.given(layer, x.dtype), mask, weights)
         finally:
@@ -71,34 +74,54 @@ class Kind:
         cache.take(layer, left)
         return out
 
-    def _traced(self, x: mx.array, given: list[mx.array], mask: mx.array | None, weights: list[mx.array]) -> list[mx.array]:
-        cache = self._now.stand_in(given)
-        own = [holder[name] for holder, name, _ in self._places]
-        for holder, name, index in self._places:
+    def trace(self, x: mx.array, given: list[mx.array], mask: mx.array | None, weights: list[mx.array]) -> list[mx.array]:
+        """The layer's output and what it leaves, from stand-ins for all arrays that take part."""
+        assert self._now is not None
+        layer, held = self._now
+        cache, places = held.stand_in(given), list(_places(layer))
+        own = [holder[name] for holder, name, _ in places]
+        for holder, name, index in places:
             holder[name] = weights[index]
         try:
-            return [self._layer.forward(x, mask, cache), *cache.left()]
+            return [layer.forward(x, mask, cache), *cache.left()]
         finally:
-            for (holder, name, _), array in zip(self._places, own, strict=True):
+            for (holder, name, _), array in zip(places, own, strict=True):
                 holder[name] = array
 
 
-class Compiled:
-    """One layer of a kind: called as x [1, S, H], mask and cache."""
+def _traced(kind: Kind | None, *given: Any) -> list[mx.array]:
+    assert kind is not None  # it is being called
+    return kind.trace(*given)
 
-    def __init__(self, layer: Any, kind: Kind) -> None:
-        self._layer, self._kind = layer, kind
+
+class Compiled:
+    """What a layer of a kind is called through: with the layer, x [1, S, H], mask and cache."""
+
+    def __init__(self, layer: nn.Module, kind: Kind) -> None:
+        self._kind = kind
         self._weights = weights(layer)
 
-    def __call__(self, x: mx.array, mask: mx.array | None, cache: Held) -> mx.array:
+    def __call__(self, layer: Any, x: mx.array, mask: mx.array | None, cache: Held) -> mx.array:
         """As the layer's own forward."""
-        return self._kind(self._layer, self._weights, x, mask, cache)
+        return self._kind(layer, self._weights, x, mask, cache)
 
 
-def compiled(layers: Sequence[Any]) -> list[Compiled]:
-    """These layers as they are now, one function for all that are alike."""
-    kinds: dict[Hashable, Kind] = {}
-    return [Compiled(layer, kinds.setdefault(likeness(layer), Kind(layer))) for layer in layers]
+class Kinds:
+    """The kinds of a target's layers, as they are now and as they were before, for what runs may change to and fro."""
+
+    def __init__(self) -> None:
+        self._now: dict[Hashable, Kind] = {}
+        self._before: dict[Hashable, Kind] = {}
+
+    def of(self, layers: Sequence[nn.Module]) -> list[Compiled]:
+        """These layers as they are now, one function for all that are alike."""
+        known, self._before, self._now = {**self._before, **self._now}, self._now, {}
+        found = []
+        for layer in layers:
+            key = likeness(layer)
+            kind = self._now[key] = self._now.get(key) or known.get(key) or Kind()
+            found.append(Compiled(layer, kind))
+        return found
 
 
 def weights(layer: nn.Module) -> list[mx.array]:
@@ -116,14 +139,27 @@ def likeness(layer: nn.Module) -> Hashable:
             own = {**part, **vars(part)}
             return type(part), tuple((name, _array(own[name], seen) or of(own[name])) for name in sorted(own) if name not in aside)
         if isinstance(part, mx.array):  # in a tuple, say: traced as it is
-            return str(part.tolist()) if part.size <= _SMALL else id(part)
+            return str(part.tolist()) if part.size <= _SMALL else _Itself(part)
         if isinstance(part, list | tuple):
             return type(part), tuple(of(each) for each in part)
         if isinstance(part, dict):
             return tuple((name, of(part[name])) for name in sorted(part))
-        return part if isinstance(part, Hashable) else id(part)
+        return part if isinstance(part, Hashable) else _Itself(part)
 
     return of(layer)
+
+
+class _Itself:
+    """Something that is like nothing but itself."""
+
+    def __init__(self, what: Any) -> None:
+        self._what = what
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and other._what is self._what
+
+    def __hash__(self) -> int:
+        return id(self._what)
 
 
 def _array(value: Any, seen: dict[int, int]) -> Hashable:

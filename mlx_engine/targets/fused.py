@@ -20,7 +20,7 @@ from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.verify_attention import ROWS
 from mlx_engine.targets import growing, recurrent
-from mlx_engine.targets.compiled import Compiled, compiled
+from mlx_engine.targets.compiled import Compiled, Kinds
 from mlx_engine.targets.joined import join
 from mlx_engine.targets.products import added, gated
 from mlx_engine.targets.recurrent import DeltaNet
@@ -46,6 +46,7 @@ class Fusion:
         self._list = _layers(model)
         self._own = list(self._list)
         self._layers: list[_Layer] = []  # ours
+        self._kinds = Kinds()
         self.parts: list[nn.Module] = []  # ours, of all layers
         for index, own in enumerate(self._own):
             if type(own) in _LAYERS:
@@ -60,7 +61,7 @@ class Fusion:
 
     def compile(self, wanted: bool) -> None:
         """Whether passes at a place that only the device knows run layers that are compiled, as they are now."""
-        functions = compiled(self._layers) if wanted else [None] * len(self._layers)
+        functions = self._kinds.of(self._layers) if wanted else [None] * len(self._layers)
         for layer, function in zip(self._layers, functions, strict=True):
             layer.compiled = function
 
@@ -96,7 +97,7 @@ class _Layer(nn.Module):
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
         """Of every row."""
         if self.compiled is not None and type(cache) in _PLACED and x.shape[1] <= ROWS:
-            return self.compiled(x, mask, cache)
+            return self.compiled(self, x, mask, cache)
         return self.forward(x, mask, cache)
 
     def forward(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:

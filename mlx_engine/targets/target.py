@@ -57,6 +57,7 @@ class Target:
         self._nets: dict[int, DeltaNet] = {}
         self._products = Products((), PLAIN.verify_matmul)
         self._fusion = Fusion(model)
+        self._using: tuple[Operations, bool] | None = None
         if family is not None:
             self._tap(family, taps)
             self.use(PLAIN)
@@ -90,6 +91,11 @@ class Target:
                 that pays.
         """
 
+        compiled = operations.traceable and pays() if compiled is None else compiled
+        if self._using == (operations, compiled):
+            return
+        self._using = operations, compiled
+
         def kernel(name: str) -> Callable[..., Any] | None:
             """None for the plain version: mlx-lm's own modules do better than it, they need no mask made, and no stand-in."""
             operation = getattr(operations, name)
@@ -102,7 +108,7 @@ class Target:
         if operations.verify_matmul is not PLAIN.verify_matmul:
             tapped = [tap.layer for tap in self._taps.values()]
             self._products = Products([self.model, *tapped], operations.verify_matmul)
-        self._fusion.compile(operations.traceable and pays() if compiled is None else compiled)
+        self._fusion.compile(compiled)
 
     def release(self) -> None:
         """Give the model its own parts back."""

@@ -1,16 +1,20 @@
 """Memory: what is wired, bounded and given back, what goes first when it runs out, and where arrays are copied."""
 
 import gc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import mlx.core as mx
 import pytest
 
-from mlx_engine import memory
+from mlx_engine import loading, memory
 from mlx_engine.bench.memory import long_prompt
-from mlx_engine.decoding import prefill
+from mlx_engine.decoding import prefill, queue
+from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
+from mlx_engine.errors import UserError
 from mlx_engine.events import Commit
+from mlx_engine.targets import target
 from tests.mlx_engine.asking import events, failure, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -88,11 +92,33 @@ def test_the_budget_is_half_of_what_the_weights_leave(metal):
     assert memory.snapshot_budget(80 << 30) == 0
 
 
-def test_unloading_gives_the_memory_back():
+@pytest.fixture
+def as_on_a_gpu(monkeypatch):
+    """Layers are compiled, and rounds queued ahead; called with whether."""
+
+    def begin(whether: bool) -> None:
+        monkeypatch.setattr(queue, "pays", lambda: whether)
+        monkeypatch.setattr(target, "pays", lambda: whether)
+
+    return begin
+
+
+@pytest.fixture
+def no_collector():
+    """A cycle holds what is in it: Python counts objects, and a model is few of them."""
     gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_unloading_gives_the_memory_back(as_on_a_gpu, no_collector, gpu):
+    as_on_a_gpu(gpu)
     before = mx.get_active_memory()
     for name in ("e2e_qwen3", "e2e_gpt_oss", "e2e_qwen3_5"):
         engine = pair(name)
+        engine.reckon_with(replace(ASSUMED, queued=gpu))
         for count in (1, 2):
             reply(engine, tokens(PROMPT * count, max_tokens=20, reuse=True))
         assert engine.snapshots.nbytes > 0
@@ -100,6 +126,19 @@ def test_unloading_gives_the_memory_back():
         # a few constants that mlx-lm keeps for good may remain
         assert mx.get_active_memory() - before < 1 << 12
         assert mx.get_cache_memory() == 0
+
+
+@pytest.mark.parametrize("gpu", [False, True])
+def test_a_load_for_which_memory_runs_out_leaves_nothing(as_on_a_gpu, no_collector, monkeypatch, gpu):
+    def full(*_):
+        raise RuntimeError("[malloc] Unable to allocate 9 bytes")
+
+    as_on_a_gpu(gpu)
+    before = mx.get_active_memory()
+    monkeypatch.setattr(loading, "warm", full)
+    with pytest.raises(UserError, match="not enough memory"):
+        list(Engine().load(GOLDEN / "e2e_qwen3_5" / "target", GOLDEN / "e2e_qwen3_5" / "drafter"))
+    assert mx.get_active_memory() - before < 1 << 12
 
 
 def test_under_pressure_the_least_recently_used_chat_goes_first_and_the_spare_buffers_last():

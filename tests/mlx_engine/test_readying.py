@@ -50,9 +50,10 @@ def test_rounds_are_queued_ahead_while_warming_if_they_will_be(chosen, monkeypat
     assert len(seen) == pays
 
 
-def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen, monkeypatch):
+@pytest.mark.parametrize("kind", [RuntimeError, ValueError])
+def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen, monkeypatch, kind):
     def broken(*_):
-        raise RuntimeError("[metal::Device] Unable to build metal library\nand a page of it")
+        raise kind("[metal::Device] Unable to build metal library\nand a page of it")
 
     monkeypatch.setattr(proving, "operations", lambda pair: replace(PLAIN, block_verify=broken))
     engine = loaded(*PAIR)
