@@ -28,7 +28,11 @@ class Aside:
             UserError: one cannot be taken, or the models are being moved just now; all are where they were.
         """
         with self._cache.removing(repos):
-            return self._take(repos)
+            for repo in repos:
+                if self._cache.folder(repo).is_dir():
+                    shutil.rmtree(self._there(repo), ignore_errors=True)  # deleted before, and fetched again since
+            with self._cache.staying():
+                return self._take(repos)
 
     def _take(self, repos: Sequence[str]) -> int:
         taken: list[str] = []
@@ -42,7 +46,6 @@ class Aside:
                 if not here.is_dir():
                     continue
                 self._root.mkdir(parents=True, exist_ok=True)
-                shutil.rmtree(there, ignore_errors=True)  # deleted before, and fetched again since
                 os.rename(here, there)
                 taken.append(repo)
         except (OSError, UserError) as error:

@@ -111,21 +111,20 @@ class Cache:
 
     @contextmanager
     def removing(self, repos: Sequence[str]) -> Iterator[None]:
-        """While it lasts, nobody begins to fetch these repos, removes them beside, or moves the models.
+        """While it lasts, nobody begins to fetch these repos, or removes them beside.
 
         Raises:
-            UserError: one of them is being fetched, or removed, or the models are being moved, now.
+            UserError: one of them is being fetched, or removed, now.
         """
         with ExitStack() as held:
             for repo in sorted(set(repos)):
                 held.enter_context(self._alone(repo))
             self.refuse_while_fetched(repos)
-            held.enter_context(self.staying())
             yield
 
     @contextmanager
     def staying(self) -> Iterator[None]:
-        """While it lasts, which is to be short, nobody moves the models.
+        """While it lasts, which is to be a moment, for others say meanwhile that they are being moved, nobody moves the models.
 
         Raises:
             UserError: they are being moved now.
