@@ -205,7 +205,7 @@ class Engine:
             proving.keep(pair, trials)
             if not any(trial.used for trial in trials):
                 pair.use(PLAIN)
-                self.reckon_with(calibrating.known(pair) or self._experience.costs.table)
+                self.reckon_with(calibrating.known(pair) or replace(self._experience.costs.table, measured=False))
         proving.keep_evidence(pair, look.evidence)
         if trials is not None or not look.due:
             self._look = None

@@ -19,10 +19,12 @@ def ready(pair: LoadedPair) -> Table | None:
         if memory.exhausted(error) or pair.operations == PLAIN:
             raise
         why = proving.fails(error)
-    # what was right once fails now: the pair runs without it
-    proving.keep(pair, tuple(replace(trial, used=False, why=why) if trial.used else trial for trial in proving.known(pair)))
+    # what was right once fails now: the pair runs without it, if it does so
+    proved = proving.known(pair)
     pair.use(PLAIN)
-    return _warmed(pair)
+    table = _warmed(pair)
+    proving.keep(pair, tuple(replace(trial, used=False, why=why) if trial.used else trial for trial in proved))
+    return table
 
 
 def _warmed(pair: LoadedPair) -> Table | None:

@@ -120,6 +120,7 @@ class Storage(QObject):
             if any(Aside().bytes_of(repo) for repo in one.repos):  # it is still there, to be brought back later
                 self.deleted.append(one)
                 self.changed.emit()
+            self.rearranged.emit()  # a part of it may be back
             self.told.emit(words)
 
         self._background.run(lambda: Aside().put_back(one.repos), lambda _: self.rearranged.emit(), refused)

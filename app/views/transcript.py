@@ -164,8 +164,10 @@ class Transcript(Following):
     @Slot(object)
     def add_notice(self, notice: Notice) -> None:
         """Say a sentence; the same sentence is not said twice in a row."""
-        if self.notices()[-1:] == [notice.text]:
-            return
+        if self.notices()[-1:] != [notice.text]:
+            self._show_notice(notice)
+
+    def _show_notice(self, notice: Notice) -> None:
         view = NoticeView(self._theme, notice.text, "error" if notice.kind == "error" else "notice")
         if notice.offer == "load":
             view.add_button(button(tr("Try Again"), tr("Load again"), "bordered")).clicked.connect(self._ask_load)
@@ -176,7 +178,7 @@ class Transcript(Following):
         """Show what another one shows: the same place of it, and the same selected."""
         for item in other.column.items:
             if item.said is not None:
-                self.add_notice(item.said)
+                self._show_notice(item.said)
             else:
                 self._append(Item(item.kind, item.turn))
         if other.selecting.span is not None:

@@ -32,9 +32,10 @@ class Aside:
                 if self._cache.folder(repo).is_dir():
                     shutil.rmtree(self._there(repo), ignore_errors=True)  # deleted before, and fetched again since
             with self._cache.staying():
-                return self._take(repos)
+                taken = self._take(repos)
+            return sum(map(self.bytes_of, taken))
 
-    def _take(self, repos: Sequence[str]) -> int:
+    def _take(self, repos: Sequence[str]) -> list[str]:
         taken: list[str] = []
         try:
             for repo in repos:
@@ -53,7 +54,7 @@ class Aside:
             if isinstance(error, UserError):
                 raise
             raise UserError(f"{self._cache.root} cannot be written to ({error.strerror}). Nothing was deleted.") from None
-        return sum(map(self.bytes_of, taken))
+        return taken
 
     def put_back(self, repos: Sequence[str]) -> None:
         """Bring repos back. One that was fetched again meanwhile stays as it is now.

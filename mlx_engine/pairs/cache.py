@@ -104,10 +104,14 @@ class Cache:
         """The models are being moved out of this folder, or were since this object was made."""
         if self._is_left() and at_work.is_held(moving_lock()):
             raise UserError("The models are being moved to another folder. Wait for its end, then start the download again.")
+        self._refuse_left("start the download again")
+
+    def _refuse_left(self, then: str) -> None:
+        """The models were moved out of this folder since this object was made; `then` is what there is to do."""
         if self._was_in_force and (now := model_folder()) != self.root:  # asked once more: a move may have ended since
             if trouble := choice_trouble():  # or nobody can tell where they are
-                raise UserError(f"{trouble} Mend that, then start the download again.")
-            raise UserError(f"The models were moved to {now} meanwhile. Start the download again.")
+                raise UserError(f"{trouble} Mend that, then {then}.")
+            raise UserError(f"The models were moved to {now} meanwhile. {then[0].upper()}{then[1:]}.")
 
     @contextmanager
     def removing(self, repos: Sequence[str]) -> Iterator[None]:
@@ -127,14 +131,17 @@ class Cache:
         """While it lasts, which is to be a moment, for others say meanwhile that they are being moved, nobody moves the models.
 
         Raises:
-            UserError: they are being moved now.
+            UserError: they are being moved now, or were since this object was made.
         """
         lock = None
         if self._is_left():
-            moving_lock().parent.mkdir(parents=True, exist_ok=True)
-            if (lock := locks.acquire(moving_lock(), timeout=at_work.TURN)) is None:
-                raise UserError("The models are being moved to another folder. Wait for its end, then try this again.")
+            with suppress(OSError):  # as on a full disk: whoever cannot make the lock cannot move the models either
+                moving_lock().parent.mkdir(parents=True, exist_ok=True)
+                lock = locks.acquire(moving_lock(), timeout=at_work.TURN)
+                if lock is None:
+                    raise UserError("The models are being moved to another folder. Wait for its end, then try this again.")
         try:
+            self._refuse_left("try this again")
             yield
         finally:
             if lock is not None:

@@ -94,7 +94,7 @@ class Target:
         compiled = operations.traceable and pays() if compiled is None else compiled
         if self._using == (operations, compiled):
             return
-        self._using = operations, compiled
+        self._using = None  # until all of it is done
 
         def kernel(name: str) -> Callable[..., Any] | None:
             """None for the plain version: mlx-lm's own modules do better than it, they need no mask made, and no stand-in."""
@@ -109,9 +109,11 @@ class Target:
             tapped = [tap.layer for tap in self._taps.values()]
             self._products = Products([self.model, *tapped], operations.verify_matmul)
         self._fusion.compile(compiled)
+        self._using = operations, compiled
 
     def release(self) -> None:
         """Give the model its own parts back."""
+        self._using = None
         self._products.release()
         for index, tap in self._taps.items():
             self._layers[index] = tap.layer

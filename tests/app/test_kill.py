@@ -63,8 +63,14 @@ def hand(chat, nodes, then=None):
     hand_over(chat, nodes, then)
 
 conductor.library.save = hand
-seconds = QTimer(interval=1000, timerType=Qt.TimerType.PreciseTimer)
-seconds.timeout.connect(lambda: note("second", len(conductor.chat.turns[-1].reply.answer)) if conductor.chat.turns else None)
+seconds = QTimer(interval=1000, timerType=Qt.TimerType.PreciseTimer, singleShot=True)  # one that repeats makes up for being late
+
+def second():
+    if conductor.chat.turns:
+        note("second", len(conductor.chat.turns[-1].reply.answer))
+    seconds.start()
+
+seconds.timeout.connect(second)
 seconds.start()
 conductor.pair_changed.connect(lambda: conductor.send("Tell me everything"))
 conductor.library.load()

@@ -216,6 +216,10 @@ class _Handler(BaseHTTPRequestHandler):
             if not socket.socket.recv(self.connection, 1, socket.MSG_PEEK | socket.MSG_DONTWAIT):
                 raise ConnectionAbortedError
 
+    def count(self, digest: str, more: int) -> None:
+        with self.hub.lock:
+            self.hub.sent[digest] += more
+
     def send_body(self, digest: str, body: memoryview, until: int | None) -> None:
         left = body[:until]
         while left:
@@ -224,9 +228,12 @@ class _Handler(BaseHTTPRequestHandler):
                 piece = piece[: self.hub.draw(len(piece), self.expect_client)]
             self.hub.pay(len(piece))
             self.expect_client()
-            self.connection.sendall(piece)
-            with self.hub.lock:
-                self.hub.sent[digest] += len(piece)
+            self.count(digest, len(piece))  # before: a client that has everything may look at once
+            try:
+                self.connection.sendall(piece)
+            except OSError:
+                self.count(digest, -len(piece))
+                raise
             left = left[len(piece) :]
 
 

@@ -64,6 +64,19 @@ def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen
     assert reply(engine, tokens((5, 6, 7), max_tokens=4)).reason == "length"
 
 
+def test_a_failure_that_is_there_without_kernels_too_is_none_of_theirs(chosen, monkeypatch):
+    def broken(*_):
+        raise ValueError("whatever it is")
+
+    pair = loaded(*PAIR).pair
+    monkeypatch.setattr(queue, "pays", lambda: True)
+    monkeypatch.setattr(calibrating, "known", lambda pair: replace(ASSUMED, queued=True))
+    monkeypatch.setattr(readying, "warm", broken)
+    with pytest.raises(ValueError, match="whatever"):
+        list(Engine().load(*PAIR))
+    assert proving.known(pair) == PROVED
+
+
 def test_memory_that_runs_out_is_no_fault_of_the_kernels(chosen, monkeypatch):
     def full(*_):
         raise RuntimeError("[malloc_or_wait] Unable to allocate 9 bytes")

@@ -10,6 +10,7 @@ from huggingface_hub import scan_cache_dir
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import at_work
+from mlx_engine.pairs import cache as in_cache
 from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.library import library
@@ -120,6 +121,32 @@ def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_o
     assert tried[0] == "not moved" and set(tried[1:]) == {"refused"} and len(tried) > 1
     expect_whole(local_hub, Cache())
     assert Cache().root == tmp_path / "new"
+
+
+def test_a_data_folder_that_cannot_be_written_to_does_not_keep_from_freeing_room(
+    local_hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local_hub.repo("owner/target", target_files(300_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    cache = Cache()
+    fetch(local_hub, cache)
+    (tmp_path / "full").write_text("no folder")
+    monkeypatch.setattr(in_cache, "moving_lock", lambda: tmp_path / "full" / "lock")
+    assert Aside(cache).take(PAIR.repos) > 0
+    Aside(cache).put_back(PAIR.repos)
+    expect_whole(local_hub, cache)
+
+
+def test_nothing_is_deleted_from_a_folder_that_the_models_have_left(local_hub: LocalHub, tmp_path: Path) -> None:
+    local_hub.repo("owner/target", target_files(300_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    before = Cache()
+    fetch(local_hub, before)
+    assert Move(tmp_path / "new").run(threading.Event())
+    for what in (Aside(before).take, Aside(before).put_back):
+        with pytest.raises(UserError, match=r"^The models were moved to .*new meanwhile\. Try this again\.$"):
+            what(PAIR.repos)
+    expect_whole(local_hub, Cache())
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a", "a\0/b"])
