@@ -29,6 +29,16 @@ def filled(local_hub: LocalHub, cache: Cache) -> LocalHub:
     return local_hub
 
 
+@pytest.fixture
+def in_force(local_hub: LocalHub) -> Cache:
+    """The model folder, with a pair that is whole."""
+    local_hub.repo("owner/target", target_files(300_000))
+    local_hub.repo("owner/drafter", drafter_files(100_000))
+    cache = Cache()
+    fetch(local_hub, cache)
+    return cache
+
+
 def allocated(root: Path) -> int:
     return sum(place.lstat().st_blocks * 512 for place in root.rglob("*") if place.is_file() and not place.is_symlink())
 
@@ -89,18 +99,14 @@ def test_a_pair_is_taken_whole_or_not_at_all(
 
 
 def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_other_way_round(
-    local_hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local_hub: LocalHub, in_force: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    local_hub.repo("owner/target", target_files(300_000))
-    local_hub.repo("owner/drafter", drafter_files(100_000))
-    cache = Cache()
-    fetch(local_hub, cache)
     monkeypatch.setattr(at_work, "TURN", 0.1)
-    Aside(cache).take(["owner/drafter"])
+    Aside(in_force).take(["owner/drafter"])
     tried: list[str] = []
 
     def meanwhile(done: int, total: int) -> None:
-        for what in (lambda: Aside(cache).take(["owner/target"]), lambda: Aside(cache).put_back(["owner/drafter"])):
+        for what in (lambda: Aside(in_force).take(["owner/target"]), lambda: Aside(in_force).put_back(["owner/drafter"])):
             with pytest.raises(UserError, match=r"^The models are being moved to another folder\. Wait for its end"):
                 what()
             tried.append("refused")
@@ -115,8 +121,8 @@ def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_o
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "rename", moving)
-        Aside(cache).put_back(["owner/drafter"])
-    expect_whole(local_hub, cache)
+        Aside(in_force).put_back(["owner/drafter"])
+    expect_whole(local_hub, in_force)
     assert Move(tmp_path / "new").run(threading.Event(), meanwhile)
     assert tried[0] == "not moved" and set(tried[1:]) == {"refused"} and len(tried) > 1
     expect_whole(local_hub, Cache())
@@ -124,26 +130,18 @@ def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_o
 
 
 def test_a_data_folder_that_cannot_be_written_to_does_not_keep_from_freeing_room(
-    local_hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local_hub: LocalHub, in_force: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    local_hub.repo("owner/target", target_files(300_000))
-    local_hub.repo("owner/drafter", drafter_files(100_000))
-    cache = Cache()
-    fetch(local_hub, cache)
     (tmp_path / "full").write_text("no folder")
     monkeypatch.setattr(in_cache, "moving_lock", lambda: tmp_path / "full" / "lock")
-    assert Aside(cache).take(PAIR.repos) > 0
-    Aside(cache).put_back(PAIR.repos)
-    expect_whole(local_hub, cache)
+    assert Aside(in_force).take(PAIR.repos) > 0
+    Aside(in_force).put_back(PAIR.repos)
+    expect_whole(local_hub, in_force)
 
 
-def test_nothing_is_deleted_from_a_folder_that_the_models_have_left(local_hub: LocalHub, tmp_path: Path) -> None:
-    local_hub.repo("owner/target", target_files(300_000))
-    local_hub.repo("owner/drafter", drafter_files(100_000))
-    before = Cache()
-    fetch(local_hub, before)
+def test_nothing_is_deleted_from_a_folder_that_the_models_have_left(local_hub: LocalHub, in_force: Cache, tmp_path: Path) -> None:
     assert Move(tmp_path / "new").run(threading.Event())
-    for what in (Aside(before).take, Aside(before).put_back):
+    for what in (Aside(in_force).take, Aside(in_force).put_back):
         with pytest.raises(UserError, match=r"^The models were moved to .*new meanwhile\. Try this again\.$"):
             what(PAIR.repos)
     expect_whole(local_hub, Cache())
