@@ -90,11 +90,9 @@ class _Compiled:
     def __call__(self, *arguments: Any) -> Any:
         if self._kernel.unsupported(*arguments):
             return self._kernel.reference(*arguments)
-        if self._growing is not None and arguments[self._growing].shape[2] != self._length:
-            self._call, self._length = (
-                mx.compile(self._traced),
-                arguments[self._growing].shape[2],
-            )  # shorter ones have had their day
+        length = self._length if self._growing is None else arguments[self._growing].shape[2]
+        if length != self._length:  # traces for a shorter context have had their day
+            self._call, self._length = mx.compile(self._traced), length
         return self._call(*arguments)
 
     def _traced(self, *arguments: Any) -> Any:
