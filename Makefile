@@ -26,7 +26,7 @@ format: ## bring every file into the house's style
 
 pictures: ## the README's pictures, taken of the running app, light and dark
 	@packaging/setup.sh run
-	@.venv/bin/python -m app.screenshots
+	@.venv/bin/python -m tests.benchmarks.screenshots
 
 figures: ## measure speed, alone and beside other decoders, and write the figures into the pages; wants a machine that does nothing else
 	@packaging/setup.sh run

@@ -22,9 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
         case ["--child", *_]:
             print("--child needs the name of a module of mlx_engine, or app.conversations.pdf_pages.", file=sys.stderr)
             return 2
-    from app import language, places
+    from app import data_paths, language
 
-    language.start(places.find().settings_file)
+    language.start(data_paths.find().settings_file)
     from app.application import run
 
     return run([sys.argv[0], *arguments])

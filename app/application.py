@@ -12,23 +12,23 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Qt, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from app import crash_log, language, places
-from app.conductor import Conductor
-from app.conversations.opening import open_store
+from app import crash_log, data_paths, language
+from app.chat.conductor import Conductor
+from app.conversations.database import open_store
+from app.data_paths import Places
 from app.door import Engine, real_engine
 from app.engine_thread import EngineThread, LoadPair
 from app.file_opening import FileOpening
 from app.language import tr
+from app.machine.memory_watch import MemoryWatch
 from app.macos import Activity
-from app.memory_watch import MemoryWatch
-from app.picking.picker import Picker
-from app.places import Places
+from app.models.picker import Picker
 from app.rendering.highlight import warm_up
 from app.single_instance import SingleInstance
 from app.store_thread import StoreThread
-from app.views.icon import window_icon
-from app.views.main_window import MainWindow
-from app.views.theme import Theme
+from app.widgets.icon import window_icon
+from app.widgets.theme import Theme
+from app.window.main_window import MainWindow
 from mlx_engine.events import Stats
 
 log = logging.getLogger(__name__)
@@ -178,14 +178,14 @@ class Signals(QObject):
 
 def run(arguments: list[str]) -> int:
     """The app from start to end; the process's exit status."""
-    QApplication.setApplicationName(places.NAME)
-    QApplication.setApplicationDisplayName(places.NAME)
+    QApplication.setApplicationName(data_paths.NAME)
+    QApplication.setApplicationDisplayName(data_paths.NAME)
     app = QApplication(arguments)
     app.setWindowIcon(window_icon())
     app.setQuitOnLastWindowClosed(False)  # the engine's thread ends first
     language.translate_qt()
 
-    where = places.find()
+    where = data_paths.find()
     instance = SingleInstance(where.data or where.settings)
     if not instance.claim():
         if instance.call_first():

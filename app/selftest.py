@@ -17,7 +17,7 @@ from app.door import demo_pair, real_engine
 from mlx_engine.events import Commit, Failed, GenerationRequest, Message, Mode, Sampling
 
 if TYPE_CHECKING:
-    from mlx_engine.self_check import Step
+    from mlx_engine.tuning.self_check import Step
 
 TOKENS = 64
 PATIENCE_S = 120
@@ -51,7 +51,7 @@ def _parts(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["Step"]]]]
     from mlx_engine import blas
 
     blas.prepare()
-    from mlx_engine.self_check import check_device, check_kernels
+    from mlx_engine.tuning.self_check import check_device, check_kernels
 
     yield "device", check_device
     yield "kernels", check_kernels
@@ -62,7 +62,7 @@ def _parts(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["Step"]]]]
 
 def _tried(name: str, part: Callable[[], Iterator["Step"]]) -> Iterator["Step"]:
     """The part's steps; a part that breaks off is a step that failed."""
-    from mlx_engine.self_check import Step
+    from mlx_engine.tuning.self_check import Step
 
     try:
         yield from part()
@@ -72,13 +72,13 @@ def _tried(name: str, part: Callable[[], Iterator["Step"]]) -> Iterator["Step"]:
 
 def _check_replies() -> Iterator["Step"]:
     """The demo pair answers plainly, with DFlash, and with rounds that are queued ahead, greedily: the same tokens."""
-    from mlx_engine.decoding import costs, queue
-    from mlx_engine.self_check import Step
+    from mlx_engine.decoding import costs, queued_rounds
+    from mlx_engine.tuning.self_check import Step
 
     engine: Any = real_engine()  # whose costs no window sets
     *_, pair = engine.load(*demo_pair())
     ways: dict[str, Mode] = {"plain": "plain", "dflash": "dflash"}
-    if queue.pays():  # which calibration decides, on the user's machine
+    if queued_rounds.pays():  # which calibration decides, on the user's machine
         ways["queued dflash"] = "dflash"
     else:
         yield Step("queued dflash reply", "skipped", "rounds are queued ahead only where there is a GPU")
@@ -115,9 +115,9 @@ def _check_window() -> Iterator["Step"]:
     from PySide6.QtWidgets import QApplication
 
     from app.application import Slipstream
-    from app.places import Places
-    from app.recorded import RecordedEngine
-    from mlx_engine.self_check import Step
+    from app.data_paths import Places
+    from mlx_engine.tuning.self_check import Step
+    from tests.benchmarks.recorded_engine import RecordedEngine
 
     app = QApplication.instance() or QApplication(["slipstream"])
     assert isinstance(app, QApplication)

@@ -13,7 +13,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations.opening import Opened, open_store
+from app.conversations.database import Opened, open_store
 from app.conversations.store import Store
 from app.language import tr
 from mlx_engine.errors import UserError

@@ -15,10 +15,9 @@ from typing import Any, cast
 
 import mlx.core as mx
 
-from mlx_engine import calibrating, chat, limits, memory, proving, roofline
-from mlx_engine.boundaries import boundaries
-from mlx_engine.comparing import compare
-from mlx_engine.decoding import queue
+from mlx_engine import chat, limits, memory
+from mlx_engine.comparison import compare
+from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, Table
 from mlx_engine.decoding.plain import plain
 from mlx_engine.decoding.prefill import prefill
@@ -51,12 +50,14 @@ from mlx_engine.events import (
 )
 from mlx_engine.kernels.operations import PLAIN, with_kernels
 from mlx_engine.loading import LoadedPair, check, load
-from mlx_engine.measuring import Tally
 from mlx_engine.pairs.checkpoint import weight_bytes
-from mlx_engine.prefix import Branch, Snapshots
-from mlx_engine.readying import ready
-from mlx_engine.second_look import SecondLook, Watched
-from mlx_engine.trying import Bench
+from mlx_engine.prefix.boundaries import boundaries
+from mlx_engine.prefix.snapshots import Branch, Snapshots
+from mlx_engine.reply_stats import Tally
+from mlx_engine.tuning import calibration, kernel_trials, roofline
+from mlx_engine.tuning.readiness import ready
+from mlx_engine.tuning.second_look import SecondLook, Watched
+from mlx_engine.tuning.trial_bench import Bench
 
 
 class Engine:
@@ -128,7 +129,7 @@ class Engine:
                     yield replace(
                         event.info,
                         calibrated=plain or self._experience.costs.table.settled,
-                        proved=plain or not proving.possible() or bool(proving.known(event)),
+                        proved=plain or not kernel_trials.possible() or bool(kernel_trials.known(event)),
                     )
                 else:
                     yield event
@@ -136,7 +137,7 @@ class Engine:
     def _take(self, pair: LoadedPair) -> None:
         budget = memory.snapshot_budget(pair.held) if self._snapshot_bytes is None else self._snapshot_bytes
         table = ready(pair)
-        self._look_again(pair, proving.known(pair), proving.evidence(pair))
+        self._look_again(pair, kernel_trials.known(pair), kernel_trials.evidence(pair))
         self._trials = []
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
@@ -202,11 +203,11 @@ class Engine:
         """Keep what a second look has come to, if it has, and run what it leaves."""
         trials = look.concluded()
         if trials is not None:
-            proving.keep(pair, trials)
+            kernel_trials.keep(pair, trials)
             if not any(trial.used for trial in trials):
                 pair.use(PLAIN)
-                self.reckon_with(calibrating.known(pair) or replace(self._experience.costs.table, measured=False))
-        proving.keep_evidence(pair, look.evidence)
+                self.reckon_with(calibration.known(pair) or replace(self._experience.costs.table, measured=False))
+        kernel_trials.keep_evidence(pair, look.evidence)
         if trials is not None or not look.due:
             self._look = None
 
@@ -273,12 +274,12 @@ class Engine:
         if self._running is not None:
             raise UserError("A reply is still being written. Stop it or wait for its end, then calibrate.")
         with memory.enough_for("to calibrate"):
-            for event in calibrating.measure(pair, cancel or threading.Event()):
+            for event in calibration.measure(pair, cancel or threading.Event()):
                 if isinstance(event, CalibrationProgress):
                     yield event
                     continue
                 self.reckon_with(event)
-                kept = keep and calibrating.keep(pair, event)
+                kept = keep and calibration.keep(pair, event)
                 yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
 
     def prove(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Proved]:
@@ -296,29 +297,31 @@ class Engine:
             raise UserError("A reply is still being written. Stop it or wait for its end, then try the kernels.")
         if pair.drafter is None:
             raise UserError("There is nothing to try: this pair has no drafter, so it decodes plainly.")
-        if not proving.possible():
+        if not kernel_trials.possible():
             raise UserError("There is no Metal here, so there are no kernels to try.")
         wanted = pair.operations
         try:
             yield CalibrationProgress(0.0, "Checking the kernels")
             done, self._trials = self._trials, []
             with memory.enough_for("to try the kernels"):
-                for found in proving.prove(Bench(pair, self._answer, cancel), done=done):
+                for found in kernel_trials.prove(Bench(pair, self._answer, cancel), done=done):
                     if isinstance(found, tuple):
                         self._trials = []
                         wanted = with_kernels(tuple(trial.kernel for trial in found if trial.used))
-                        kept = proving.keep(pair, found)
-                        proving.keep_evidence(pair, None)
+                        kept = kernel_trials.keep(pair, found)
+                        kernel_trials.keep_evidence(pair, None)
                         yield Proved(found, kept)
                     else:
                         self._trials.append(found)
-                        yield CalibrationProgress(len(self._trials) / (len(proving.KERNELS) + 1), f"{found.kernel}: {found.why}")
-        except proving.Stopped:
+                        yield CalibrationProgress(
+                            len(self._trials) / (len(kernel_trials.KERNELS) + 1), f"{found.kernel}: {found.why}"
+                        )
+        except kernel_trials.Stopped:
             return
         finally:
             if self._pair is pair:
                 pair.use(wanted)
-                self._look_again(pair, proving.known(pair), proving.evidence(pair))
+                self._look_again(pair, kernel_trials.known(pair), kernel_trials.evidence(pair))
 
     def roofline(self, cancel: threading.Event | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
         """Hold the loaded pair's passes against what this machine can do at most, in a few seconds.
@@ -473,7 +476,7 @@ def _steps(
                 backlog.flush()
     else:
         shared = (target, drafter, caches, context, plan.chooser, plan.penalties)
-        lag = queue.pays() and experience.costs.table.queued
+        lag = queued_rounds.pays() and experience.costs.table.queued
         automatic = plan.width is None
         copies = Lookup((*plan.prompt.tokens, first), experience.block - 1) if automatic and experience.lookup else None
         controller: Controller = Automatic(experience) if plan.width is None else Fixed(plan.width)

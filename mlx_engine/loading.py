@@ -32,7 +32,7 @@ from mlx_engine.pairs.library import repo_of
 from mlx_engine.targets import arguments
 from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
-from mlx_engine.warming import warm
+from mlx_engine.warmup import warm
 
 # It warns of prompts beyond the context, and of "indexing errors" there; such a prompt is refused here in a sentence of our own.
 logging.getLogger("transformers").setLevel(logging.ERROR)

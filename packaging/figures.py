@@ -1,6 +1,6 @@
 """Puts the committed measurements into the pages: `python packaging/figures.py [--measure]`.
 
-`mlx_engine/bench/report/` holds what `slipstream bench`, the comparison with other decoders and the measurements of memory gave.
+`tests/benchmarks/report/` holds what `slipstream bench`, the comparison with other decoders and the measurements of memory gave.
 Its page and the figures of the front page are written from these files and from nothing else. `--measure` measures first: half an
 hour and more on a machine that does nothing else.
 """
@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-REPORT = ROOT / "mlx_engine/bench/report"
+REPORT = ROOT / "tests/benchmarks/report"
 # What is kept of every reply: enough for `slipstream bench --compare`.
 REPLY = ("run", "kind", "prompt", "before", "mode", "tokens", "decode_tok_s", "ttft_s")
-MEMORY = [sys.executable, "-m", "mlx_engine.bench.memory", "--json"]
-FIT = [sys.executable, "-m", "mlx_engine.bench.fit", "--json"]
+MEMORY = [sys.executable, "-m", "tests.benchmarks.memory", "--json"]
+FIT = [sys.executable, "-m", "tests.benchmarks.fit", "--json"]
 PEERS = ["tests/peers/run.sh", "--runs", "2", "--processes", "3", "--json"]
 MOST_LOAD = 0.7  # over the last minute, before anything is measured
 RATIOS = {
@@ -136,7 +136,7 @@ def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str
             f"{speed['when'][:10]}, {of['system']}, Python {of['python']}, MLX {of['mlx']}, mlx-lm {of['mlx_lm']}.",
             "![Rates, drafts kept by position, widths, and the ratio by kind of text](speed.svg)",
             f"```\n{results.table(speed)}\n```",
-            "`slipstream bench --compare mlx_engine/bench/report/speed.json MINE.json` sets another machine beside it.",
+            "`slipstream bench --compare tests/benchmarks/report/speed.json MINE.json` sets another machine beside it.",
         ]
     parts += ["## Beside other decoders", conditions(peers), ratios(peers)]
     if medians := peers.get("median_tok_s"):
@@ -148,7 +148,7 @@ def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str
     if memory is None:
         parts.append("Not measured for this version yet.")
     else:
-        from mlx_engine.bench.memory import table
+        from tests.benchmarks.memory import table
 
         parts += [
             f"The demo pair on {memory['when']}; chat after chat, each until the context is full. What the lines say stands in\n"
@@ -159,7 +159,7 @@ def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str
     if fit is None:
         parts.append("Not measured for this version yet.")
     else:
-        from mlx_engine.bench import fit as foretelling
+        from tests.benchmarks import fit as foretelling
 
         backend = BLAS.get(fit["backend"], fit["backend"])
         parts += [

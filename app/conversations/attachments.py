@@ -12,7 +12,7 @@ from typing import Any
 
 from app import child
 from app.conversations.plain_text import clean
-from app.conversations.words import number, size
+from app.conversations.wording import number, size
 from app.language import tr
 from mlx_engine.errors import UserError
 

@@ -8,7 +8,7 @@ message that is kept. Several messages of the assistant in a row are one reply.
 from collections.abc import Mapping
 from typing import Any, TypeGuard
 
-from app.conversations.chat import Chat, Node
+from app.conversations.chat_tree import Chat, Node
 from app.conversations.plain_text import NEW_CHAT, clean, title_from
 from app.conversations.reply import Reply
 from app.language import tr

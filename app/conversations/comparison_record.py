@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, cast, get_args
 
-from app.conversations.chat import new_id, standing_before
+from app.conversations.chat_tree import new_id, standing_before
 from app.conversations.plain_text import clean
 from app.conversations.records import stats_from
 from app.conversations.settings import sampling_from

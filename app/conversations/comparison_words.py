@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.conversations import words
+from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord
 from app.language import figures, tr
 from mlx_engine.events import Verdict
@@ -13,15 +13,15 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     headline = tr("No speed was measured: the reply is too short")
     if record.ratio is not None:
         if record.ratio >= 1.05:
-            headline = tr("DFlash is {ratio} times as fast", ratio=words.number(record.ratio, 1))
+            headline = tr("DFlash is {ratio} times as fast", ratio=wording.number(record.ratio, 1))
         elif record.ratio > 0.95:
             headline = tr("Both are equally fast")
         else:
-            headline = tr("DFlash is slower here, at {ratio} times the plain rate", ratio=words.number(record.ratio, 2))
-    place = words.number((record.first_difference or 0) + 1)
+            headline = tr("DFlash is slower here, at {ratio} times the plain rate", ratio=wording.number(record.ratio, 2))
+    place = wording.number((record.first_difference or 0) + 1)
     match record.verdict:
         case "identical":
-            tokens = words.tokens(record.plain.stats.tokens)
+            tokens = wording.tokens(record.plain.stats.tokens)
             verdict = tr("The two texts are identical, token for token ({tokens}).", tokens=tokens)
         case "tie":
             verdict = tr(
@@ -49,7 +49,7 @@ def spread(values: Sequence[float]) -> str:
     if len(values) < 2:
         return ""
     digits = 0 if min(values) >= 20 else 1
-    return tr("{least} to {most}", least=words.number(min(values), digits), most=words.number(max(values), digits))
+    return tr("{least} to {most}", least=wording.number(min(values), digits), most=wording.number(max(values), digits))
 
 
 def _margin(record: ComparisonRecord) -> str:

@@ -2,8 +2,8 @@
 
 import time
 
-from app.conversations.chat import Chat
-from app.conversations.words import stop_words
+from app.conversations.chat_tree import Chat
+from app.conversations.wording import stop_words
 
 
 def to_markdown(chat: Chat) -> str:

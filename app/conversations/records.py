@@ -11,11 +11,11 @@ from dataclasses import asdict, fields
 from typing import Any, cast, get_args
 
 from app.conversations.attachments import attachment_from
-from app.conversations.chat import Chat, Node, NodeRole, new_id
+from app.conversations.chat_tree import Chat, Node, NodeRole, new_id
 from app.conversations.plain_text import NEW_CHAT, clean
 from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings, sampling_from
-from app.conversations.suppliers import Suppliers
+from app.conversations.token_sources import Suppliers
 from mlx_engine.errors import UserError
 from mlx_engine.events import GenerationRequest, Message, Mode, Stats, StopReason
 

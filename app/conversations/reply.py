@@ -4,7 +4,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from app.conversations.suppliers import Suppliers
+from app.conversations.token_sources import Suppliers
 from mlx_engine.events import (
     Commit,
     Event,

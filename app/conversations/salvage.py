@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.conversations.chat import Chat, Node, new_id
+from app.conversations.chat_tree import Chat, Node, new_id
 from app.conversations.plain_text import NEW_CHAT, clean, title_from
 from app.conversations.records import node_from, time_from
 from app.conversations.settings import ChatSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from app.conversations import schema
-from app.conversations.chat import Chat, Node
+from app.conversations.chat_tree import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.plain_text import clean
 from app.conversations.records import Row, details, hang, node_from, suppliers, text_of

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from app.conversations.chat import new_id
+from app.conversations.chat_tree import new_id
 
 
 def write(file: Path, content: bytes | str) -> None:

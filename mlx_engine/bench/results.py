@@ -12,7 +12,7 @@ from typing import Any
 from mlx_engine.bench.prompts import Prompt
 from mlx_engine.errors import UserError
 from mlx_engine.events import Mode, Reply, Stats
-from mlx_engine.terminal import reply
+from mlx_engine.terminal import reply_printer
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _quartiles(values: Sequence[float | None]) -> list[float] | None:
 def _row(each: Measured) -> dict[str, Any]:
     own = {"run": each.run, "kind": each.prompt.kind, "prompt": each.prompt.text, "before": len(each.prompt.before)}
     stats = each.reply.stats
-    return own | {"prompt_tok_s": stats.prompt_tok_s, "joules": each.joules} | reply.as_json(each.reply)["stats"]
+    return own | {"prompt_tok_s": stats.prompt_tok_s, "joules": each.joules} | reply_printer.as_json(each.reply)["stats"]
 
 
 def table(result: dict[str, Any]) -> str:

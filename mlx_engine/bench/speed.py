@@ -25,7 +25,7 @@ from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
 from mlx_engine.events import GenerationRequest, Reply
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.demo import demo_pair
-from mlx_engine.terminal import interrupt, reply
+from mlx_engine.terminal import interrupt, reply_printer
 from mlx_engine.terminal.pair import Engine, MakeEngine, folders, open_pair
 
 SETS = {"mixed": PROMPTS, "long": LONG, "general": GENERAL}
@@ -51,7 +51,7 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     if given.compare:
         return comparison.run(given.compare[0], given.compare[1], given.json)
     if given.host:
-        from mlx_engine.bench import host  # it needs MLX at once
+        from tests.benchmarks import host  # it needs MLX at once
 
         return host.run(given.json)
     if given.roofline:
@@ -100,7 +100,7 @@ def measure(engine: Engine, plan: Plan, meter: Meter) -> list[results.Measured] 
         def answer(prompt: Prompt, way: results.Way) -> tuple[Reply, float | None]:
             request = GenerationRequest(prompt.messages, mode=way.mode, width=way.width, max_tokens=plan.max_tokens, reuse=False)
             meter.joules()
-            return reply.show(engine.generate(request, cancel), None), meter.joules()
+            return reply_printer.show(engine.generate(request, cancel), None), meter.joules()
 
         for number in range(-1, plan.runs):  # the first run, of one prompt, warms up and is not kept
             chosen = list(plan.prompts if number >= 0 else plan.prompts[:1])

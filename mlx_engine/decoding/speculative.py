@@ -10,7 +10,7 @@ from typing import Protocol, cast
 
 import mlx.core as mx
 
-from mlx_engine.decoding.queue import Queue, QueuedRound
+from mlx_engine.decoding.queued_rounds import Queue, QueuedRound
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import Choice, Controller, Outcome

@@ -8,7 +8,7 @@ import copy
 
 import mlx.core as mx
 
-from mlx_engine.place import Span, written
+from mlx_engine.positions import Span, written
 
 _STEP = 256  # rows by which an array grows
 

@@ -7,7 +7,7 @@ says. `DraftContext.settle` tells the context itself once the host knows.
 import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext, LayerContext
-from mlx_engine.place import Span
+from mlx_engine.positions import Span
 
 
 class PlacedLayers:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.places import data_folder, read_json, write_json
+from mlx_engine.pairs.checkpoint_paths import data_folder, read_json, write_json
 
 _MOST = 1e12  # bytes a second; more is no limit
 

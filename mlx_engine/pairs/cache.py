@@ -4,7 +4,7 @@ models--OWNER--NAME/blobs/DIGEST                  the bytes, by SHA-256 (LFS) or
 models--OWNER--NAME/snapshots/COMMIT/PATH         a relative link to a blob
 models--OWNER--NAME/refs/main                     the commit that main named
 .locks/models--OWNER--NAME/DIGEST.lock            held by whoever fetches that blob
-.locks/models--OWNER--NAME/ID.fetching.lock       held by whoever fetches the repo (see at_work.py)
+.locks/models--OWNER--NAME/ID.fetching.lock       held by whoever fetches the repo (see active_use.py)
 .locks/.slipstream.models--OWNER--NAME.lock       held by whoever begins to fetch the repo, or removes it
 """
 
@@ -21,7 +21,7 @@ from huggingface_hub.errors import CacheNotFound
 from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import at_work, locks
+from mlx_engine.pairs import active_use, locks
 from mlx_engine.pairs.model_folder import choice_trouble, chosen_folder, folder_left, model_folder, moving_lock
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo
@@ -95,14 +95,14 @@ class Cache:
             for listing in listings:
                 with self._alone(listing.repo):
                     self.prepare(listing)
-                    held.enter_context(at_work.fetching(self.locks(listing.repo)))
+                    held.enter_context(active_use.fetching(self.locks(listing.repo)))
             # and after the marks are there: a move takes its lock first and looks for marks then, so one of the two sees the other
             self._refuse_moved()
             yield
 
     def _refuse_moved(self) -> None:
         """The models are being moved out of this folder, or were since this object was made."""
-        if self._is_left() and at_work.is_held(moving_lock()):
+        if self._is_left() and active_use.is_held(moving_lock()):
             raise UserError("The models are being moved to another folder. Wait for its end, then start the download again.")
         self._refuse_left("start the download again")
 
@@ -137,7 +137,7 @@ class Cache:
         if self._is_left():
             with suppress(OSError):  # as on a full disk: whoever cannot make the lock cannot move the models either
                 moving_lock().parent.mkdir(parents=True, exist_ok=True)
-                lock = locks.acquire(moving_lock(), timeout=at_work.TURN)
+                lock = locks.acquire(moving_lock(), timeout=active_use.TURN)
                 if lock is None:
                     raise UserError("The models are being moved to another folder. Wait for its end, then try this again.")
         try:
@@ -154,12 +154,12 @@ class Cache:
     def _alone(self, repo: str) -> AbstractContextManager[None]:
         place = self.locks(repo)
         if place.parent.resolve().is_relative_to(self.root.resolve()):
-            return at_work.alone(place)
+            return active_use.alone(place)
         return nullcontext()  # nothing is written through a link out of the cache: `prepare` refuses it
 
     def is_fetched(self, repo: str) -> bool:
         """Whether anybody is fetching a repo into this cache now."""
-        return at_work.is_fetched(self.locks(repo))
+        return active_use.is_fetched(self.locks(repo))
 
     def refuse_while_fetched(self, repos: Sequence[str]) -> None:
         """Raises:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import check_safetensors
-from mlx_engine.pairs.examination import Examination, examine
+from mlx_engine.pairs.inspection import Examination, examine
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.refusals import RevisionGone, Unreachable

@@ -1,6 +1,6 @@
 """Memory that a pair needs, line by line, from its configs and file sizes: before a download as well as after it.
 
-`mlx_engine.bench.fit` compares it with measured peaks.
+`tests.benchmarks.fit` compares it with measured peaks.
 """
 
 from collections.abc import Mapping

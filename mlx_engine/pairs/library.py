@@ -8,7 +8,7 @@ from pathlib import Path
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import read_config, weight_files
-from mlx_engine.pairs.places import data_folder, read_json, write_json
+from mlx_engine.pairs.checkpoint_paths import data_folder, read_json, write_json
 
 _LM_STUDIO = ("~/.lmstudio/models", "~/.cache/lm-studio/models")
 _MOST_FOLDERS = 5000  # looked into per place, so that a whole disk given by mistake ends

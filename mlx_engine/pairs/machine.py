@@ -10,7 +10,7 @@ import platformdirs
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
-from mlx_engine.pairs.places import read_json, write_json
+from mlx_engine.pairs.checkpoint_paths import read_json, write_json
 
 
 def file() -> Path:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalogue import Catalogue
+from mlx_engine.pairs.catalog import Catalogue
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.compatibility import misfit, why_not_dflash
+from mlx_engine.pairs.custom_pairs import own_pairs
 from mlx_engine.pairs.library import OnDisk, base_name
 from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.own_pairs import own_pairs
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import is_commit
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import Mode, Stats
-from mlx_engine.pairs.places import data_folder, read_json, write_json
+from mlx_engine.pairs.checkpoint_paths import data_folder, read_json, write_json
 from mlx_engine.pairs.room import all_memory, machine_model
 
 _LAST = 20  # replies of a pair and mode that count

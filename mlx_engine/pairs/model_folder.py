@@ -6,7 +6,7 @@ from pathlib import Path
 from huggingface_hub import constants
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.places import data_folder, read_json, write_json
+from mlx_engine.pairs.checkpoint_paths import data_folder, read_json, write_json
 
 _VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks
+from mlx_engine.pairs.checkpoint_paths import Damaged, data_folder, read_json, write_json
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.places import Damaged, data_folder, read_json, write_json
 from mlx_engine.pairs.repo import is_commit
 
 State = Literal["waiting", "running", "paused", "failed"]

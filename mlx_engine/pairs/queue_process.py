@@ -16,8 +16,8 @@ from typing import Any
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.bandwidth import keep_limit, kept_limit
+from mlx_engine.pairs.download_queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
 
 
 def as_json(event: QueueEvent) -> dict[str, Any]:

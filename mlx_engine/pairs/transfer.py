@@ -18,7 +18,7 @@ import httpx2
 from huggingface_hub import get_session
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import at_work
+from mlx_engine.pairs import active_use
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.partial import Partial, received_so_far
@@ -230,7 +230,7 @@ class Transfer:
 
     def _open(self, one: _File) -> None:
         # once it is known that another program fetches it, a look costs no waiting: it is tried again soon
-        lock = self._cache.lock(one.listing, one.file, 0.0 if one.elsewhere else at_work.LOOK)
+        lock = self._cache.lock(one.listing, one.file, 0.0 if one.elsewhere else active_use.LOOK)
         if lock is None:
             self._follow(one)
             return

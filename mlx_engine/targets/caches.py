@@ -2,7 +2,7 @@
 
 from mlx_engine.errors import UserError
 from mlx_engine.limits import MOST_ROWS
-from mlx_engine.place import Span
+from mlx_engine.positions import Span
 from mlx_engine.targets import recurrent, rewind
 from mlx_engine.targets.placed import PlacedCaches
 

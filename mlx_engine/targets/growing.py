@@ -12,7 +12,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
-from mlx_engine.place import Span, written
+from mlx_engine.positions import Span, written
 
 
 class Undo:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 
-from mlx_engine.place import Span
+from mlx_engine.positions import Span
 from mlx_engine.targets import compound, growing, recurrent, rotating
 
 _KINDS: dict[type, Any] = {KVCache: growing.Placed, RotatingKVCache: rotating.Placed, ArraysCache: recurrent.Placed}

@@ -20,7 +20,7 @@ from mlx_lm.models.gated_delta import compute_g, normalize_qk
 from mlx_engine.kernels import gated_delta_replay
 from mlx_engine.kernels.delta_inputs import Heads, Rows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
-from mlx_engine.place import Span
+from mlx_engine.positions import Span
 from mlx_engine.targets.joined import join
 from mlx_engine.targets.products import added
 

@@ -14,7 +14,7 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import RotatingKVCache
 
-from mlx_engine.place import Span, written
+from mlx_engine.positions import Span, written
 
 _STEP = 256  # rows by which a buffer is longer than a window at first
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompareRequest, GenerationRequest, Message, PairInfo
-from mlx_engine.terminal import arguments, compare, controls, interrupt, reply
+from mlx_engine.terminal import arguments, compare, controls, interrupt, reply_printer
 from mlx_engine.terminal.pair import Engine, MakeEngine, open_pair
 
 HELP = """\
@@ -76,8 +76,8 @@ class Conversation:
         request = dataclasses.replace(self._options, messages=(*self._history(), question))
         self._last = request
         with interrupt.stops_reply() as cancel:
-            answer = reply.show(self._engine.generate(request, cancel), sys.stdout)
-        reply.report(answer, sampled=request.sampling.temperature > 0)
+            answer = reply_printer.show(self._engine.generate(request, cancel), sys.stdout)
+        reply_printer.report(answer, sampled=request.sampling.temperature > 0)
         if answer.text or answer.reason != "cancelled":
             self._messages += [question, Message("assistant", answer.text, answer.thinking)]
 

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, CompareRequest, CompareResult, CompareRun, Event, Failed, Finished
-from mlx_engine.terminal import arguments, interrupt, reply
+from mlx_engine.terminal import arguments, interrupt, reply_printer
 from mlx_engine.terminal.pair import MakeEngine, open_pair
 
 
@@ -31,13 +31,13 @@ def show(events: Iterator[Event], out: TextIO | None) -> CompareResult | None:
     Raises:
         UserError: the engine could not answer.
     """
-    transcript = reply.Transcript(None)
+    transcript = reply_printer.Transcript(None)
     for event in events:
         if isinstance(event, CompareRun):
             if out is not None:
                 name = "DFlash" if event.mode == "dflash" else "Plain"
                 print(f"── {name} ({event.index + 1} of {event.total})", file=out, flush=True)
-            transcript = reply.Transcript(out)
+            transcript = reply_printer.Transcript(out)
         elif isinstance(event, Commit):
             transcript.add(event)
         elif isinstance(event, Finished):
@@ -92,8 +92,8 @@ def as_json(result: CompareResult) -> dict[str, Any]:
     if result.first_difference is not None:
         difference = {"margin": result.margin, "verdict": result.verdict}
     return {
-        "plain": reply.as_json(result.plain),
-        "dflash": reply.as_json(result.dflash),
+        "plain": reply_printer.as_json(result.plain),
+        "dflash": reply_printer.as_json(result.dflash),
         "ratio": result.ratio,
         "identical": result.first_difference is None,
         "first_difference": result.first_difference,

@@ -5,7 +5,7 @@ import json
 import sys
 
 from mlx_engine.events import Mode
-from mlx_engine.terminal import arguments, interrupt, reply
+from mlx_engine.terminal import arguments, interrupt, reply_printer
 from mlx_engine.terminal.pair import MakeEngine, open_pair
 
 
@@ -15,9 +15,9 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     request = arguments.request(given, mode)
     engine, _ = open_pair(make_engine, given)
     with interrupt.stops_reply() as cancel:
-        answer = reply.show(engine.generate(request, cancel), None if given.json else sys.stdout)
+        answer = reply_printer.show(engine.generate(request, cancel), None if given.json else sys.stdout)
     if given.json:
-        print(json.dumps(reply.as_json(answer), ensure_ascii=False))
+        print(json.dumps(reply_printer.as_json(answer), ensure_ascii=False))
     else:
-        reply.report(answer, sampled=given.temperature > 0)
+        reply_printer.report(answer, sampled=given.temperature > 0)
     return 130 if answer.reason == "cancelled" else 0

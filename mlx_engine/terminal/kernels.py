@@ -11,9 +11,9 @@ import mlx.core as mx
 
 from mlx_engine.events import Proved, Trial
 from mlx_engine.kernels.operations import KERNELS
-from mlx_engine.proving import NO_METAL
 from mlx_engine.terminal import interrupt
 from mlx_engine.terminal.pair import MakeEngine, open_pair
+from mlx_engine.tuning.kernel_trials import NO_METAL
 
 _EXPLAINED = (
     "Times are a token's, in whole replies. Off by: the largest difference from plain MLX in float32 on this pair's own arrays,\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalogue import Catalogue, catalogue
+from mlx_engine.pairs.catalog import Catalogue, catalogue
 from mlx_engine.pairs.checkpoint import check_safetensors
 from mlx_engine.pairs.library import library
 from mlx_engine.pairs.matching import pinned

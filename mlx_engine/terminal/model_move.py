@@ -5,7 +5,7 @@ import sys
 import threading
 
 from mlx_engine.pairs.model_folder import model_folder
-from mlx_engine.pairs.moving import Move
+from mlx_engine.pairs.model_move import Move
 from mlx_engine.terminal.model_pull import in_background
 from mlx_engine.terminal.model_words import print_json
 

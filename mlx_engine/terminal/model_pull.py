@@ -10,7 +10,7 @@ from typing import Any
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.bandwidth import kept_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalogue import Catalogue
+from mlx_engine.pairs.catalog import Catalogue
 from mlx_engine.pairs.download import Download, Progress
 from mlx_engine.pairs.matching import what_fits
 from mlx_engine.pairs.metadata import Hub

@@ -8,10 +8,10 @@ from typing import Any
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import machine, room
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalogue import BUILT_IN, Catalogue, Entry, catalogue
+from mlx_engine.pairs.catalog import BUILT_IN, Catalogue, Entry, catalogue
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.examination import Examination, examine
 from mlx_engine.pairs.fit import Fit, fit
+from mlx_engine.pairs.inspection import Examination, examine
 from mlx_engine.pairs.library import OnDisk, add_folder, forget_folder, library
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, needed_by_others, what_fits
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
@@ -19,7 +19,7 @@ from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.model_folder import choice_trouble
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
-from mlx_engine.pairs.speed import Speed, expected, seen
+from mlx_engine.pairs.speed_estimate import Speed, expected, seen
 from mlx_engine.terminal.model_check import check
 from mlx_engine.terminal.model_login import login
 from mlx_engine.terminal.model_move import move

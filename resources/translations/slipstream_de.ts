@@ -24,82 +24,82 @@
             <translation>In Slipstream ist etwas schiefgegangen; Näheres steht in {log_file}.</translation>
         </message>
         <message>
-            <location filename="../../app/attaching.py" />
+            <location filename="../../app/chat/attachment_reader.py" />
             <source>“{name}” could not be read.</source>
             <translation>„{name}“ konnte nicht gelesen werden.</translation>
         </message>
         <message>
-            <location filename="../../app/comparison_history.py" />
+            <location filename="../../app/compare/comparison_history.py" />
             <source>Saved as {file}.</source>
             <translation>Gesichert als {file}.</translation>
         </message>
         <message>
-            <location filename="../../app/comparison_history.py" />
+            <location filename="../../app/compare/comparison_history.py" />
             <source>{file} cannot be written: {strerror}. Choose another place.</source>
             <translation>{file} kann nicht geschrieben werden: {strerror}. Wählen Sie einen anderen Ort.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A comparison is running already. Wait for its end, or stop it.</source>
             <translation>Es läuft schon ein Vergleich. Warten Sie sein Ende ab oder stoppen Sie ihn.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A comparison is running. Your message stays here; wait for its end, or stop it.</source>
             <translation>Ein Vergleich läuft. Ihre Nachricht bleibt stehen; warten Sie sein Ende ab oder stoppen Sie ihn.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A file is still being read. Your message stays here; send it in a moment, or leave the file out.</source>
             <translation>Eine Datei wird noch gelesen. Ihre Nachricht bleibt stehen; senden Sie sie gleich, oder lassen Sie die Datei weg.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is being written in “{title}”. Your message stays here; wait for the end, or go there to stop it.</source>
             <translation>In „{title}“ wird eine Antwort geschrieben. Ihre Nachricht bleibt stehen; warten Sie das Ende ab oder gehen Sie dorthin, um sie zu stoppen.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
             <translation>Eine Antwort wird geschrieben; ein Vergleich braucht den Computer für sich. Warten Sie das Ende ab oder stoppen Sie sie.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
             <translation>Eine Antwort wird noch geschrieben. Stoppen Sie sie oder warten Sie ihr Ende ab, bevor Sie die Modelle wechseln.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is still being written. Your message stays here; wait for the end, or press Stop.</source>
             <translation>Eine Antwort wird noch geschrieben. Ihre Nachricht bleibt stehen; warten Sie das Ende ab oder drücken Sie „Stopp“.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>DFlash is not available: {why_plain}</source>
             <translation>DFlash ist nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>No models are loaded, so nothing can answer. Your message stays here.</source>
             <translation>Es sind keine Modelle geladen, also kann nichts antworten. Ihre Nachricht bleibt stehen.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>No models are loaded, so nothing can be compared.</source>
             <translation>Es sind keine Modelle geladen, also kann nichts verglichen werden.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>The models are still loading. Compare again in a moment.</source>
             <translation>Die Modelle werden noch geladen. Vergleichen Sie gleich noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>The models are still loading. Your message stays here; send it in a moment.</source>
             <translation>Die Modelle werden noch geladen. Ihre Nachricht bleibt stehen; senden Sie sie gleich.</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>There is nothing to send yet: write a message first.</source>
             <translation>Es gibt noch nichts zu senden: Schreiben Sie zuerst eine Nachricht.</translation>
         </message>
@@ -234,52 +234,52 @@
             <translation>{least} bis {most}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>Nothing in it was changed.</source>
             <translation>Nichts darin wurde geändert.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>Open it with that version, or update Slipstream and import it.</source>
             <translation>Öffnen Sie sie mit jener Version, oder aktualisieren Sie Slipstream und importieren Sie sie.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>Slipstream cannot write to {folder}</source>
             <translation>Slipstream kann nicht in {folder} schreiben</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>The chats in {file} cannot be opened ({error})</source>
             <translation>Die Chats in {file} können nicht geöffnet werden ({error})</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.</source>
             <translation>Die Datei Ihrer Chats {reason}, deshalb wurde sie als {aside} beiseitegelegt. {advice} Neue Chats werden behalten.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>is damaged</source>
             <translation>ist beschädigt</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>is not a database of Slipstream's</source>
             <translation>ist keine Datenbank von Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>unknown error</source>
             <translation>unbekannter Fehler</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>was written by a newer Slipstream (format {version}; this one reads up to {version_2})</source>
             <translation>wurde von einem neueren Slipstream geschrieben (Format {version}; dieses liest bis {version_2})</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>{reason}, so chats of this run are not kept. Everything else works.</source>
             <translation>{reason}, deshalb werden Chats dieses Laufs nicht behalten. Alles andere funktioniert.</translation>
         </message>
@@ -304,687 +304,687 @@
             <translation>Genau</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Pinned</source>
             <translation>Angeheftet</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Previous 30 Days</source>
             <translation>Letzte 30 Tage</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Previous 7 Days</source>
             <translation>Letzte 7 Tage</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Today</source>
             <translation>Heute</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Yesterday</source>
             <translation>Gestern</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>Chats of which nothing is left: {count}.</source>
             <translation>Chats, von denen nichts übrig ist: {count}.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>Exported {chats} chat{len} to {to}.</source>
             <translation>Exportierte Chats: {chats}, nach {to}.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>The file is damaged; this is what could be read of it.</source>
             <translation>Die Datei ist beschädigt; dies ist, was sich davon lesen ließ.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>There is no chat to export yet.</source>
             <translation>Es gibt noch keinen Chat zu exportieren.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} cannot be imported. {error}</source>
             <translation>{name} kann nicht importiert werden. {error}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} cannot be read: {strerror}.</source>
             <translation>{name} kann nicht gelesen werden: {strerror}.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} cannot be unpacked here. Unpack it, then import the JSON file.</source>
             <translation>{name} lässt sich hier nicht entpacken. Entpacken Sie es und importieren Sie dann die JSON-Datei.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} holds no chat that can be read.</source>
             <translation>{name} enthält keinen lesbaren Chat.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
             <translation>{name} enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json aus dem Export von ChatGPT.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} holds no conversations.json. Choose the archive that ChatGPT sent.</source>
             <translation>{name} enthält keine conversations.json. Wählen Sie das Archiv, das ChatGPT geschickt hat.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is a damaged archive. Download it again.</source>
             <translation>{name} ist ein beschädigtes Archiv. Laden Sie es noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is damaged ({error}), so nothing was imported from it.</source>
             <translation>{name} ist beschädigt ({error}), deshalb wurde nichts daraus importiert.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is damaged, and no chat in it can be read.</source>
             <translation>{name} ist beschädigt, und kein Chat darin lässt sich lesen.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is damaged: it holds no list of chats.</source>
             <translation>{name} ist beschädigt: Die Datei enthält keine Liste von Chats.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
             <translation>{name} ist keine Datei mit Chats: Sie ist kein JSON oder abgeschnitten. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json aus dem Export von ChatGPT.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is not a database of Slipstream's.</source>
             <translation>{name} ist keine Datenbank von Slipstream.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is too large to be a file of chats. Choose the JSON file inside the export.</source>
             <translation>{name} ist zu groß für eine Datei mit Chats. Wählen Sie die JSON-Datei im Export.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} was written by a newer Slipstream. Update Slipstream, then import it again.</source>
             <translation>{name} wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann noch einmal.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{skipped} empty or unreadable one{skipped_2} left out.</source>
             <translation>Leere oder unlesbare ausgelassen: {skipped}.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{to} cannot be written: {strerror}. Choose another place.</source>
             <translation>{to} kann nicht geschrieben werden: {strerror}. Wählen Sie einen anderen Ort.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>, since {why}</source>
             <translation>, weil {why}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>1 token</source>
             <translation>1 Token</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>1 word</source>
             <translation>1 Wort</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Drafted {drafted}, tested {tested}, accepted {accepted} tokens</source>
             <translation>{drafted} Tokens entworfen, {tested} geprüft, {accepted} angenommen</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Mostly plain</source>
             <translation>Meist einfach</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Not answered</source>
             <translation>Nicht beantwortet</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Peak memory: {peak_memory_bytes}</source>
             <translation>Höchster Speicherbedarf: {peak_memory_bytes}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain</source>
             <translation>Einfach</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain steps: {steps}</source>
             <translation>Einfache Schritte: {steps}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain · drafter off</source>
             <translation>Einfach · Drafter aus</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain · hopeless here</source>
             <translation>Einfach · hier aussichtslos</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain · not available: {why_plain}</source>
             <translation>Einfach · nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Prompt rate: {prompt_tok_s}</source>
             <translation>Lesen des Prompts: {prompt_tok_s}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} of them reused</source>
             <translation>Prompt: {prompt_tokens} Tokens, davon {reused_tokens} wiederverwendet</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Rounds that tested copies of earlier text: {lookup_rounds}</source>
             <translation>Runden, die Kopien früheren Textes prüften: {lookup_rounds}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Rounds: {rounds}</source>
             <translation>Runden: {rounds}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Seed: {seed}</source>
             <translation>Seed: {seed}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Thinking…</source>
             <translation>Denkt nach …</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Thought for {seconds}</source>
             <translation>{seconds} nachgedacht</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Thoughts</source>
             <translation>Gedanken</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Widths used: </source>
             <translation>Verwendete Breiten: </translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>ended at a stop word</source>
             <translation>endete an einem Stoppwort</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>ended by an error</source>
             <translation>endete mit einem Fehler</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>first token {ttft_s}</source>
             <translation>erstes Token {ttft_s}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>interrupted: Slipstream ended before this reply did</source>
             <translation>unterbrochen: Slipstream endete vor dieser Antwort</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>no drafter is loaded</source>
             <translation>kein Drafter ist geladen</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>reached the limit of {max_tokens} tokens</source>
             <translation>Grenze von {max_tokens} Tokens erreicht</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>reading the prompt, {done} of {total} tokens</source>
             <translation>liest den Prompt, {done} von {total} Tokens</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>stopped by you</source>
             <translation>von Ihnen gestoppt</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>the context is full</source>
             <translation>der Kontext ist voll</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} Tokens</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens/round</source>
             <translation>{count} Tokens/Runde</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} words</source>
             <translation>{count} Wörter</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{plain_steps} of them plainly, since {mostly_plain}</source>
             <translation>{plain_steps} davon einfach, weil {mostly_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>1 chat</source>
             <translation>1 Chat</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>Ordner „{name}“ gelöscht</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted {gone} chats</source>
             <translation>{gone} Chats gelöscht</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted “{title}”</source>
             <translation>„{title}“ gelöscht</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Imported {count}</source>
             <translation>{count} importiert</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>{count} importiert.</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>New Folder</source>
             <translation>Neuer Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{count} chats</source>
             <translation>{count} Chats</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
             <translation>{name} wurde nicht importiert: Die Chats lassen sich gerade nicht sichern ({error}).</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
         </message>
         <message>
-            <location filename="../../app/measuring.py" />
+            <location filename="../../app/machine/roofline_job.py" />
             <source>Measured</source>
             <translation>Gemessen</translation>
         </message>
         <message>
-            <location filename="../../app/measuring.py" />
+            <location filename="../../app/machine/roofline_job.py" />
             <source>Waiting for the engine</source>
             <translation>Wartet auf die Engine</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>Close other apps or shorten the chat; when the system begins to page, replies become many times slower.</source>
             <translation>Schließen Sie andere Programme oder kürzen Sie den Chat; wenn das System auslagert, werden Antworten um ein Vielfaches langsamer.</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>Memory has all but run out</source>
             <translation>Der Arbeitsspeicher ist fast aufgebraucht</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>Memory is running short</source>
             <translation>Der Arbeitsspeicher wird knapp</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>The last reply took {peak} of the {budget} that models may use on this computer. {advice}</source>
             <translation>Die letzte Antwort brauchte {peak} von den {budget}, die Modelle auf diesem Computer nutzen dürfen. {advice}</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>{words} on this computer. {advice}</source>
             <translation>{words} auf diesem Computer. {advice}</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Checking the files</source>
             <translation>Die Dateien werden geprüft</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash ist aus: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Loading was cancelled. {what_is_left}</source>
             <translation>Das Laden wurde abgebrochen. {what_is_left}</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>No models are loaded now.</source>
             <translation>Jetzt sind keine Modelle geladen.</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Reading the drafter</source>
             <translation>Der Drafter wird gelesen</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Reading the target</source>
             <translation>Das Zielmodell wird gelesen</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Ready</source>
             <translation>Bereit</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Starting</source>
             <translation>Startet</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Starting the engine</source>
             <translation>Die Engine startet</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Warming up</source>
             <translation>Wird warm</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>{name} is still loaded.</source>
             <translation>{name} ist weiterhin geladen.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/background.py" />
+            <location filename="../../app/models/background.py" />
             <source>Something went wrong inside Slipstream ({error}); the log has the details.</source>
             <translation>In Slipstream ist etwas schiefgegangen ({error}); Näheres steht im Protokoll.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>A DFlash 2 drafter, the current generation: it keeps more drafts than the first.</source>
             <translation>Ein DFlash-2-Drafter, die heutige Generation: Von seinen Entwürfen bleiben mehr als von denen der ersten.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>All</source>
             <translation>Alle</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Coding</source>
             <translation>Code</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
             <translation>Kommt mit Slipstream und braucht kein Laden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Fits</source>
             <translation>Passt</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Fits, with little room to spare.</source>
             <translation>Passt, mit wenig Spielraum.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Leaves room for long chats and your other programs.</source>
             <translation>Lässt Platz für lange Chats und Ihre anderen Programme.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>On disk</source>
             <translation>Hier</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Small</source>
             <translation>Klein</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Small, so quick to fetch and light on memory.</source>
             <translation>Klein, also schnell geladen und sparsam mit Speicher.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>The drafter was trained on replies without thinking.</source>
             <translation>Der Drafter wurde an Antworten ohne Denken trainiert.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Trained for code.</source>
             <translation>Für Code trainiert.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/downloads.py" />
+            <location filename="../../app/models/downloads.py" />
             <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
             <translation>Der Prozess, der lädt, lässt sich nicht starten. Wurde Slipstream verschoben oder ersetzt, so starten Sie es neu.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/downloads.py" />
+            <location filename="../../app/models/downloads.py" />
             <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
             <translation>Der Prozess, der lädt, ist von selbst zu Ende gegangen. Was da ist, bleibt; mit „Fortsetzen“ geht es weiter.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/picker.py" />
+            <location filename="../../app/models/picker.py" />
             <source>A pair is being loaded. Wait for its end before you move the models.</source>
             <translation>Ein Paar wird gerade geladen. Warten Sie das Ende ab, bevor Sie die Modelle verschieben.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/picker.py" />
+            <location filename="../../app/models/picker.py" />
             <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
             <translation>{reason} Nennen Sie einen, oder nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/picker.py" />
+            <location filename="../../app/models/picker.py" />
             <source>{reason} Take the target alone: it decodes plainly.</source>
             <translation>{reason} Nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
             <translation>Die Modelle werden gerade verschoben. Warten Sie das Ende ab, oder halten Sie es in den Einstellungen an.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>The models lie in {folder} now.</source>
             <translation>Die Modelle liegen jetzt in {folder}.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
             <translation>Das Verschieben wurde angehalten. Die Modelle liegen, wo sie lagen; was kopiert ist, bleibt für den nächsten Versuch.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>{freed} are free again.</source>
             <translation>{freed} sind wieder frei.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>A pair of your own.</source>
             <translation>Ein eigenes Paar.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Found among LM Studio’s models.</source>
             <translation>Gefunden unter den Modellen von LM Studio.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Found in the folder of models.</source>
             <translation>Gefunden im Ordner der Modelle.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Found in the hub’s cache.</source>
             <translation>Gefunden im Cache des Hubs.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
             <translation>Ihre config.json ist so ungewöhnlich, dass Slipstream sie nicht beurteilen kann.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>No drafter for it is on this disk, so it decodes plainly.</source>
             <translation>Auf dieser Platte ist kein Drafter dafür, daher dekodiert es einfach.</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>{bits} bits</source>
             <translation>{bits} Bit</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Asking the hub…</source>
             <translation>Der Hub wird gefragt…</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Cannot be run yet</source>
             <translation>Läuft noch nicht</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Does not fit</source>
             <translation>Passt nicht</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fetching</source>
             <translation>Lädt</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fit unknown</source>
             <translation>Passung unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fits comfortably</source>
             <translation>Passt bequem</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fits, tightly</source>
             <translation>Passt knapp</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>In use</source>
             <translation>In Gebrauch</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Loading</source>
             <translation>Wird geladen</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Paused</source>
             <translation>Angehalten</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Paused; what came is kept</source>
             <translation>Angehalten; was da ist, bleibt</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Size unknown</source>
             <translation>Größe unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Stopped</source>
             <translation>Gestoppt</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Too large: would swap</source>
             <translation>Zu groß: würde auslagern</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Waiting</source>
             <translation>Wartet</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Waits for its turn</source>
             <translation>Wartet, bis es an der Reihe ist</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>about {size}</source>
             <translation>etwa {size}</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>paused; what came is kept</source>
             <translation>angehalten; was da ist, bleibt</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>waits for its turn</source>
             <translation>wartet, bis es an der Reihe ist</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>{done} of {total}</source>
             <translation>{done} von {total}</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>{time} left</source>
             <translation>noch {time}</translation>
         </message>
@@ -1034,2615 +1034,2615 @@
             <translation>Das ist die neueste Version, {version}.</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>A small model drafts, a large one checks, and every token shown is the large model's own.
 Nothing you write leaves this computer.</source>
             <translation>Ein kleines Modell entwirft, ein großes prüft, und jedes gezeigte Token ist das des großen Modells.
 Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>A version that nobody numbered</source>
             <translation>Eine Version ohne Nummer</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>About Slipstream</source>
             <translation>Über Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Close</source>
             <translation>Schließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Close this page</source>
             <translation>Diese Seite schließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Version {version}</source>
             <translation>Version {version}</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Whose work is in it, and under which licence</source>
             <translation>Wessen Arbeit darin steckt, und unter welcher Lizenz</translation>
         </message>
         <message>
-            <location filename="../../app/views/announcing.py" />
+            <location filename="../../app/chat/announcer.py" />
             <source>Reply finished</source>
             <translation>Antwort fertig</translation>
         </message>
         <message>
-            <location filename="../../app/views/announcing.py" />
+            <location filename="../../app/chat/announcer.py" />
             <source>Reply finished, {ending}</source>
             <translation>Antwort fertig, {ending}</translation>
         </message>
         <message>
-            <location filename="../../app/views/announcing.py" />
+            <location filename="../../app/chat/announcer.py" />
             <source>The reply failed. {error}</source>
             <translation>Die Antwort ist fehlgeschlagen. {error}</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>1 page</source>
             <translation>1 Seite</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Attached: {name}. Show its text</source>
             <translation>Angehängt: {name}. Text zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Done</source>
             <translation>Fertig</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Leave out what is still being read</source>
             <translation>Weglassen, was noch gelesen wird</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Reading {name}…</source>
             <translation>{name} wird gelesen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Remove {name}</source>
             <translation>{name} entfernen</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Show the text of {name}</source>
             <translation>Den Text von {name} zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Text of {name}</source>
             <translation>Text von {name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>This text goes to the model with the message.</source>
             <translation>Dieser Text geht mit der Nachricht an das Modell.</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>{count} pages</source>
             <translation>{count} Seiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>{tokens}, more than the {limit} that this model can read</source>
             <translation>{tokens}, mehr als die {limit}, die dieses Modell lesen kann</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Delete</source>
             <translation>&amp;Löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Edit Last Message</source>
             <translation>Letzte Nachricht &amp;bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Export Chat…</source>
             <translation>Chat &amp;exportieren …</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Import…</source>
             <translation>&amp;Importieren …</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;New Chat</source>
             <translation>&amp;Neuer Chat</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Next Chat</source>
             <translation>&amp;Nächster Chat</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Pin</source>
             <translation>An&amp;heften</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Previous Chat</source>
             <translation>&amp;Vorheriger Chat</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Regenerate Reply</source>
             <translation>Antwort neu &amp;erzeugen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Search All Chats</source>
             <translation>Alle Chats durch&amp;suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chat</source>
             <translation>Chat</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chat Se&amp;ttings…</source>
             <translation>Chat-&amp;Einstellungen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Contin&amp;ue Reply</source>
             <translation>Antwort &amp;fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>D&amp;uplicate</source>
             <translation>Du&amp;plizieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Export &amp;All Chats…</source>
             <translation>&amp;Alle Chats exportieren …</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Export All Chats</source>
             <translation>Alle Chats exportieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Export Chat</source>
             <translation>Chat exportieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Go to the &amp;List of Chats</source>
             <translation>Zur &amp;Chatliste</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Go to the &amp;Message Field</source>
             <translation>Zum &amp;Nachrichtenfeld</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Import Chats</source>
             <translation>Chats importieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>JSON, can be imported again (*.json)</source>
             <translation>JSON, kann wieder importiert werden (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>JSON, with all branches (*.json)</source>
             <translation>JSON, mit allen Zweigen (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Move to &amp;Folder</source>
             <translation>In &amp;Ordner bewegen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Ne&amp;xt Version</source>
             <translation>Nächste Ve&amp;rsion</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>New &amp;Folder</source>
             <translation>Neuer &amp;Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>New Folder…</source>
             <translation>Neuer Ordner …</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>None</source>
             <translation>Keiner</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Previous &amp;Version</source>
             <translation>Vorherige &amp;Version</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Re&amp;name…</source>
             <translation>&amp;Umbenennen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Show &amp;Sidebar</source>
             <translation>&amp;Seitenleiste zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream-Chats</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Undo &amp;Delete</source>
             <translation>&amp;Löschen widerrufen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Undo: {undoable}</source>
             <translation>Widerrufen: {undoable}</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_list.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Chats</source>
             <translation>Chats</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_list.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Name</source>
             <translation>Name</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>0 always takes the likeliest token. Higher values vary more.</source>
             <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
             <translation>Eine Antwort, die so viele Tokens erreicht, hält an; „Fortsetzen“ lässt sie weitergehen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Above 1, tokens that were said already become less likely.</source>
             <translation>Über 1 werden schon gesagte Tokens unwahrscheinlicher.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Chat Settings</source>
             <translation>Chat-Einstellungen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Close these settings</source>
             <translation>Diese Einstellungen schließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Custom</source>
             <translation>Eigene</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Delete</source>
             <translation>Löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Delete this preset</source>
             <translation>Diese Voreinstellung löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Frequency penalty</source>
             <translation>Häufigkeitsmalus</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>How it answers</source>
             <translation>Wie es antwortet</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Let the model think before it answers</source>
             <translation>Das Modell nachdenken lassen, bevor es antwortet</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Name of the preset:</source>
             <translation>Name der Voreinstellung:</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Off</source>
             <translation>Aus</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
             <translation>Nur die wahrscheinlichsten Tokens, die zusammen diese Wahrscheinlichkeit haben. 1 behält alle.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Only this many of the likeliest tokens.</source>
             <translation>Nur so viele der wahrscheinlichsten Tokens.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
             <translation>Nur Tokens mit mindestens diesem Anteil an der Wahrscheinlichkeit des wahrscheinlichsten. 0 behält alle.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Presence penalty</source>
             <translation>Vorkommensmalus</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Preset</source>
             <translation>Voreinstellung</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Random</source>
             <translation>Zufällig</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Repetition penalty</source>
             <translation>Wiederholungsmalus</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Reset</source>
             <translation>Zurücksetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Reset to the defaults</source>
             <translation>Auf die Vorgaben zurücksetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Save As…</source>
             <translation>Sichern als …</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Save Preset</source>
             <translation>Voreinstellung sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Save as a preset</source>
             <translation>Als Voreinstellung sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Seed</source>
             <translation>Seed</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>System prompt</source>
             <translation>System-Prompt</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Taken off the score of tokens that were said at all.</source>
             <translation>Wird vom Wert der Tokens abgezogen, die überhaupt gesagt wurden.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Taken off the score once for each time a token was said.</source>
             <translation>Wird vom Wert abgezogen, einmal für jedes Mal, das ein Token gesagt wurde.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>Temperatur</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>The same seed gives the same reply. Empty: a new one each time.</source>
             <translation>Derselbe Seed gibt dieselbe Antwort. Leer: jedes Mal ein neuer.</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Thinking</source>
             <translation>Nachdenken</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Token limit</source>
             <translation>Token-Grenze</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>What the model is told before the chat begins: a role, a tone, a language …</source>
             <translation>Was dem Modell vor dem Chat gesagt wird: eine Rolle, ein Ton, eine Sprache …</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>Code</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Copied</source>
             <translation>Kopiert</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Copy</source>
             <translation>Kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Copy code</source>
             <translation>Code kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Wrap</source>
             <translation>Umbruch</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Wrap long lines</source>
             <translation>Lange Zeilen umbrechen</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source> After the {before} message{before_2} that stood before it.</source>
             <translation> Nachrichten davor: {before}.</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>, run {index} of {total}</source>
             <translation>, Lauf {index} von {total}</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>1 run each</source>
             <translation>je 1 Lauf</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compare</source>
             <translation>Vergleichen</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compare {stem}</source>
             <translation>Vergleich {stem}</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Comparing…</source>
             <translation>Vergleicht …</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Copy Picture</source>
             <translation>Bild kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Copy a picture of this comparison</source>
             <translation>Ein Bild dieses Vergleichs kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>History</source>
             <translation>Verlauf</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Now: {mode_names}{run}</source>
             <translation>Jetzt: {mode_names}{run}</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>One after the other, never at the same time, with the same seed and settings.</source>
             <translation>Nacheinander, nie zur selben Zeit, mit demselben Seed und denselben Einstellungen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Picture (*.png)</source>
             <translation>Bild (*.png)</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Prompt</source>
             <translation>Prompt</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Result</source>
             <translation>Ergebnis</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Runs of each mode</source>
             <translation>Läufe je Verfahren</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Figures</source>
             <translation>Zahlen sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Figures…</source>
             <translation>Zahlen sichern …</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Picture</source>
             <translation>Bild sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Picture…</source>
             <translation>Bild sichern …</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save a picture of this comparison</source>
             <translation>Ein Bild dieses Vergleichs sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save this comparison as JSON</source>
             <translation>Diesen Vergleich als JSON sichern</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Show or hide earlier comparisons</source>
             <translation>Frühere Vergleiche zeigen oder verbergen</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Stop</source>
             <translation>Stopp</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Stop comparing</source>
             <translation>Vergleich stoppen</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>The comparison could not be finished</source>
             <translation>Der Vergleich konnte nicht beendet werden</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>The picture is on the clipboard.</source>
             <translation>Das Bild ist in der Zwischenablage.</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Verdict</source>
             <translation>Urteil</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>What shall both answer?</source>
             <translation>Was sollen beide beantworten?</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>comparison</source>
             <translation>Vergleich</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>{count} runs each</source>
             <translation>je {count} Läufe</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>Rate of {mode_names} as a bar</source>
             <translation>Geschwindigkeit von {mode_names} als Balken</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>first token</source>
             <translation>erstes Token</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>rounds</source>
             <translation>Runden</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>tokens</source>
             <translation>Tokens</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>tokens/round</source>
             <translation>Tokens/Runde</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>All pairs</source>
             <translation>Alle Paare</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>Comparisons of this pair</source>
             <translation>Vergleiche dieses Paars</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>Earlier comparisons</source>
             <translation>Frühere Vergleiche</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>What you compare is listed here.</source>
             <translation>Was Sie vergleichen, steht hier.</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>no ratio</source>
             <translation>kein Verhältnis</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>Ends where the other one goes on</source>
             <translation>Endet, wo die andere weitergeht</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>From here on different: spaces or line breaks</source>
             <translation>Ab hier verschieden: Leerzeichen oder Zeilenumbrüche</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>From here on different: “{words}”</source>
             <translation>Ab hier verschieden: „{words}“</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>Zum ersten Unterschied gehen</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>Its thoughts end where the other one’s go on</source>
             <translation>Die Gedanken enden, wo die der anderen weitergehen</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>{mode} reply</source>
             <translation>Antwort: {mode}</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>{told}. Go to the first difference</source>
             <translation>{told}. Zum ersten Unterschied gehen</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>first token {first_token}</source>
             <translation>erstes Token {first_token}</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>greedy</source>
             <translation>greedy</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>median of {repeats} runs each</source>
             <translation>Median von je {repeats} Läufen</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>not measured</source>
             <translation>nicht gemessen</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>one run each</source>
             <translation>je ein Lauf</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>temperature {temperature}</source>
             <translation>Temperatur {temperature}</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>{count} rounds</source>
             <translation>{count} Runden</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
             <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>{tokens_per_round} tokens a round</source>
             <translation>{tokens_per_round} Tokens je Runde</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source> and {count} more</source>
             <translation> und {count} weitere</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Attach files</source>
             <translation>Dateien anhängen</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Cancel</source>
             <translation>Abbrechen</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Cancel editing</source>
             <translation>Bearbeiten abbrechen</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Editing an earlier message</source>
             <translation>Frühere Nachricht wird bearbeitet</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Message</source>
             <translation>Nachricht</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Message Slipstream</source>
             <translation>Nachricht an Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Send</source>
             <translation>Senden</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Send (Enter)</source>
             <translation>Senden (Eingabetaste)</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Stop (Esc)</source>
             <translation>Stopp (Esc)</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>Context</source>
             <translation>Kontext</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
             <translation>Der Kontext ist, was das Modell auf einmal sehen kann: der ganze Chat und die Antwort. Ist er voll, endet dort eine Antwort, und die nächste Nachricht kann nicht beantwortet werden. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht. Nie wird etwas unbemerkt weggelassen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
             <translation>Der Kontext von {limit} Tokens ist voll: neuer Chat, oder eine frühere Nachricht bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
             <translation>Um {about}{over} von {limit} Tokens zu lang: kürzen Sie sie, oder beginnen Sie einen neuen Chat</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>{about}{left} token{left_2} left, then the reply stops</source>
             <translation>Noch {about}{left} Tokens frei, dann endet die Antwort</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>{about}{used} of {limit} tokens used · {left} left</source>
             <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Bring back what was deleted last</source>
             <translation>Das zuletzt Gelöschte zurückholen</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Deleted</source>
             <translation>Gelöscht</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Free Now</source>
             <translation>Jetzt freigeben</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Give up bringing back, and free the room now</source>
             <translation>Nicht mehr zurückholen und den Platz jetzt freigeben</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Undo</source>
             <translation>Widerrufen</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>{names}: deleted. {room} become free when you quit.</source>
             <translation>{names}: gelöscht. {room} werden beim Beenden frei.</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>A reply is being written in “{title}”.</source>
             <translation>In „{title}“ wird eine Antwort geschrieben.</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Go There</source>
             <translation>Dorthin</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Note</source>
             <translation>Hinweis</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Open the chat in which the reply is being written</source>
             <translation>Den Chat öffnen, in dem die Antwort geschrieben wird</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Close the search</source>
             <translation>Suche schließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Find in this chat</source>
             <translation>In diesem Chat suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Hits</source>
             <translation>Treffer</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Next hit</source>
             <translation>Nächster Treffer</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Previous hit</source>
             <translation>Vorheriger Treffer</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>{place} of {count}</source>
             <translation>{place} von {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>, {bits} bits</source>
             <translation>, {bits} Bit</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
             <translation>Ein großes Sprachmodell antwortet auf diesem Computer. Ein kleines läuft voraus und entwirft; das große prüft einen ganzen Block von Wörtern auf einmal. Sie bekommen die Worte des großen Modells, meist früher.</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Begin with the demo pair</source>
             <translation>Mit dem Demo-Paar beginnen</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Choose Models…</source>
             <translation>Modelle wählen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Choose among the pairs of the catalogue</source>
             <translation>Unter den Paaren des Katalogs wählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
             <translation>Die beiden Modelle brauchen {about}{needed} von den {budget}, die Modelle hier nutzen dürfen; der Rest ist für lange Chats und Ihre anderen Programme.</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
             <translation>Soweit bekannt, passt kein größeres Paar des Katalogs in den Speicher dieses Computers und ist schnell genug.</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Nothing you write leaves this computer.</source>
             <translation>Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
             <translation>Slipstream findet hier keine GPU, die es nutzen kann. Allein auf einem Prozessor antworten größere Paare zu langsam.</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Suits this computer</source>
             <translation>Passt zu diesem Computer</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>The demo pair</source>
             <translation>Das Demo-Paar</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Try the Demo Pair Now</source>
             <translation>Demo-Paar jetzt ausprobieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Welcome</source>
             <translation>Willkommen</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>about </source>
             <translation>etwa </translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
             <translation>{private} Das Demo-Paar ist dabei und muss nicht geladen werden; es ist ein Spielzeug.</translation>
         </message>
         <message>
-            <location filename="../../app/views/link.py" />
+            <location filename="../../app/widgets/link.py" />
             <source>Copy Address</source>
             <translation>Adresse kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/link.py" />
+            <location filename="../../app/widgets/link.py" />
             <source>Link</source>
             <translation>Link</translation>
         </message>
         <message>
-            <location filename="../../app/views/link.py" />
+            <location filename="../../app/widgets/link.py" />
             <source>Open in Browser</source>
             <translation>Im Browser öffnen</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>Attach Files</source>
             <translation>Dateien anhängen</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>Text, code and PDF (*)</source>
             <translation>Text, Code und PDF (*)</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>The folder with the logs could not be opened here. It is {folder}</source>
             <translation>Der Ordner mit den Protokollen ließ sich hier nicht öffnen. Es ist {folder}</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>{name} is complete and checked. Use it from File ▸ Models.</source>
             <translation>{name} ist vollständig und geprüft. Verwenden Sie es über Ablage ▸ Modelle.</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Appearance</source>
             <translation>&amp;Erscheinungsbild</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Attach Files…</source>
             <translation>Dateien an&amp;hängen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Chat</source>
             <translation>&amp;Chat</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Close Window</source>
             <translation>Fenster s&amp;chließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Command Palette…</source>
             <translation>&amp;Befehlspalette …</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Compare Last Prompt</source>
             <translation>Letzten Prompt &amp;vergleichen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Contrast</source>
             <translation>&amp;Kontrast</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Copy</source>
             <translation>&amp;Kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Dark</source>
             <translation>&amp;Dunkel</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Edit</source>
             <translation>&amp;Bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;File</source>
             <translation>&amp;Ablage</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Find in Chat…</source>
             <translation>Im Chat &amp;suchen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Help</source>
             <translation>&amp;Hilfe</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;High</source>
             <translation>&amp;Hoch</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Larger Text</source>
             <translation>&amp;Größerer Text</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Light</source>
             <translation>&amp;Hell</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Minimize</source>
             <translation>&amp;Minimieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Models…</source>
             <translation>&amp;Modelle …</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Paste</source>
             <translation>&amp;Einsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Quit Slipstream</source>
             <translation>Slipstream &amp;beenden</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Redo</source>
             <translation>Wieder&amp;holen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Stop</source>
             <translation>&amp;Stopp</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;System</source>
             <translation>&amp;System</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Thinking</source>
             <translation>Nach&amp;denken</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Undo</source>
             <translation>&amp;Widerrufen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Usual Text Size</source>
             <translation>&amp;Übliche Textgröße</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;View</source>
             <translation>&amp;Darstellung</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Window</source>
             <translation>&amp;Fenster</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Zoom</source>
             <translation>&amp;Zoomen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Compare a &amp;Prompt…</source>
             <translation>Einen &amp;Prompt vergleichen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Copy Last &amp;Reply</source>
             <translation>Letzte &amp;Antwort kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Cu&amp;t</source>
             <translation>&amp;Ausschneiden</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Find Ne&amp;xt</source>
             <translation>&amp;Nächsten suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Find Pre&amp;vious</source>
             <translation>&amp;Vorherigen suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Go to the &amp;End</source>
             <translation>Zum &amp;Ende</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Look at &amp;Every Start</source>
             <translation>Bei jedem &amp;Start suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Look for a &amp;New Version</source>
             <translation>Nach &amp;neuer Version suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Next &amp;Link</source>
             <translation>Nächster &amp;Link</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Previous Lin&amp;k</source>
             <translation>Vorheriger Lin&amp;k</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>S&amp;maller Text</source>
             <translation>&amp;Kleinerer Text</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>S&amp;tandard</source>
             <translation>S&amp;tandard</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Select &amp;All</source>
             <translation>A&amp;lles auswählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Settings…</source>
             <translation>Einstellungen …</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Show &amp;Logs</source>
             <translation>&amp;Protokolle zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Show Who Supplied Each To&amp;ken</source>
             <translation>Zeigen, wer jedes To&amp;ken lieferte</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Edit</source>
             <translation>Bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Edit Message</source>
             <translation>Nachricht bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Edit message</source>
             <translation>Nachricht bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Error</source>
             <translation>Fehler</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Show all</source>
             <translation>Alles zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Show all of your message</source>
             <translation>Ihre ganze Nachricht zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Try Again</source>
             <translation>Erneut versuchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Try again</source>
             <translation>Erneut versuchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Waiting for the first token</source>
             <translation>Wartet auf das erste Token</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Write this message anew; the old one stays beside it</source>
             <translation>Diese Nachricht neu schreiben; die alte bleibt daneben</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Your message</source>
             <translation>Ihre Nachricht</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Asking the hub whose token it is…</source>
             <translation>Der Hub wird gefragt, wessen Token es ist…</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>At most {rate}/s</source>
             <translation>Höchstens {rate}/s</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Check the token and keep it in the keychain</source>
             <translation>Das Token prüfen und im Schlüsselbund behalten</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Download speed</source>
             <translation>Ladetempo</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>For repos that want conditions accepted first. Kept in this system’s keychain, shown to the hub alone.</source>
             <translation>Für Repos, deren Bedingungen erst angenommen werden müssen. Liegt im Schlüsselbund dieses Systems und geht nur an den Hub.</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Forget</source>
             <translation>Vergessen</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>How far the move is</source>
             <translation>Wie weit das Verschieben ist</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Hub token</source>
             <translation>Token des Hubs</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>It is named by {variable}, so it cannot be moved from here.</source>
             <translation>{variable} legt ihn fest, darum kann er hier nicht verschoben werden.</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Keep</source>
             <translation>Behalten</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Model Settings</source>
             <translation>Einstellungen für Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Model folder</source>
             <translation>Ordner der Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Move the Models Where?</source>
             <translation>Wohin mit den Modellen?</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Move the models to another folder</source>
             <translation>Die Modelle in einen anderen Ordner verschieben</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Move…</source>
             <translation>Verschieben…</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Moving: {done} of {total}. Pairs can be neither fetched, used nor deleted meanwhile; chats go on.</source>
             <translation>Verschoben: {done} von {total}. So lange lassen sich Paare weder laden noch verwenden noch löschen; Chats gehen weiter.</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>No limit</source>
             <translation>Unbegrenzt</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Remove the token from the keychain</source>
             <translation>Das Token aus dem Schlüsselbund entfernen</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Stop the move</source>
             <translation>Das Verschieben anhalten</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>The keychain holds no token.</source>
             <translation>Der Schlüsselbund enthält kein Token.</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>The token is forgotten.</source>
             <translation>Das Token ist vergessen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>The token of {account} is kept.</source>
             <translation>Das Token von {account} ist hinterlegt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>What downloads take of your connection at most, together.</source>
             <translation>So viel nehmen alle Downloads zusammen höchstens von Ihrer Verbindung.</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>{room} free on its disk.</source>
             <translation>{room} frei auf seinem Datenträger.</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. Only data files are ever read, never a repo’s Python.</source>
             <translation>Ein Zielmodell ist jedes Modell, das mlx-lm ausführt; sein Drafter wurde für es trainiert. Ohne Drafter dekodiert es einfach. Gelesen werden nur Dateien mit Daten, nie das Python eines Repos.</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Add</source>
             <translation>Hinzufügen</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Check</source>
             <translation>Prüfen</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Check whether they go together</source>
             <translation>Prüfen, ob sie zusammenpassen</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Choose a Folder</source>
             <translation>Ordner wählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Choose the drafter’s folder</source>
             <translation>Ordner des Drafters wählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Choose the target’s folder</source>
             <translation>Ordner des Zielmodells wählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Drafter</source>
             <translation>Drafter</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Find</source>
             <translation>Suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Folder…</source>
             <translation>Ordner…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Give two repos or two folders: one of each does not work.</source>
             <translation>Geben Sie zwei Repos oder zwei Ordner an: je eines von beiden geht nicht.</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>It can be run, plainly.</source>
             <translation>Es läuft, einfach dekodiert.</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Look for a drafter of this target, on this disk and on the hub</source>
             <translation>Nach einem Drafter für dieses Zielmodell suchen, auf dieser Platte und beim Hub</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Looking at both…</source>
             <translation>Beide werden angesehen…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Looking at it…</source>
             <translation>Es wird angesehen…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Looking for a drafter…</source>
             <translation>Ein Drafter wird gesucht…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>OWNER/NAME, a folder, or nothing</source>
             <translation>BESITZER/NAME, Ordner oder nichts</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>OWNER/NAME, or a folder</source>
             <translation>BESITZER/NAME oder ein Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Own Pair</source>
             <translation>Eigenes Paar</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Own pair</source>
             <translation>Eigenes Paar</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Target</source>
             <translation>Zielmodell</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>They go together.</source>
             <translation>Sie passen zusammen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Whether they go together</source>
             <translation>Ob sie zusammenpassen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>A reply is still being written.</source>
             <translation>Es wird noch eine Antwort geschrieben.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Ask Again</source>
             <translation>Erneut fragen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Ask the hub again</source>
             <translation>Den Hub erneut fragen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>Laden abbrechen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel the download and remove what came</source>
             <translation>Laden abbrechen und entfernen, was da ist</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Delete this pair from the disk</source>
             <translation>Dieses Paar von der Platte löschen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Download</source>
             <translation>Laden</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Download about {size}</source>
             <translation>Etwa {size} laden</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Download {size}</source>
             <translation>{size} laden</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Give a token of your account</source>
             <translation>Ein Token Ihres Kontos angeben</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>In Use</source>
             <translation>In Gebrauch</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.</source>
             <translation>Sein Besitzer verlangt, dass vor dem Laden Bedingungen angenommen werden: Slipstream sagt, wo, falls der Hub ablehnt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Nobody vouches for these repos. The hub is asked before anything is offered.</source>
             <translation>Für diese Repos bürgt niemand. Bevor etwas angeboten wird, wird der Hub gefragt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Not confirmed</source>
             <translation>Nicht bestätigt</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Pause</source>
             <translation>Anhalten</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Pause the download</source>
             <translation>Laden anhalten</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Progress</source>
             <translation>Fortschritt</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Quantisation</source>
             <translation>Quantisierung</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Remove from List</source>
             <translation>Aus der Liste nehmen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Remove this pair from the list; its files stay</source>
             <translation>Dieses Paar aus der Liste nehmen; die Dateien bleiben</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Resume</source>
             <translation>Fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Stopped; what came is kept.</source>
             <translation>Angehalten; was da ist, bleibt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>The pair that is selected</source>
             <translation>Das gewählte Paar</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Token…</source>
             <translation>Token…</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Use</source>
             <translation>Verwenden</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{action}: {name}</source>
             <translation>{action}: {name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{name} is in use</source>
             <translation>{name} ist in Gebrauch</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Estimated once the hub has said which files there are.</source>
             <translation>Wird geschätzt, sobald der Hub gesagt hat, welche Dateien es gibt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Everything is here</source>
             <translation>Alles ist hier</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Hide the arithmetic</source>
             <translation>Rechnung verbergen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>How much memory it needs is not known before the hub was asked.</source>
             <translation>Wie viel Speicher es braucht, ist erst bekannt, wenn der Hub gefragt wurde.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Its weights take about {needed} of the {budget} that models may use here.</source>
             <translation>Seine Gewichte nehmen etwa {needed} von den {budget}, die Modelle hier nutzen dürfen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Its weights take about {needed}.</source>
             <translation>Seine Gewichte nehmen etwa {needed}.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Kind</source>
             <translation>Art</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Licence</source>
             <translation>Lizenz</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Memory line by line</source>
             <translation>Speicher, Zeile für Zeile</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Needs {size} at {tokens}</source>
             <translation>Braucht {size} bei {tokens}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>None: decodes plainly</source>
             <translation>Keiner: dekodiert einfach</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Not estimated yet. Help ▸ {page} measures how fast this computer is.</source>
             <translation>Noch nicht geschätzt. Hilfe ▸ {page} misst, wie schnell dieser Computer ist.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>On disk at</source>
             <translation>Liegt in</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Others measured</source>
             <translation>Andere maßen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Show the arithmetic</source>
             <translation>Rechnung zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Shown after a few replies.</source>
             <translation>Steht nach einigen Antworten hier.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Speed</source>
             <translation>Geschwindigkeit</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>The exact sum comes with the hub’s answer.</source>
             <translation>Die genaue Summe kommt mit der Antwort des Hubs.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Unknown</source>
             <translation>Unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>What it needs is not known before its config.json says more.</source>
             <translation>Was es braucht, ist nicht bekannt, solange seine config.json nicht mehr sagt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Why this one</source>
             <translation>Warum dieses</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Without DFlash</source>
             <translation>Ohne DFlash</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>block of {count}</source>
             <translation>Block von {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>drafter context</source>
             <translation>Kontext des Drafters</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>drafter weights</source>
             <translation>Gewichte des Drafters</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>drafter {licence}</source>
             <translation>Drafter {licence}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>recurrent state</source>
             <translation>rekurrenter Zustand</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>target K/V</source>
             <translation>K/V des Zielmodells</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>target weights</source>
             <translation>Gewichte des Zielmodells</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>this machine</source>
             <translation>dieser Computer</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>together</source>
             <translation>zusammen</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>unknown</source>
             <translation>unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>weights of both</source>
             <translation>Gewichte beider</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>workspace</source>
             <translation>Zwischenergebnisse</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{low} to {high}× plain on {machine}</source>
             <translation>{low} bis {high}× einfach auf {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed} of the {budget} that models may use here.</source>
             <translation>{needed} von den {budget}, die Modelle hier nutzen dürfen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed} of the {budget} that models may use here; {free} are free just now, so quit other programs first.</source>
             <translation>{needed} von den {budget}, die Modelle hier nutzen dürfen; {free} sind gerade frei, beenden Sie also erst andere Programme.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed}, more than the {budget} that models may use here: the system would swap.</source>
             <translation>{needed}, mehr als die {budget}, die Modelle hier nutzen dürfen: das System würde auslagern.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed}, more than the {ceiling} that can be had here at all.</source>
             <translation>{needed}, mehr als die {ceiling}, die hier überhaupt zu haben sind.</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{ratio}× plain on {machine}</source>
             <translation>{ratio}× einfach auf {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} at {tokens}</source>
             <translation>{size} bei {tokens}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} for models</source>
             <translation>{size} für Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} of memory are free just now</source>
             <translation>{size} Speicher sind gerade frei</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} to fetch</source>
             <translation>{size} zu laden</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_list.py" />
+            <location filename="../../app/models/pair_list.py" />
             <source>Pairs of models</source>
             <translation>Paare von Modellen</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Command Palette</source>
             <translation>Befehlspalette</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Command palette</source>
             <translation>Befehlspalette</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Commands</source>
             <translation>Befehle</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Search commands, chats and presets</source>
             <translation>Befehle, Chats und Voreinstellungen suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Add a pair of your own: two repos or two folders</source>
             <translation>Ein eigenes Paar hinzufügen: zwei Repos oder zwei Ordner</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Looking through the catalogue and this disk…</source>
             <translation>Katalog und Platte werden durchgesehen…</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Model folder, download speed, token</source>
             <translation>Ordner der Modelle, Ladetempo, Token</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Models</source>
             <translation>Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Moving the models: {done} of {total}</source>
             <translation>Modelle verschieben: {done} von {total}</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches “{words}” here. Own Pair… takes any two repos of the hub.</source>
             <translation>Kein Paar passt hier zu „{words}“. „Eigenes Paar…“ nimmt zwei beliebige Repos des Hubs.</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair passes this filter.</source>
             <translation>Kein Paar kommt durch diesen Filter.</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Own Pair…</source>
             <translation>Eigenes Paar…</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Room on the disk</source>
             <translation>Platz auf dem Datenträger</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>Modelle suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {what}</source>
             <translation>Zeigen: {what}</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>{name} is complete and checked.</source>
             <translation>{name} ist vollständig und geprüft.</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>{room} free on this disk</source>
             <translation>{room} frei auf diesem Datenträger</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Answer once more</source>
             <translation>Noch einmal antworten</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Answer once more; this reply stays beside the new one</source>
             <translation>Noch einmal antworten; diese Antwort bleibt neben der neuen</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Answer this prompt again, plainly and with DFlash, side by side</source>
             <translation>Diesen Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Compare both modes on this prompt</source>
             <translation>Beide Verfahren an diesem Prompt vergleichen</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Continue</source>
             <translation>Fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Continue this reply</source>
             <translation>Diese Antwort fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Copy reply</source>
             <translation>Antwort kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Details</source>
             <translation>Details</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>How this reply was decoded</source>
             <translation>Wie diese Antwort dekodiert wurde</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Regenerate</source>
             <translation>Neu erzeugen</translation>
         </message>
         <message>
-            <location filename="../../app/views/roofline_chart.py" />
+            <location filename="../../app/machine/roofline_chart.py" />
             <source>Roofline of this machine</source>
             <translation>Roofline dieses Computers</translation>
         </message>
         <message>
-            <location filename="../../app/views/roofline_chart.py" />
+            <location filename="../../app/machine/roofline_chart.py" />
             <source>operations on every byte that is read</source>
             <translation>Rechenschritte je gelesenem Byte</translation>
         </message>
         <message>
-            <location filename="../../app/views/roofline_chart.py" />
+            <location filename="../../app/machine/roofline_chart.py" />
             <source>{phase}: {share} of the possible</source>
             <translation>{phase}: {share} des Möglichen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saving.py" />
+            <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace</source>
             <translation>Ersetzen</translation>
         </message>
         <message>
-            <location filename="../../app/views/saving.py" />
+            <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace?</source>
             <translation>Ersetzen?</translation>
         </message>
         <message>
-            <location filename="../../app/views/saving.py" />
+            <location filename="../../app/widgets/save_dialog.py" />
             <source>There is a file “{name}” already. Replace it?</source>
             <translation>Es gibt schon eine Datei „{name}“. Soll sie ersetzt werden?</translation>
         </message>
         <message>
-            <location filename="../../app/views/search_results.py" />
+            <location filename="../../app/sidebar/search_results.py" />
             <source>Search results</source>
             <translation>Suchergebnisse</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own</source>
             <translation>Eine Linie und eine Farbe unter angenommenen Entwürfen, Kopien früheren Textes und dem Eigenen des Targets</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Appearance</source>
             <translation>Erscheinungsbild</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>As the system</source>
             <translation>Wie das System</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Close the settings</source>
             <translation>Einstellungen schließen</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Contrast</source>
             <translation>Kontrast</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Dark</source>
             <translation>Dunkel</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>High</source>
             <translation>Hoch</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Language</source>
             <translation>Sprache</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Light</source>
             <translation>Hell</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Nothing moves by itself. Where the system asks for it, that holds anyway.</source>
             <translation>Nichts bewegt sich von selbst. Wo das System es verlangt, gilt das ohnehin.</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Reduce motion</source>
             <translation>Bewegung reduzieren</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Settings</source>
             <translation>Einstellungen</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Show in replies who supplied each token</source>
             <translation>In Antworten zeigen, wer jedes Token lieferte</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Standard</source>
             <translation>Standard</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Text size</source>
             <translation>Textgröße</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Done last</source>
             <translation>Zuletzt getan</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>In the title</source>
             <translation>Im Titel</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>New Chat</source>
             <translation>Neuer Chat</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>No message holds “{strip}”.</source>
             <translation>Keine Nachricht enthält „{strip}“.</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Search</source>
             <translation>Suchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Search all chats</source>
             <translation>Alle Chats durchsuchen</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>Hier stehen Ihre Chats.</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_line.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Mode</source>
             <translation>Verfahren</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>Acceptance and width of each round</source>
             <translation>Annahme und Breite jeder Runde</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>Details of this reply</source>
             <translation>Details dieser Antwort</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>Each round: drafts proposed (its width less one) and accepted</source>
             <translation>Jede Runde: vorgeschlagene Entwürfe (Breite weniger eins) und angenommene</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>The prompt: reused from earlier turns and read anew</source>
             <translation>Der Prompt: aus früheren Schritten wiederverwendet und neu gelesen</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>accepted</source>
             <translation>angenommen</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>proposed, at most {highest}</source>
             <translation>vorgeschlagen, höchstens {highest}</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} read</source>
             <translation>{count} gelesen</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} read at {rate}</source>
             <translation>{count} gelesen mit {rate}</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} reused</source>
             <translation>{count} wiederverwendet</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}</source>
             <translation>{rounds} Runden; angenommen {accepted_per_round} bis {accepted_per_round_2}</translation>
         </message>
         <message>
-            <location filename="../../app/views/table_view.py" />
+            <location filename="../../app/rendering/table_view.py" />
             <source>Rows of a table</source>
             <translation>Zeilen einer Tabelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/table_view.py" />
+            <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>Tabelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/text_run.py" />
+            <location filename="../../app/rendering/text_run.py" />
             <source>Text</source>
             <translation>Text</translation>
         </message>
         <message>
-            <location filename="../../app/views/thinking_view.py" />
+            <location filename="../../app/transcript/thinking_view.py" />
             <source>Hide thinking</source>
             <translation>Gedanken verbergen</translation>
         </message>
         <message>
-            <location filename="../../app/views/thinking_view.py" />
+            <location filename="../../app/transcript/thinking_view.py" />
             <source>Show thinking</source>
             <translation>Gedanken zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>A plain step</source>
             <translation>Ein einfacher Schritt</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>A reply is being written. Measure when it is done.</source>
             <translation>Eine Antwort wird geschrieben. Messen Sie, wenn sie fertig ist.</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Arithmetic</source>
             <translation>Rechenwerk</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Checking a block</source>
             <translation>Einen Block prüfen</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Drafting a block</source>
             <translation>Einen Block entwerfen</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measure Again</source>
             <translation>Neu messen</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measure again</source>
             <translation>Neu messen</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measured {measured}</source>
             <translation>Gemessen: {measured}</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Memory</source>
             <translation>Speicher</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
             <translation>Mehr als 100 %: Diese Gewichte passen in den Cache des Prozessors, der schneller ist als der Speicher.</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>No models are loaded yet; then there is something to measure.</source>
             <translation>Es sind noch keine Modelle geladen; danach gibt es etwas zu messen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Not measured yet.</source>
             <translation>Noch nicht gemessen.</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Progress of the measurement</source>
             <translation>Fortschritt der Messung</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Reading a prompt</source>
             <translation>Einen Prompt lesen</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Stopped before the end.</source>
             <translation>Vor dem Ende gestoppt.</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>This Computer</source>
             <translation>Dieser Computer</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>This Mac</source>
             <translation>Dieser Mac</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>in large products</source>
             <translation>in großen Produkten</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>in large products, {dtype}</source>
             <translation>in großen Produkten, {dtype}</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>of what arithmetic allows</source>
             <translation>dessen, was das Rechenwerk erlaubt</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>of what memory allows</source>
             <translation>dessen, was der Speicher erlaubt</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>read by a product of one row over half a gigabyte of weights</source>
             <translation>gelesen von einem Produkt einer Zeile über ein halbes Gigabyte Gewichte</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>the reference BLAS, which is slow</source>
             <translation>die Referenz-BLAS, die langsam ist</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{count} cores</source>
             <translation>{count} Kerne</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{memory} GiB of memory, {models} GiB of it for models</source>
             <translation>{memory} GiB Speicher, davon {models} GiB für Modelle</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
             <translation>{pair}: Jedes Token einfachen Dekodierens liest {bytes} MB, sodass der Speicher {plain_ceiling} Tokens in der Sekunde erlaubt. DFlash liest so viel für einen ganzen Block von Tokens.</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{share} {bound} · {tokens} in {seconds}</source>
             <translation>{share} {bound} · {tokens} in {seconds}</translation>
         </message>
         <message>
-            <location filename="../../app/views/tint.py" />
+            <location filename="../../app/rendering/tint.py" />
             <source>Legend of the token tint</source>
             <translation>Legende der Token-Färbung</translation>
         </message>
         <message>
-            <location filename="../../app/views/tint.py" />
+            <location filename="../../app/rendering/tint.py" />
             <source>drafted and accepted</source>
             <translation>entworfen und angenommen</translation>
         </message>
         <message>
-            <location filename="../../app/views/tint.py" />
+            <location filename="../../app/rendering/tint.py" />
             <source>the target’s own</source>
             <translation>das Eigene des Targets</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Answer the last prompt again, plainly and with DFlash, side by side</source>
             <translation>Den letzten Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Chat settings</source>
             <translation>Chat-Einstellungen</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Choose models</source>
             <translation>Modelle wählen</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Compare both modes on the last prompt</source>
             <translation>Beide Verfahren am letzten Prompt vergleichen</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Context: {context_limit} tokens</source>
             <translation>Kontext: {context_limit} Tokens</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Draft with the small model, check with the large one. Holds from the next reply on.</source>
             <translation>Mit dem kleinen Modell entwerfen, mit dem großen prüfen. Gilt ab der nächsten Antwort.</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Drafter: {drafter} ({drafter_bytes})
 </source>
             <translation>Drafter: {drafter} ({drafter_bytes})
 </translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>From the next reply on</source>
             <translation>Ab der nächsten Antwort</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before it answers. Holds from the next reply on.</source>
             <translation>Das Modell nachdenken lassen, bevor es antwortet. Gilt ab der nächsten Antwort.</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Loading…</source>
             <translation>Lädt …</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Models: {pair_name}</source>
             <translation>Modelle: {pair_name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>No drafter
 </source>
             <translation>Kein Drafter
 </translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>No models loaded</source>
             <translation>Keine Modelle geladen</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Not available: {why_plain}</source>
             <translation>Nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Show or hide the list of chats</source>
             <translation>Chatliste zeigen oder verbergen</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Target: {target} ({target_bytes})
 </source>
             <translation>Target: {target} ({target_bytes})
 </translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>This model does not think before it answers.</source>
             <translation>Dieses Modell denkt nicht nach, bevor es antwortet.</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>{next_mode} from the next reply on</source>
             <translation>{next_mode} ab der nächsten Antwort</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript.py" />
+            <location filename="../../app/transcript/transcript.py" />
             <source>Go to the end</source>
             <translation>Zum Ende</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript.py" />
+            <location filename="../../app/transcript/transcript.py" />
             <source>Load again</source>
             <translation>Noch einmal laden</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript.py" />
+            <location filename="../../app/transcript/transcript.py" />
             <source>New text  ↓</source>
             <translation>Neuer Text  ↓</translation>
         </message>
         <message>
-            <location filename="../../app/views/versions.py" />
+            <location filename="../../app/transcript/versions.py" />
             <source>Next version</source>
             <translation>Nächste Version</translation>
         </message>
         <message>
-            <location filename="../../app/views/versions.py" />
+            <location filename="../../app/transcript/versions.py" />
             <source>Previous version</source>
             <translation>Vorherige Version</translation>
         </message>
         <message>
-            <location filename="../../app/views/versions.py" />
+            <location filename="../../app/transcript/versions.py" />
             <source>Version {place} of {count}</source>
             <translation>Version {place} von {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask anything, faster</source>
             <translation>Fragen Sie, was Sie wollen</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask: {value}</source>
             <translation>Fragen: {value}</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Load Again</source>
             <translation>Erneut laden</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Load the models again</source>
             <translation>Die Modelle noch einmal laden</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>Modelle werden geladen</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>No models are loaded, so nothing can answer.</source>
             <translation>Es sind keine Modelle geladen, also kann nichts antworten.</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Ready, without DFlash.</source>
             <translation>Bereit, ohne DFlash.</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
             <translation>Das kleine Modell entwirft, das große prüft. Jedes Wort ist das des großen Modells.</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Welcome to Slipstream</source>
             <translation>Willkommen bei Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/writing.py" />
+            <location filename="../../app/chat/reply_job.py" />
             <source>The reply ended unexpectedly.</source>
             <translation>Die Antwort endete unerwartet.</translation>
         </message>

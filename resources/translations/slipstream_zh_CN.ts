@@ -24,82 +24,82 @@
             <translation>Slipstream 内部出错；详情见 {log_file}。</translation>
         </message>
         <message>
-            <location filename="../../app/attaching.py" />
+            <location filename="../../app/chat/attachment_reader.py" />
             <source>“{name}” could not be read.</source>
             <translation>无法读取“{name}”。</translation>
         </message>
         <message>
-            <location filename="../../app/comparison_history.py" />
+            <location filename="../../app/compare/comparison_history.py" />
             <source>Saved as {file}.</source>
             <translation>已存储为 {file}。</translation>
         </message>
         <message>
-            <location filename="../../app/comparison_history.py" />
+            <location filename="../../app/compare/comparison_history.py" />
             <source>{file} cannot be written: {strerror}. Choose another place.</source>
             <translation>无法写入 {file}：{strerror}。请选择其他位置。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A comparison is running already. Wait for its end, or stop it.</source>
             <translation>比较已在进行中。请等待其结束，或将其停止。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A comparison is running. Your message stays here; wait for its end, or stop it.</source>
             <translation>正在进行比较。您的消息会保留；请等它结束，或停止它。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A file is still being read. Your message stays here; send it in a moment, or leave the file out.</source>
             <translation>仍在读取文件。您的消息会保留；请稍后发送，或不附上该文件。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is being written in “{title}”. Your message stays here; wait for the end, or go there to stop it.</source>
             <translation>“{title}”中正在撰写回复。您的消息会保留；请等它结束，或转到那里停止它。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
             <translation>正在撰写回复；比较需要独占电脑。请等它结束，或停止它。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
             <translation>回复仍在撰写。请先停止它或等它结束，再切换模型。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>A reply is still being written. Your message stays here; wait for the end, or press Stop.</source>
             <translation>回复仍在撰写。您的消息会保留；请等它结束，或按“停止”。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>DFlash is not available: {why_plain}</source>
             <translation>DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>No models are loaded, so nothing can answer. Your message stays here.</source>
             <translation>没有载入模型，因此无法回答。您的消息会保留。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>No models are loaded, so nothing can be compared.</source>
             <translation>没有载入模型，因此无法比较。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>The models are still loading. Compare again in a moment.</source>
             <translation>模型仍在加载。请稍后再进行比较。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>The models are still loading. Your message stays here; send it in a moment.</source>
             <translation>模型仍在载入。您的消息会保留；请稍后发送。</translation>
         </message>
         <message>
-            <location filename="../../app/conductor.py" />
+            <location filename="../../app/chat/conductor.py" />
             <source>There is nothing to send yet: write a message first.</source>
             <translation>还没有可发送的内容：请先写一条消息。</translation>
         </message>
@@ -234,52 +234,52 @@
             <translation>{least} 至 {most}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>Nothing in it was changed.</source>
             <translation>其中内容没有任何改动。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>Open it with that version, or update Slipstream and import it.</source>
             <translation>请用那个版本打开它，或更新 Slipstream 后再导入。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>Slipstream cannot write to {folder}</source>
             <translation>Slipstream 无法写入 {folder}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>The chats in {file} cannot be opened ({error})</source>
             <translation>无法打开 {file} 中的对话（{error}）</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.</source>
             <translation>您的对话文件{reason}，因此已另存为 {aside}。{advice}新的对话会保留。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>is damaged</source>
             <translation>已损坏</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>is not a database of Slipstream's</source>
             <translation>不是 Slipstream 的数据库</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>unknown error</source>
             <translation>未知错误</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>was written by a newer Slipstream (format {version}; this one reads up to {version_2})</source>
             <translation>由较新的 Slipstream 写成（格式 {version}；此版本最高可读 {version_2}）</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/opening.py" />
+            <location filename="../../app/conversations/database.py" />
             <source>{reason}, so chats of this run are not kept. Everything else works.</source>
             <translation>{reason}，因此本次运行的对话不会保留。其他一切正常。</translation>
         </message>
@@ -304,687 +304,687 @@
             <translation>精确</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Pinned</source>
             <translation>已置顶</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Previous 30 Days</source>
             <translation>前 30 天</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Previous 7 Days</source>
             <translation>前 7 天</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Today</source>
             <translation>今天</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/shelves.py" />
+            <location filename="../../app/conversations/sections.py" />
             <source>Yesterday</source>
             <translation>昨天</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>Chats of which nothing is left: {count}.</source>
             <translation>完全无法恢复的对话：{count}。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>Exported {chats} chat{len} to {to}.</source>
             <translation>已将 {chats} 个对话导出到 {to}。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>The file is damaged; this is what could be read of it.</source>
             <translation>文件已损坏；这是其中能够读取的内容。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>There is no chat to export yet.</source>
             <translation>还没有可导出的对话。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} cannot be imported. {error}</source>
             <translation>无法导入 {name}。{error}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} cannot be read: {strerror}.</source>
             <translation>无法读取 {name}：{strerror}。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} cannot be unpacked here. Unpack it, then import the JSON file.</source>
             <translation>无法在此解压 {name}。请先解压，再导入其中的 JSON 文件。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} holds no chat that can be read.</source>
             <translation>{name} 不含可读的对话。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
             <translation>{name} 不含对话。请选择 Slipstream 的 JSON 导出文件，或 ChatGPT 导出文件中的 conversations.json。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} holds no conversations.json. Choose the archive that ChatGPT sent.</source>
             <translation>{name} 不含 conversations.json。请选择 ChatGPT 发来的归档。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is a damaged archive. Download it again.</source>
             <translation>{name} 是损坏的归档。请重新下载。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is damaged ({error}), so nothing was imported from it.</source>
             <translation>{name} 已损坏（{error}），因此未从中导入任何内容。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is damaged, and no chat in it can be read.</source>
             <translation>{name} 已损坏，其中没有可读取的对话。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is damaged: it holds no list of chats.</source>
             <translation>{name} 已损坏：其中没有对话列表。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
             <translation>{name} 不是对话文件：它不是 JSON，或不完整。请选择 Slipstream 的 JSON 导出文件，或 ChatGPT 导出文件中的 conversations.json。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is not a database of Slipstream's.</source>
             <translation>{name} 不是 Slipstream 的数据库。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} is too large to be a file of chats. Choose the JSON file inside the export.</source>
             <translation>{name} 太大，不像是对话文件。请选择导出文件中的 JSON 文件。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{name} was written by a newer Slipstream. Update Slipstream, then import it again.</source>
             <translation>{name} 由较新的 Slipstream 写成。请更新 Slipstream 后再导入。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{skipped} empty or unreadable one{skipped_2} left out.</source>
             <translation>{skipped} 个空白或不可读的对话已略过。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/transfer.py" />
+            <location filename="../../app/conversations/import_export.py" />
             <source>{to} cannot be written: {strerror}. Choose another place.</source>
             <translation>无法写入 {to}：{strerror}。请选择其他位置。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>, since {why}</source>
             <translation>，因为{why}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>1 token</source>
             <translation>1 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>1 word</source>
             <translation>1 个词</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Drafted {drafted}, tested {tested}, accepted {accepted} tokens</source>
             <translation>起草 {drafted} 个词元，检验 {tested} 个，接受 {accepted} 个</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Mostly plain</source>
             <translation>大多普通</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Not answered</source>
             <translation>未回答</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Peak memory: {peak_memory_bytes}</source>
             <translation>内存峰值：{peak_memory_bytes}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain</source>
             <translation>普通</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain steps: {steps}</source>
             <translation>普通步数：{steps}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain · drafter off</source>
             <translation>普通 · 草稿模型已关</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain · hopeless here</source>
             <translation>普通 · 此处无望</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Plain · not available: {why_plain}</source>
             <translation>普通 · 不可用：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Prompt rate: {prompt_tok_s}</source>
             <translation>提示读取速度：{prompt_tok_s}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} of them reused</source>
             <translation>提示：{prompt_tokens} 个词元，其中 {reused_tokens} 个为重用</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Rounds that tested copies of earlier text: {lookup_rounds}</source>
             <translation>检验前文副本的轮数：{lookup_rounds}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Rounds: {rounds}</source>
             <translation>轮数：{rounds}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Seed: {seed}</source>
             <translation>种子：{seed}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Thinking…</source>
             <translation>正在思考…</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Thought for {seconds}</source>
             <translation>思考了 {seconds}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Thoughts</source>
             <translation>思考</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>Widths used: </source>
             <translation>所用宽度：</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>ended at a stop word</source>
             <translation>在停止词处结束</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>ended by an error</source>
             <translation>因错误结束</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>first token {ttft_s}</source>
             <translation>首个词元 {ttft_s}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>interrupted: Slipstream ended before this reply did</source>
             <translation>已中断：Slipstream 先于此回复退出</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>no drafter is loaded</source>
             <translation>没有载入草稿模型</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>reached the limit of {max_tokens} tokens</source>
             <translation>达到 {max_tokens} 个词元的上限</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>reading the prompt, {done} of {total} tokens</source>
             <translation>正在读取提示，{done} / {total} 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>stopped by you</source>
             <translation>由您停止</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>the context is full</source>
             <translation>上下文已满</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens/round</source>
             <translation>每轮 {count} 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{count} words</source>
             <translation>{count} 个词</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/words.py" />
+            <location filename="../../app/conversations/wording.py" />
             <source>{plain_steps} of them plainly, since {mostly_plain}</source>
             <translation>其中 {plain_steps} 个为普通，因为{mostly_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>1 chat</source>
             <translation>1 个对话</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted the folder “{name}”</source>
             <translation>已删除文件夹“{name}”</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted {gone} chats</source>
             <translation>已删除 {gone} 个对话</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted “{title}”</source>
             <translation>已删除“{title}”</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Imported {count}</source>
             <translation>已导入 {count}</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>Imported {count}.</source>
             <translation>已导入 {count}。</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>New Folder</source>
             <translation>新文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{count} chats</source>
             <translation>{count} 个对话</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
             <translation>未导入 {name}：暂时无法保存其中的对话（{error}）。</translation>
         </message>
         <message>
-            <location filename="../../app/library.py" />
+            <location filename="../../app/sidebar/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
         </message>
         <message>
-            <location filename="../../app/measuring.py" />
+            <location filename="../../app/machine/roofline_job.py" />
             <source>Measured</source>
             <translation>已测量</translation>
         </message>
         <message>
-            <location filename="../../app/measuring.py" />
+            <location filename="../../app/machine/roofline_job.py" />
             <source>Waiting for the engine</source>
             <translation>正在等待引擎</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>Close other apps or shorten the chat; when the system begins to page, replies become many times slower.</source>
             <translation>请关闭其他应用或缩短对话；系统开始换页后，回复会慢许多倍。</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>Memory has all but run out</source>
             <translation>内存几乎耗尽</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>Memory is running short</source>
             <translation>内存即将不足</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>The last reply took {peak} of the {budget} that models may use on this computer. {advice}</source>
             <translation>上一条回复占用了此电脑可供模型使用的 {budget} 中的 {peak}。{advice}</translation>
         </message>
         <message>
-            <location filename="../../app/memory_watch.py" />
+            <location filename="../../app/machine/memory_watch.py" />
             <source>{words} on this computer. {advice}</source>
             <translation>此电脑{words}。{advice}</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Checking the files</source>
             <translation>正在检查文件</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>DFlash is off: {why_plain}</source>
             <translation>DFlash 已关闭：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Loading was cancelled. {what_is_left}</source>
             <translation>已取消载入。{what_is_left}</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>No models are loaded now.</source>
             <translation>现在没有载入模型。</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Reading the drafter</source>
             <translation>正在读取草稿模型</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Reading the target</source>
             <translation>正在读取目标模型</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Ready</source>
             <translation>就绪</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Starting</source>
             <translation>正在启动</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Starting the engine</source>
             <translation>正在启动引擎</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>Warming up</source>
             <translation>正在预热</translation>
         </message>
         <message>
-            <location filename="../../app/pair_loading.py" />
+            <location filename="../../app/models/pair_loader.py" />
             <source>{name} is still loaded.</source>
             <translation>{name} 仍然处于载入状态。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/background.py" />
+            <location filename="../../app/models/background.py" />
             <source>Something went wrong inside Slipstream ({error}); the log has the details.</source>
             <translation>Slipstream 内部出错（{error}）；详情见日志。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>A DFlash 2 drafter, the current generation: it keeps more drafts than the first.</source>
             <translation>DFlash 2 草稿模型，当前一代：比第一代有更多草稿被接受。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>All</source>
             <translation>全部</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Coding</source>
             <translation>编程</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
             <translation>随 Slipstream 提供，无需下载。只是玩具：一点算术、列表和代码。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Fits</source>
             <translation>合适</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Fits, with little room to spare.</source>
             <translation>可以装下，但余量不多。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Leaves room for long chats and your other programs.</source>
             <translation>为长对话和您的其他程序留有余地。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>On disk</source>
             <translation>在本机</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Small</source>
             <translation>小型</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Small, so quick to fetch and light on memory.</source>
             <translation>体积小，下载快，占用内存少。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>The drafter was trained on replies without thinking.</source>
             <translation>草稿模型是用不带思考的回复训练的。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/candidate.py" />
+            <location filename="../../app/models/candidate.py" />
             <source>Trained for code.</source>
             <translation>为编程而训练。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/downloads.py" />
+            <location filename="../../app/models/downloads.py" />
             <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
             <translation>下载进程无法启动。如果 Slipstream 被移动或替换过，请重新启动它。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/downloads.py" />
+            <location filename="../../app/models/downloads.py" />
             <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
             <translation>下载进程自行结束了。已下载的部分会保留；按“继续”接着下载。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/picker.py" />
+            <location filename="../../app/models/picker.py" />
             <source>A pair is being loaded. Wait for its end before you move the models.</source>
             <translation>正在载入一对模型。请等它结束后再移动模型。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/picker.py" />
+            <location filename="../../app/models/picker.py" />
             <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
             <translation>{reason} 请指定一个，或只用目标模型：以普通方式解码。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/picker.py" />
+            <location filename="../../app/models/picker.py" />
             <source>{reason} Take the target alone: it decodes plainly.</source>
             <translation>{reason} 请只用目标模型：以普通方式解码。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
             <translation>正在移动模型。请等它结束，或在设置中停止。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>The models lie in {folder} now.</source>
             <translation>模型现在位于 {folder}。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
             <translation>移动已停止。模型仍在原处；已复制的部分会留到下次继续。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/storage.py" />
+            <location filename="../../app/models/storage.py" />
             <source>{freed} are free again.</source>
             <translation>已释放 {freed}。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>A pair of your own.</source>
             <translation>您自己的模型对。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Found among LM Studio’s models.</source>
             <translation>在 LM Studio 的模型中找到。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Found in the folder of models.</source>
             <translation>在模型文件夹中找到。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Found in the hub’s cache.</source>
             <translation>在模型库的缓存中找到。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
             <translation>它的 config.json 过于特殊，Slipstream 无法判断。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>No drafter for it is on this disk, so it decodes plainly.</source>
             <translation>本机磁盘上没有与之配套的草稿模型，因此以普通方式解码。</translation>
         </message>
         <message>
-            <location filename="../../app/picking/survey.py" />
+            <location filename="../../app/models/survey.py" />
             <source>{bits} bits</source>
             <translation>{bits} 位</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Asking the hub…</source>
             <translation>正在询问模型库…</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Cannot be run yet</source>
             <translation>尚不能运行</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Does not fit</source>
             <translation>装不下</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fetching</source>
             <translation>下载中</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fit unknown</source>
             <translation>是否装得下未知</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fits comfortably</source>
             <translation>装下绰绰有余</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Fits, tightly</source>
             <translation>勉强装下</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>In use</source>
             <translation>使用中</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Loading</source>
             <translation>正在载入</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Paused</source>
             <translation>已暂停</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Paused; what came is kept</source>
             <translation>已暂停；已下载的部分会保留</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Size unknown</source>
             <translation>大小未知</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Stopped</source>
             <translation>已停止</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Too large: would swap</source>
             <translation>过大：会用到交换空间</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Waiting</source>
             <translation>等待中</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>Waits for its turn</source>
             <translation>等待轮到它</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>about {size}</source>
             <translation>约 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>paused; what came is kept</source>
             <translation>已暂停；已下载的部分会保留</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>waits for its turn</source>
             <translation>等待轮到它</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>{done} of {total}</source>
             <translation>{done}，共 {total}</translation>
         </message>
         <message>
-            <location filename="../../app/picking/words.py" />
+            <location filename="../../app/models/wording.py" />
             <source>{time} left</source>
             <translation>剩余 {time}</translation>
         </message>
@@ -1034,2615 +1034,2615 @@
             <translation>这是最新版本：{version}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>A small model drafts, a large one checks, and every token shown is the large model's own.
 Nothing you write leaves this computer.</source>
             <translation>小模型起草，大模型检验，显示的每个词元都出自大模型。
 您写的任何内容都不会离开此电脑。</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>A version that nobody numbered</source>
             <translation>未编号的版本</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>About Slipstream</source>
             <translation>关于 Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Close</source>
             <translation>关闭</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Close this page</source>
             <translation>关闭此页</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Version {version}</source>
             <translation>版本 {version}</translation>
         </message>
         <message>
-            <location filename="../../app/views/about.py" />
+            <location filename="../../app/window/about.py" />
             <source>Whose work is in it, and under which licence</source>
             <translation>其中包含谁的成果，以及采用何种许可</translation>
         </message>
         <message>
-            <location filename="../../app/views/announcing.py" />
+            <location filename="../../app/chat/announcer.py" />
             <source>Reply finished</source>
             <translation>回复完成</translation>
         </message>
         <message>
-            <location filename="../../app/views/announcing.py" />
+            <location filename="../../app/chat/announcer.py" />
             <source>Reply finished, {ending}</source>
             <translation>回复完成，{ending}</translation>
         </message>
         <message>
-            <location filename="../../app/views/announcing.py" />
+            <location filename="../../app/chat/announcer.py" />
             <source>The reply failed. {error}</source>
             <translation>回复失败。{error}</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>1 page</source>
             <translation>1 页</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Attached: {name}. Show its text</source>
             <translation>已附加：{name}。显示其文本</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Done</source>
             <translation>完成</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Leave out what is still being read</source>
             <translation>不附上仍在读取的文件</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Reading {name}…</source>
             <translation>正在读取 {name}…</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Remove {name}</source>
             <translation>移除 {name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Show the text of {name}</source>
             <translation>显示 {name} 的文本</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>Text of {name}</source>
             <translation>{name} 的文本</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>This text goes to the model with the message.</source>
             <translation>此文本会随消息一起发给模型。</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>{count} pages</source>
             <translation>{count} 页</translation>
         </message>
         <message>
-            <location filename="../../app/views/attachment_chips.py" />
+            <location filename="../../app/chat/attachment_chips.py" />
             <source>{tokens}, more than the {limit} that this model can read</source>
             <translation>{tokens}，超过此模型可读的 {limit} 个</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Delete</source>
             <translation>删除(&amp;D)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Edit Last Message</source>
             <translation>编辑上一条消息(&amp;E)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Export Chat…</source>
             <translation>导出对话(&amp;E)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Import…</source>
             <translation>导入(&amp;I)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;New Chat</source>
             <translation>新建对话(&amp;N)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Next Chat</source>
             <translation>下一个对话(&amp;N)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Pin</source>
             <translation>置顶(&amp;P)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Previous Chat</source>
             <translation>上一个对话(&amp;P)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Regenerate Reply</source>
             <translation>重新生成回复(&amp;R)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>&amp;Search All Chats</source>
             <translation>搜索所有对话(&amp;S)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chat</source>
             <translation>对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chat Se&amp;ttings…</source>
             <translation>对话设置(&amp;T)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Contin&amp;ue Reply</source>
             <translation>继续回复(&amp;U)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>D&amp;uplicate</source>
             <translation>复制对话(&amp;U)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Export &amp;All Chats…</source>
             <translation>导出所有对话(&amp;A)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Export All Chats</source>
             <translation>导出所有对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Export Chat</source>
             <translation>导出对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Go to the &amp;List of Chats</source>
             <translation>前往对话列表(&amp;L)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Go to the &amp;Message Field</source>
             <translation>前往消息栏(&amp;M)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Import Chats</source>
             <translation>导入对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>JSON, can be imported again (*.json)</source>
             <translation>JSON，可再次导入 (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>JSON, with all branches (*.json)</source>
             <translation>JSON，含所有分支 (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Markdown (*.md)</source>
             <translation>Markdown (*.md)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Move to &amp;Folder</source>
             <translation>移到文件夹(&amp;F)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Ne&amp;xt Version</source>
             <translation>下一个版本(&amp;X)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>New &amp;Folder</source>
             <translation>新建文件夹(&amp;F)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>New Folder…</source>
             <translation>新文件夹…</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>None</source>
             <translation>无</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Previous &amp;Version</source>
             <translation>上一个版本(&amp;V)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Re&amp;name…</source>
             <translation>重新命名(&amp;N)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Show &amp;Sidebar</source>
             <translation>显示边栏(&amp;S)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Slipstream chats</source>
             <translation>Slipstream 对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Undo &amp;Delete</source>
             <translation>撤销删除(&amp;D)</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_commands.py" />
+            <location filename="../../app/window/chat_commands.py" />
             <source>Undo: {undoable}</source>
             <translation>撤销：{undoable}</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_list.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Chats</source>
             <translation>对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_list.py" />
+            <location filename="../../app/sidebar/chat_list.py" />
             <source>Name</source>
             <translation>名称</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>0 always takes the likeliest token. Higher values vary more.</source>
             <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
             <translation>达到这么多词元的回复会停下；“继续”可让它接着写。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Above 1, tokens that were said already become less likely.</source>
             <translation>大于 1 时，已出现过的词元可能性降低。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Chat Settings</source>
             <translation>对话设置</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Close these settings</source>
             <translation>关闭这些设置</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Custom</source>
             <translation>自定</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Delete</source>
             <translation>删除</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Delete this preset</source>
             <translation>删除此预设</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Frequency penalty</source>
             <translation>频率惩罚</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>How it answers</source>
             <translation>回答方式</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Let the model think before it answers</source>
             <translation>让模型在回答前思考</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Name of the preset:</source>
             <translation>预设的名称：</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Off</source>
             <translation>关</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
             <translation>只取合计达到此概率的最可能的词元。1 保留全部。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Only this many of the likeliest tokens.</source>
             <translation>只取这么多个最可能的词元。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
             <translation>只取概率至少为最可能词元的这一比例的词元。0 保留全部。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Presence penalty</source>
             <translation>出现惩罚</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Preset</source>
             <translation>预设</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Random</source>
             <translation>随机</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Repetition penalty</source>
             <translation>重复惩罚</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Reset</source>
             <translation>还原</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Reset to the defaults</source>
             <translation>还原为默认值</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Save As…</source>
             <translation>另存为…</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Save Preset</source>
             <translation>存储预设</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Save as a preset</source>
             <translation>存储为预设</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Seed</source>
             <translation>种子</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>System prompt</source>
             <translation>系统提示</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Taken off the score of tokens that were said at all.</source>
             <translation>从出现过的词元的分数中减去。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Taken off the score once for each time a token was said.</source>
             <translation>词元每出现一次，就从其分数中减去一次。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>温度</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>The same seed gives the same reply. Empty: a new one each time.</source>
             <translation>相同的种子给出相同的回复。留空：每次都用新的。</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Thinking</source>
             <translation>思考</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>Token limit</source>
             <translation>词元上限</translation>
         </message>
         <message>
-            <location filename="../../app/views/chat_settings.py" />
+            <location filename="../../app/chat/chat_settings.py" />
             <source>What the model is told before the chat begins: a role, a tone, a language …</source>
             <translation>对话开始前告诉模型的内容：角色、语气、语言…</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Code</source>
             <translation>代码</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Copied</source>
             <translation>已拷贝</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Copy</source>
             <translation>拷贝</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Copy code</source>
             <translation>拷贝代码</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Wrap</source>
             <translation>换行</translation>
         </message>
         <message>
-            <location filename="../../app/views/code_view.py" />
+            <location filename="../../app/rendering/code_view.py" />
             <source>Wrap long lines</source>
             <translation>长行自动换行</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source> After the {before} message{before_2} that stood before it.</source>
             <translation>之前有 {before} 条消息。</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>, run {index} of {total}</source>
             <translation>，第 {index} 次，共 {total} 次</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>1 run each</source>
             <translation>各 1 次</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compare</source>
             <translation>比较</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compare plain decoding with DFlash</source>
             <translation>比较普通解码与 DFlash</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Compare {stem}</source>
             <translation>比较 {stem}</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Comparing…</source>
             <translation>正在比较…</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Copy Picture</source>
             <translation>拷贝图片</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Copy a picture of this comparison</source>
             <translation>拷贝此比较的图片</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>History</source>
             <translation>历史</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Now: {mode_names}{run}</source>
             <translation>现在：{mode_names}{run}</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>One after the other, never at the same time, with the same seed and settings.</source>
             <translation>一个接一个，绝不同时进行，种子和设置相同。</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Picture (*.png)</source>
             <translation>图片 (*.png)</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Prompt</source>
             <translation>提示</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Result</source>
             <translation>结果</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Runs of each mode</source>
             <translation>每种方式的次数</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Figures</source>
             <translation>存储数据</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Figures…</source>
             <translation>存储数据…</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Picture</source>
             <translation>存储图片</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save Picture…</source>
             <translation>存储图片…</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save a picture of this comparison</source>
             <translation>存储此比较的图片</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Save this comparison as JSON</source>
             <translation>将此比较存储为 JSON</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Show or hide earlier comparisons</source>
             <translation>显示或隐藏以前的比较</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Stop</source>
             <translation>停止</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Stop comparing</source>
             <translation>停止比较</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>The comparison could not be finished</source>
             <translation>比较未能完成</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>The picture is on the clipboard.</source>
             <translation>图片已在剪贴板上。</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>Verdict</source>
             <translation>结论</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>What shall both answer?</source>
             <translation>两者要回答什么？</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>comparison</source>
             <translation>比较</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare.py" />
+            <location filename="../../app/compare/compare_view.py" />
             <source>{count} runs each</source>
             <translation>各 {count} 次</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>Rate of {mode_names} as a bar</source>
             <translation>{mode_names} 的速度条</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>first token</source>
             <translation>首个词元</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>rounds</source>
             <translation>轮数</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>tokens</source>
             <translation>词元</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_figures.py" />
+            <location filename="../../app/compare/compare_figures.py" />
             <source>tokens/round</source>
             <translation>词元/轮</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>All pairs</source>
             <translation>所有模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>Comparisons of this pair</source>
             <translation>此模型对的比较</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>Earlier comparisons</source>
             <translation>以前的比较</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>What you compare is listed here.</source>
             <translation>您的比较会列在这里。</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_history.py" />
+            <location filename="../../app/compare/compare_history.py" />
             <source>no ratio</source>
             <translation>无比值</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>Ends where the other one goes on</source>
             <translation>在此结束，而另一个回复还在继续</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>From here on different: spaces or line breaks</source>
             <translation>从这里开始不同：空格或换行</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>From here on different: “{words}”</source>
             <translation>从这里开始不同：“{words}”</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>Go to the first difference</source>
             <translation>转到第一处差异</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>Its thoughts end where the other one’s go on</source>
             <translation>思考在此结束，而另一个回复的思考还在继续</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>{mode} reply</source>
             <translation>{mode} 回复</translation>
         </message>
         <message>
-            <location filename="../../app/views/compare_side.py" />
+            <location filename="../../app/compare/compare_side.py" />
             <source>{told}. Go to the first difference</source>
             <translation>{told}。转到第一处差异</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>first token {first_token}</source>
             <translation>首个词元 {first_token}</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>greedy</source>
             <translation>贪心</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>median of {repeats} runs each</source>
             <translation>各 {repeats} 次的中位数</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>not measured</source>
             <translation>未测量</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>one run each</source>
             <translation>各一次</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>temperature {temperature}</source>
             <translation>温度 {temperature}</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>{count} rounds</source>
             <translation>{count} 轮</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
             <translation>{runs}，一个接一个 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
         </message>
         <message>
-            <location filename="../../app/views/comparison_card.py" />
+            <location filename="../../app/compare/comparison_card.py" />
             <source>{tokens_per_round} tokens a round</source>
             <translation>每轮 {tokens_per_round} 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source> and {count} more</source>
             <translation>等另外 {count} 个文件</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Attach files</source>
             <translation>附加文件</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Cancel</source>
             <translation>取消</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Cancel editing</source>
             <translation>取消编辑</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Editing an earlier message</source>
             <translation>正在编辑以前的消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Message</source>
             <translation>消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Message Slipstream</source>
             <translation>给 Slipstream 发消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Send</source>
             <translation>发送</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Send (Enter)</source>
             <translation>发送（回车）</translation>
         </message>
         <message>
-            <location filename="../../app/views/composer.py" />
+            <location filename="../../app/chat/composer.py" />
             <source>Stop (Esc)</source>
             <translation>停止 (Esc)</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>Context</source>
             <translation>上下文</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
             <translation>上下文是模型一次能看到的内容：整个对话和回复。满了之后，回复会在那里停下，下一条消息也无法回答。这时请新建对话，或编辑以前的消息。绝不会暗中略去任何内容。</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
             <translation>{limit} 个词元的上下文已满：请新建对话，或编辑以前的消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
             <translation>超出 {about}{over} 个词元（上限 {limit}）：请缩短，或新建对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>{about}{left} token{left_2} left, then the reply stops</source>
             <translation>还剩 {about}{left} 个词元，之后回复会停下</translation>
         </message>
         <message>
-            <location filename="../../app/views/context_view.py" />
+            <location filename="../../app/chat/context_view.py" />
             <source>{about}{used} of {limit} tokens used · {left} left</source>
             <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Bring back what was deleted last</source>
             <translation>恢复最近删除的内容</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Deleted</source>
             <translation>已删除</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Free Now</source>
             <translation>立即释放</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Give up bringing back, and free the room now</source>
             <translation>放弃恢复，立即释放空间</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>Undo</source>
             <translation>撤销</translation>
         </message>
         <message>
-            <location filename="../../app/views/deleted_bar.py" />
+            <location filename="../../app/models/deleted_bar.py" />
             <source>{names}: deleted. {room} become free when you quit.</source>
             <translation>{names}：已删除。退出时释放 {room}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>A reply is being written in “{title}”.</source>
             <translation>“{title}”中正在撰写回复。</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Go There</source>
             <translation>转到那里</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Note</source>
             <translation>提示</translation>
         </message>
         <message>
-            <location filename="../../app/views/elsewhere_bar.py" />
+            <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Open the chat in which the reply is being written</source>
             <translation>打开正在撰写回复的对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Close the search</source>
             <translation>关闭查找</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Find in this chat</source>
             <translation>在此对话中查找</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Hits</source>
             <translation>匹配项</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Next hit</source>
             <translation>下一个匹配项</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>Previous hit</source>
             <translation>上一个匹配项</translation>
         </message>
         <message>
-            <location filename="../../app/views/finding.py" />
+            <location filename="../../app/transcript/find_bar.py" />
             <source>{place} of {count}</source>
             <translation>{place} / {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>, {bits} bits</source>
             <translation>，{bits} 位</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
             <translation>一个大型语言模型在此电脑上回答。一个小模型先行起草；大模型一次检验一整块文字。您得到的是大模型自己的话，通常更快。</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Begin with the demo pair</source>
             <translation>从演示模型对开始</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Choose Models…</source>
             <translation>选择模型…</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Choose among the pairs of the catalogue</source>
             <translation>从目录的模型对中选择</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
             <translation>两个模型占用模型可用的 {budget} 中的{about}{needed}；其余留给长对话和您的其他应用。</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
             <translation>据目前所知，目录中没有更大的模型对既能装入这台电脑的内存又足够快。</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Nothing you write leaves this computer.</source>
             <translation>您写的任何内容都不会离开此电脑。</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
             <translation>Slipstream 在此找不到可用的 GPU。仅靠处理器时，较大的模型对回答得太慢。</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Suits this computer</source>
             <translation>适合此电脑</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>The demo pair</source>
             <translation>演示模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Try the Demo Pair Now</source>
             <translation>立即试用演示模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>Welcome</source>
             <translation>欢迎</translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>about </source>
             <translation>约 </translation>
         </message>
         <message>
-            <location filename="../../app/views/introduction.py" />
+            <location filename="../../app/chat/introduction.py" />
             <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
             <translation>{private}演示模型对随 Slipstream 提供，无需下载；它只是个玩具。</translation>
         </message>
         <message>
-            <location filename="../../app/views/link.py" />
+            <location filename="../../app/widgets/link.py" />
             <source>Copy Address</source>
             <translation>拷贝地址</translation>
         </message>
         <message>
-            <location filename="../../app/views/link.py" />
+            <location filename="../../app/widgets/link.py" />
             <source>Link</source>
             <translation>链接</translation>
         </message>
         <message>
-            <location filename="../../app/views/link.py" />
+            <location filename="../../app/widgets/link.py" />
             <source>Open in Browser</source>
             <translation>在浏览器中打开</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>Attach Files</source>
             <translation>附加文件</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>Text, code and PDF (*)</source>
             <translation>文本、代码和 PDF (*)</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>The folder with the logs could not be opened here. It is {folder}</source>
             <translation>无法在此打开日志文件夹。它位于 {folder}</translation>
         </message>
         <message>
-            <location filename="../../app/views/main_window.py" />
+            <location filename="../../app/window/main_window.py" />
             <source>{name} is complete and checked. Use it from File ▸ Models.</source>
             <translation>{name} 已下载完整并通过检查。请从“文件 ▸ 模型”使用它。</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Appearance</source>
             <translation>外观(&amp;A)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Attach Files…</source>
             <translation>附加文件(&amp;A)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Chat</source>
             <translation>对话(&amp;C)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Close Window</source>
             <translation>关闭窗口(&amp;C)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Command Palette…</source>
             <translation>命令面板(&amp;C)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Compare Last Prompt</source>
             <translation>比较上一个提示(&amp;C)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Contrast</source>
             <translation>对比度(&amp;C)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Copy</source>
             <translation>拷贝(&amp;C)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Dark</source>
             <translation>深色(&amp;D)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Edit</source>
             <translation>编辑(&amp;E)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;File</source>
             <translation>文件(&amp;F)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Find in Chat…</source>
             <translation>在对话中查找(&amp;F)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Help</source>
             <translation>帮助(&amp;H)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;High</source>
             <translation>高(&amp;H)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Larger Text</source>
             <translation>放大文字(&amp;L)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Light</source>
             <translation>浅色(&amp;L)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Minimize</source>
             <translation>最小化(&amp;M)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Models…</source>
             <translation>模型(&amp;M)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Paste</source>
             <translation>粘贴(&amp;P)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Quit Slipstream</source>
             <translation>退出 Slipstream(&amp;Q)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Redo</source>
             <translation>重做(&amp;R)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Stop</source>
             <translation>停止(&amp;S)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;System</source>
             <translation>跟随系统(&amp;S)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Thinking</source>
             <translation>思考(&amp;T)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Undo</source>
             <translation>撤销(&amp;U)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Usual Text Size</source>
             <translation>默认文字大小(&amp;U)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;View</source>
             <translation>显示(&amp;V)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Window</source>
             <translation>窗口(&amp;W)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>&amp;Zoom</source>
             <translation>缩放(&amp;Z)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Compare a &amp;Prompt…</source>
             <translation>比较一个提示(&amp;P)…</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Copy Last &amp;Reply</source>
             <translation>拷贝上一条回复(&amp;R)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Cu&amp;t</source>
             <translation>剪切(&amp;T)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Find Ne&amp;xt</source>
             <translation>查找下一个(&amp;X)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Find Pre&amp;vious</source>
             <translation>查找上一个(&amp;V)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Go to the &amp;End</source>
             <translation>前往末尾(&amp;E)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Look at &amp;Every Start</source>
             <translation>每次启动时检查(&amp;E)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Look for a &amp;New Version</source>
             <translation>检查新版本(&amp;N)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Next &amp;Link</source>
             <translation>下一个链接(&amp;L)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Previous Lin&amp;k</source>
             <translation>上一个链接(&amp;K)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>S&amp;maller Text</source>
             <translation>缩小文字(&amp;M)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>S&amp;tandard</source>
             <translation>标准(&amp;T)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Select &amp;All</source>
             <translation>全选(&amp;A)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Settings…</source>
             <translation>设置…</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Show &amp;Logs</source>
             <translation>显示日志(&amp;L)</translation>
         </message>
         <message>
-            <location filename="../../app/views/menus.py" />
+            <location filename="../../app/window/menus.py" />
             <source>Show Who Supplied Each To&amp;ken</source>
             <translation>显示每个词元的来源(&amp;K)</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Edit</source>
             <translation>编辑</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Edit Message</source>
             <translation>编辑消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Edit message</source>
             <translation>编辑消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Error</source>
             <translation>错误</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Show all</source>
             <translation>全部显示</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Show all of your message</source>
             <translation>显示您的整条消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Try Again</source>
             <translation>再试一次</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Try again</source>
             <translation>再试一次</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Waiting for the first token</source>
             <translation>正在等待首个词元</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Write this message anew; the old one stays beside it</source>
             <translation>重写此消息；旧的会保留在旁边</translation>
         </message>
         <message>
-            <location filename="../../app/views/message.py" />
+            <location filename="../../app/transcript/message.py" />
             <source>Your message</source>
             <translation>您的消息</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Asking the hub whose token it is…</source>
             <translation>正在询问 Hub 这是谁的令牌…</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>At most {rate}/s</source>
             <translation>最多 {rate}/秒</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Check the token and keep it in the keychain</source>
             <translation>检查令牌并存入钥匙串</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Download speed</source>
             <translation>下载速度</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>For repos that want conditions accepted first. Kept in this system’s keychain, shown to the hub alone.</source>
             <translation>用于需要先接受条款的仓库。保存在本系统的钥匙串中，只会交给 Hub。</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Forget</source>
             <translation>移除</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>How far the move is</source>
             <translation>移动进度</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Hub token</source>
             <translation>Hub 令牌</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>It is named by {variable}, so it cannot be moved from here.</source>
             <translation>它由 {variable} 指定，因此无法在此移动。</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Keep</source>
             <translation>保存</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Model Settings</source>
             <translation>模型设置</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Model folder</source>
             <translation>模型文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Move the Models Where?</source>
             <translation>把模型移到哪里？</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Move the models to another folder</source>
             <translation>把模型移到另一个文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Move…</source>
             <translation>移动…</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Moving: {done} of {total}. Pairs can be neither fetched, used nor deleted meanwhile; chats go on.</source>
             <translation>正在移动：{done} / {total}。其间不能下载、使用或删除模型；对话照常进行。</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>No limit</source>
             <translation>不限</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Remove the token from the keychain</source>
             <translation>从钥匙串中移除令牌</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>Stop the move</source>
             <translation>停止移动</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>The keychain holds no token.</source>
             <translation>钥匙串中没有令牌。</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>The token is forgotten.</source>
             <translation>令牌已移除。</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>The token of {account} is kept.</source>
             <translation>已保存 {account} 的令牌。</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>What downloads take of your connection at most, together.</source>
             <translation>所有下载合计最多占用的网速。</translation>
         </message>
         <message>
-            <location filename="../../app/views/model_settings.py" />
+            <location filename="../../app/models/model_settings.py" />
             <source>{room} free on its disk.</source>
             <translation>所在磁盘剩余 {room}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. Only data files are ever read, never a repo’s Python.</source>
             <translation>目标模型可以是 mlx-lm 能运行的任何模型；它的草稿模型是专为它训练的。没有草稿模型时以普通方式解码。只读取数据文件，绝不读取仓库中的 Python。</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Add</source>
             <translation>添加</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Check</source>
             <translation>检查</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Check whether they go together</source>
             <translation>检查它们是否相配</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Choose a Folder</source>
             <translation>选择文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Choose the drafter’s folder</source>
             <translation>选择草稿模型的文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Choose the target’s folder</source>
             <translation>选择目标模型的文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Drafter</source>
             <translation>草稿模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Find</source>
             <translation>查找</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Folder…</source>
             <translation>文件夹…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Give two repos or two folders: one of each does not work.</source>
             <translation>请给出两个仓库或两个文件夹：不能各给一个。</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>It can be run, plainly.</source>
             <translation>可以运行，以普通方式解码。</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Look for a drafter of this target, on this disk and on the hub</source>
             <translation>在本机磁盘和模型库中查找此目标模型的草稿模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Looking at both…</source>
             <translation>正在查看两者…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Looking at it…</source>
             <translation>正在查看…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Looking for a drafter…</source>
             <translation>正在查找草稿模型…</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>OWNER/NAME, a folder, or nothing</source>
             <translation>OWNER/NAME、文件夹或留空</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>OWNER/NAME, or a folder</source>
             <translation>所有者/名称，或一个文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Own Pair</source>
             <translation>自定模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Own pair</source>
             <translation>自定模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Target</source>
             <translation>目标模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>They go together.</source>
             <translation>它们相配。</translation>
         </message>
         <message>
-            <location filename="../../app/views/own_pair.py" />
+            <location filename="../../app/models/own_pair.py" />
             <source>Whether they go together</source>
             <translation>它们是否相配</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>A reply is still being written.</source>
             <translation>回复仍在书写中。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Ask Again</source>
             <translation>再次询问</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Ask the hub again</source>
             <translation>再次询问模型库</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>取消载入</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel the download and remove what came</source>
             <translation>取消下载并移除已下载的部分</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Delete this pair from the disk</source>
             <translation>从磁盘删除此模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Download</source>
             <translation>下载</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Download about {size}</source>
             <translation>下载约 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Download {size}</source>
             <translation>下载 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Give a token of your account</source>
             <translation>提供你账户的令牌</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>In Use</source>
             <translation>使用中</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.</source>
             <translation>其所有者要求下载前先接受条款：如果模型库拒绝，Slipstream 会说明在哪里接受。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Nobody vouches for these repos. The hub is asked before anything is offered.</source>
             <translation>没有人为这些仓库担保。在提供任何内容之前会先询问模型库。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Not confirmed</source>
             <translation>未经确认</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Pause</source>
             <translation>暂停</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Pause the download</source>
             <translation>暂停下载</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Progress</source>
             <translation>进度</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Quantisation</source>
             <translation>量化</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Remove from List</source>
             <translation>从列表移除</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Remove this pair from the list; its files stay</source>
             <translation>从列表中移除这一对；文件保留</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Resume</source>
             <translation>继续</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Stopped; what came is kept.</source>
             <translation>已停止；已下载的部分会保留。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>The pair that is selected</source>
             <translation>所选的模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Token…</source>
             <translation>令牌…</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>Use</source>
             <translation>使用</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{action}: {name}</source>
             <translation>{action}：{name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_card.py" />
+            <location filename="../../app/models/pair_card.py" />
             <source>{name} is in use</source>
             <translation>{name} 使用中</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Estimated once the hub has said which files there are.</source>
             <translation>模型库告知有哪些文件之后再作估计。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Everything is here</source>
             <translation>全部已在本机</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Hide the arithmetic</source>
             <translation>隐藏计算</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>How much memory it needs is not known before the hub was asked.</source>
             <translation>询问模型库之后才能知道它需要多少内存。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Its weights take about {needed} of the {budget} that models may use here.</source>
             <translation>其权重约占 {needed}，模型在此可用 {budget}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Its weights take about {needed}.</source>
             <translation>其权重约占 {needed}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Kind</source>
             <translation>类型</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Licence</source>
             <translation>许可</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Memory line by line</source>
             <translation>逐行列出内存</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Needs {size} at {tokens}</source>
             <translation>{tokens}时需要 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>None: decodes plainly</source>
             <translation>无：以普通方式解码</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Not estimated yet. Help ▸ {page} measures how fast this computer is.</source>
             <translation>尚未估计。“帮助 ▸ {page}”会测量这台电脑有多快。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>On disk at</source>
             <translation>位于</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Others measured</source>
             <translation>他人测得</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Show the arithmetic</source>
             <translation>显示计算</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Shown after a few replies.</source>
             <translation>几次回复之后显示。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Speed</source>
             <translation>速度</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>The exact sum comes with the hub’s answer.</source>
             <translation>精确的总和随模型库的答复而来。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Unknown</source>
             <translation>未知</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>What it needs is not known before its config.json says more.</source>
             <translation>在其 config.json 给出更多信息之前，无法得知所需内存。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Why this one</source>
             <translation>为何选它</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>Without DFlash</source>
             <translation>不用 DFlash</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>block of {count}</source>
             <translation>块大小 {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>drafter context</source>
             <translation>草稿模型上下文</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>drafter weights</source>
             <translation>草稿模型权重</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>drafter {licence}</source>
             <translation>草稿模型 {licence}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>recurrent state</source>
             <translation>循环状态</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>target K/V</source>
             <translation>目标模型 K/V</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>target weights</source>
             <translation>目标模型权重</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>this machine</source>
             <translation>这台电脑</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>together</source>
             <translation>合计</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>unknown</source>
             <translation>未知</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>weights of both</source>
             <translation>两者的权重</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>workspace</source>
             <translation>工作空间</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{low} to {high}× plain on {machine}</source>
             <translation>{machine} 上为普通的 {low} 到 {high} 倍</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed} of the {budget} that models may use here.</source>
             <translation>{needed}，模型在此可用 {budget}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed} of the {budget} that models may use here; {free} are free just now, so quit other programs first.</source>
             <translation>{needed}，模型在此可用 {budget}；目前空闲 {free}，请先退出其他程序。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed}, more than the {budget} that models may use here: the system would swap.</source>
             <translation>{needed}，超过模型在此可用的 {budget}：系统会用到交换空间。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{needed}, more than the {ceiling} that can be had here at all.</source>
             <translation>{needed}，超过这里最多可分配的 {ceiling}。</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{ratio}× plain on {machine}</source>
             <translation>{machine} 上为普通的 {ratio} 倍</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} at {tokens}</source>
             <translation>{tokens}时 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} for models</source>
             <translation>可供模型 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} of memory are free just now</source>
             <translation>目前空闲内存 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_facts.py" />
+            <location filename="../../app/models/pair_facts.py" />
             <source>{size} to fetch</source>
             <translation>需下载 {size}</translation>
         </message>
         <message>
-            <location filename="../../app/views/pair_list.py" />
+            <location filename="../../app/models/pair_list.py" />
             <source>Pairs of models</source>
             <translation>模型对</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Command Palette</source>
             <translation>命令面板</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Command palette</source>
             <translation>命令面板</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Commands</source>
             <translation>命令</translation>
         </message>
         <message>
-            <location filename="../../app/views/palette.py" />
+            <location filename="../../app/window/palette.py" />
             <source>Search commands, chats and presets</source>
             <translation>搜索命令、对话和预设</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Add a pair of your own: two repos or two folders</source>
             <translation>添加您自己的模型对：两个仓库或两个文件夹</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Looking through the catalogue and this disk…</source>
             <translation>正在查看目录和本机磁盘…</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Model folder, download speed, token</source>
             <translation>模型文件夹、下载速度、令牌</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Models</source>
             <translation>模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Moving the models: {done} of {total}</source>
             <translation>正在移动模型：{done} / {total}</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair matches “{words}” here. Own Pair… takes any two repos of the hub.</source>
             <translation>这里没有与“{words}”匹配的模型对。“自定模型对…”接受模型库中的任意两个仓库。</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>No pair passes this filter.</source>
             <translation>没有模型对符合此筛选条件。</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Own Pair…</source>
             <translation>自定模型对…</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Room on the disk</source>
             <translation>磁盘空间</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Search models</source>
             <translation>搜索模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {what}</source>
             <translation>显示：{what}</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>{name} is complete and checked.</source>
             <translation>{name} 已下载完整并通过检查。</translation>
         </message>
         <message>
-            <location filename="../../app/views/picker_dialog.py" />
+            <location filename="../../app/models/picker_dialog.py" />
             <source>{room} free on this disk</source>
             <translation>此磁盘剩余 {room}</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Answer once more</source>
             <translation>再回答一次</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Answer once more; this reply stays beside the new one</source>
             <translation>再回答一次；此回复会保留在新回复旁边</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Answer this prompt again, plainly and with DFlash, side by side</source>
             <translation>再次回答此提示，普通与 DFlash 并排显示</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Compare both modes on this prompt</source>
             <translation>用此提示比较两种方式</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Continue</source>
             <translation>继续</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Continue this reply</source>
             <translation>继续此回复</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Copy reply</source>
             <translation>拷贝回复</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Details</source>
             <translation>详情</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>How this reply was decoded</source>
             <translation>此回复如何解码</translation>
         </message>
         <message>
-            <location filename="../../app/views/reply_actions.py" />
+            <location filename="../../app/transcript/reply_actions.py" />
             <source>Regenerate</source>
             <translation>重新生成</translation>
         </message>
         <message>
-            <location filename="../../app/views/roofline_chart.py" />
+            <location filename="../../app/machine/roofline_chart.py" />
             <source>Roofline of this machine</source>
             <translation>本机的 Roofline</translation>
         </message>
         <message>
-            <location filename="../../app/views/roofline_chart.py" />
+            <location filename="../../app/machine/roofline_chart.py" />
             <source>operations on every byte that is read</source>
             <translation>每读取一字节的运算次数</translation>
         </message>
         <message>
-            <location filename="../../app/views/roofline_chart.py" />
+            <location filename="../../app/machine/roofline_chart.py" />
             <source>{phase}: {share} of the possible</source>
             <translation>{phase}：达到上限的 {share}</translation>
         </message>
         <message>
-            <location filename="../../app/views/saving.py" />
+            <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace</source>
             <translation>替换</translation>
         </message>
         <message>
-            <location filename="../../app/views/saving.py" />
+            <location filename="../../app/widgets/save_dialog.py" />
             <source>Replace?</source>
             <translation>替换？</translation>
         </message>
         <message>
-            <location filename="../../app/views/saving.py" />
+            <location filename="../../app/widgets/save_dialog.py" />
             <source>There is a file “{name}” already. Replace it?</source>
             <translation>已存在名为“{name}”的文件。要替换吗？</translation>
         </message>
         <message>
-            <location filename="../../app/views/search_results.py" />
+            <location filename="../../app/sidebar/search_results.py" />
             <source>Search results</source>
             <translation>搜索结果</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own</source>
             <translation>在被接受的草稿、前文副本和目标模型自己的文字下方用线条和颜色标示</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Appearance</source>
             <translation>外观</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>As the system</source>
             <translation>跟随系统</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Close the settings</source>
             <translation>关闭设置</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Contrast</source>
             <translation>对比度</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Dark</source>
             <translation>深色</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>High</source>
             <translation>高</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Language</source>
             <translation>语言</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Light</source>
             <translation>浅色</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Nothing moves by itself. Where the system asks for it, that holds anyway.</source>
             <translation>没有任何东西会自行移动。系统有此要求时，始终如此。</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Reduce motion</source>
             <translation>减少动态效果</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Settings</source>
             <translation>设置</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Show in replies who supplied each token</source>
             <translation>在回复中显示每个词元的来源</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Standard</source>
             <translation>标准</translation>
         </message>
         <message>
-            <location filename="../../app/views/settings_dialog.py" />
+            <location filename="../../app/settings/settings_dialog.py" />
             <source>Text size</source>
             <translation>文字大小</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Done last</source>
             <translation>上一步操作</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>In the title</source>
             <translation>在标题中</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>New Chat</source>
             <translation>新建对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>No message holds “{strip}”.</source>
             <translation>没有消息包含“{strip}”。</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Search</source>
             <translation>搜索</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Search all chats</source>
             <translation>搜索所有对话</translation>
         </message>
         <message>
-            <location filename="../../app/views/sidebar.py" />
+            <location filename="../../app/sidebar/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>您的对话会列在这里。</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_line.py" />
+            <location filename="../../app/transcript/stats_line.py" />
             <source>Mode</source>
             <translation>方式</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>Acceptance and width of each round</source>
             <translation>每轮的接受情况和宽度</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>Details of this reply</source>
             <translation>此回复的详情</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>Each round: drafts proposed (its width less one) and accepted</source>
             <translation>每轮：提出的草稿（宽度减一）和接受的草稿</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>The prompt: reused from earlier turns and read anew</source>
             <translation>提示：从之前轮次重用的和新读取的</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>accepted</source>
             <translation>已接受</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>proposed, at most {highest}</source>
             <translation>提出，最多 {highest}</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} read</source>
             <translation>读取 {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} read at {rate}</source>
             <translation>读取 {count}，{rate}</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} reused</source>
             <translation>重用 {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/stats_popover.py" />
+            <location filename="../../app/transcript/stats_popover.py" />
             <source>{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}</source>
             <translation>{rounds} 轮；接受 {accepted_per_round} 至 {accepted_per_round_2}</translation>
         </message>
         <message>
-            <location filename="../../app/views/table_view.py" />
+            <location filename="../../app/rendering/table_view.py" />
             <source>Rows of a table</source>
             <translation>表格的行</translation>
         </message>
         <message>
-            <location filename="../../app/views/table_view.py" />
+            <location filename="../../app/rendering/table_view.py" />
             <source>Table</source>
             <translation>表格</translation>
         </message>
         <message>
-            <location filename="../../app/views/text_run.py" />
+            <location filename="../../app/rendering/text_run.py" />
             <source>Text</source>
             <translation>文本</translation>
         </message>
         <message>
-            <location filename="../../app/views/thinking_view.py" />
+            <location filename="../../app/transcript/thinking_view.py" />
             <source>Hide thinking</source>
             <translation>隐藏思考</translation>
         </message>
         <message>
-            <location filename="../../app/views/thinking_view.py" />
+            <location filename="../../app/transcript/thinking_view.py" />
             <source>Show thinking</source>
             <translation>显示思考</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>A plain step</source>
             <translation>普通的一步</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>A reply is being written. Measure when it is done.</source>
             <translation>正在撰写回复。请在完成后测量。</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Arithmetic</source>
             <translation>算力</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Checking a block</source>
             <translation>检验一块</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Drafting a block</source>
             <translation>起草一块</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measure Again</source>
             <translation>重新测量</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measure again</source>
             <translation>重新测量</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Measured {measured}</source>
             <translation>测量于 {measured}</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Memory</source>
             <translation>内存</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
             <translation>超过 100 %：这些权重能放进处理器自己的缓存，它比内存快。</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>No models are loaded yet; then there is something to measure.</source>
             <translation>尚未载入模型；载入后才有可测量的内容。</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Not measured yet.</source>
             <translation>尚未测量。</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Progress of the measurement</source>
             <translation>测量进度</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Reading a prompt</source>
             <translation>读取提示</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>Stopped before the end.</source>
             <translation>未到结束就已停止。</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>This Computer</source>
             <translation>这台电脑</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>This Mac</source>
             <translation>这台 Mac</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>in large products</source>
             <translation>在大型乘积中</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>in large products, {dtype}</source>
             <translation>在大型乘积中，{dtype}</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>of what arithmetic allows</source>
             <translation>（占算力所允许）</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>of what memory allows</source>
             <translation>（占内存所允许）</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>read by a product of one row over half a gigabyte of weights</source>
             <translation>由一行与半个吉字节权重的乘积读取</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>the reference BLAS, which is slow</source>
             <translation>参考 BLAS，速度较慢</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{count} cores</source>
             <translation>{count} 个核心</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{memory} GiB of memory, {models} GiB of it for models</source>
             <translation>{memory} GiB 内存，其中 {models} GiB 可供模型使用</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
             <translation>{pair}：普通解码每个词元读取 {bytes} MB，因此内存允许每秒 {plain_ceiling} 个词元。DFlash 读取同样多即可得到一整块词元。</translation>
         </message>
         <message>
-            <location filename="../../app/views/this_mac.py" />
+            <location filename="../../app/machine/this_mac.py" />
             <source>{share} {bound} · {tokens} in {seconds}</source>
             <translation>{share} {bound} · {tokens}，{seconds}</translation>
         </message>
         <message>
-            <location filename="../../app/views/tint.py" />
+            <location filename="../../app/rendering/tint.py" />
             <source>Legend of the token tint</source>
             <translation>词元着色图例</translation>
         </message>
         <message>
-            <location filename="../../app/views/tint.py" />
+            <location filename="../../app/rendering/tint.py" />
             <source>drafted and accepted</source>
             <translation>起草并接受</translation>
         </message>
         <message>
-            <location filename="../../app/views/tint.py" />
+            <location filename="../../app/rendering/tint.py" />
             <source>the target’s own</source>
             <translation>目标模型自己的</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Answer the last prompt again, plainly and with DFlash, side by side</source>
             <translation>再次回答上一个提示，普通与 DFlash 并排显示</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Chat settings</source>
             <translation>对话设置</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Choose models</source>
             <translation>选择模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Compare both modes on the last prompt</source>
             <translation>用上一个提示比较两种方式</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Context: {context_limit} tokens</source>
             <translation>上下文：{context_limit} 个词元</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Draft with the small model, check with the large one. Holds from the next reply on.</source>
             <translation>用小模型起草，用大模型检验。从下一条回复起生效。</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Drafter: {drafter} ({drafter_bytes})
 </source>
             <translation>草稿模型：{drafter}（{drafter_bytes}）
 </translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>From the next reply on</source>
             <translation>从下一条回复起</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Let the model think before it answers. Holds from the next reply on.</source>
             <translation>让模型在回答前思考。从下一条回复起生效。</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Loading…</source>
             <translation>正在载入…</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Models: {pair_name}</source>
             <translation>模型：{pair_name}</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>No drafter
 </source>
             <translation>没有草稿模型
 </translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>No models loaded</source>
             <translation>没有载入模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Not available: {why_plain}</source>
             <translation>不可用：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Show or hide the list of chats</source>
             <translation>显示或隐藏对话列表</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>Target: {target} ({target_bytes})
 </source>
             <translation>目标模型：{target}（{target_bytes}）
 </translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>This model does not think before it answers.</source>
             <translation>此模型在回答前不思考。</translation>
         </message>
         <message>
-            <location filename="../../app/views/top_bar.py" />
+            <location filename="../../app/window/top_bar.py" />
             <source>{next_mode} from the next reply on</source>
             <translation>从下一条回复起为 {next_mode}</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript.py" />
+            <location filename="../../app/transcript/transcript.py" />
             <source>Go to the end</source>
             <translation>前往末尾</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript.py" />
+            <location filename="../../app/transcript/transcript.py" />
             <source>Load again</source>
             <translation>重新载入</translation>
         </message>
         <message>
-            <location filename="../../app/views/transcript.py" />
+            <location filename="../../app/transcript/transcript.py" />
             <source>New text  ↓</source>
             <translation>新内容  ↓</translation>
         </message>
         <message>
-            <location filename="../../app/views/versions.py" />
+            <location filename="../../app/transcript/versions.py" />
             <source>Next version</source>
             <translation>下一个版本</translation>
         </message>
         <message>
-            <location filename="../../app/views/versions.py" />
+            <location filename="../../app/transcript/versions.py" />
             <source>Previous version</source>
             <translation>上一个版本</translation>
         </message>
         <message>
-            <location filename="../../app/views/versions.py" />
+            <location filename="../../app/transcript/versions.py" />
             <source>Version {place} of {count}</source>
             <translation>版本 {place} / {count}</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask anything, faster</source>
             <translation>尽管问，更快答</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Ask: {value}</source>
             <translation>提问：{value}</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Load Again</source>
             <translation>重新载入</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Load the models again</source>
             <translation>重新载入模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Loading the models</source>
             <translation>正在载入模型</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>No models are loaded, so nothing can answer.</source>
             <translation>没有载入模型，因此无法回答。</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Ready, without DFlash.</source>
             <translation>就绪，不使用 DFlash。</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
             <translation>小模型起草，大模型检验。每个字都出自大模型。</translation>
         </message>
         <message>
-            <location filename="../../app/views/welcome.py" />
+            <location filename="../../app/chat/welcome.py" />
             <source>Welcome to Slipstream</source>
             <translation>欢迎使用 Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/writing.py" />
+            <location filename="../../app/chat/reply_job.py" />
             <source>The reply ended unexpectedly.</source>
             <translation>回复意外结束。</translation>
         </message>

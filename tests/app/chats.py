@@ -4,7 +4,7 @@ from dataclasses import fields
 
 from hypothesis import strategies as st
 
-from app.conversations.chat import Chat, Node
+from app.conversations.chat_tree import Chat, Node
 from app.conversations.records import ENDINGS, chat_to_json
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings

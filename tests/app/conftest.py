@@ -15,9 +15,9 @@ from pytestqt.qtbot import QtBot
 
 from app import language
 from app.application import Slipstream
-from app.places import Places
-from app.views.message import PromptView
-from app.views.theme import USUAL_SIZE
+from app.data_paths import Places
+from app.transcript.message import PromptView
+from app.widgets.theme import USUAL_SIZE
 from tests.app.scripted_engine import ScriptedEngine
 
 language.use()

@@ -23,8 +23,8 @@ from PySide6.QtGui import QAction, QFontMetrics  # noqa: E402
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QLabel, QPushButton, QWidget  # noqa: E402
 
 from app.application import Slipstream  # noqa: E402
-from app.places import Places  # noqa: E402
-from app.views.switch import Switch  # noqa: E402
+from app.data_paths import Places  # noqa: E402
+from app.widgets.switch import Switch  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
 ENGLISH = re.compile(

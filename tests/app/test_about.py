@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from app import updates
 from app.release import Release, licences, this_release
 from app.updates import Updates, newer
-from app.views.about import AboutDialog
+from app.window.about import AboutDialog
 from tests.packaging import script
 
 PATIENCE_MS = 120_000  # a busy machine is no failure
@@ -146,7 +146,7 @@ def test_without_an_address_nobody_can_ask(qtbot: QtBot, start: Any, settings: Q
 
 
 def test_with_an_address_the_menu_offers_it(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.views.main_window.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
+    monkeypatch.setattr("app.window.main_window.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
     app = start(loaded=False)
     actions = {action.text(): action for menu in app.window.menuBar().actions() for action in menu.menu().actions()}
     at_start = actions["Look at &Every Start"]

@@ -3,12 +3,12 @@
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.recorded import TEXT
 from app.rendering.blocks import Code
-from app.views.blocks_view import BlocksView
-from app.views.code_view import CodeView
-from app.views.text_run import TextRun
-from app.views.theme import Theme
+from app.rendering.blocks_view import BlocksView
+from app.rendering.code_view import CodeView
+from app.rendering.text_run import TextRun
+from app.widgets.theme import Theme
+from tests.benchmarks.recorded_engine import TEXT
 
 
 def contents(view: BlocksView) -> list[str]:

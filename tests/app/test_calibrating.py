@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
-import app.calibrating
+import app.machine.background_tuning
 from app.engine_thread import EngineThread, LoadPair
-from app.pair_loading import PairLoading
+from app.models.pair_loader import PairLoading
 from mlx_engine.events import GenerationRequest, Message, Trial
 from tests.app.conftest import PATIENCE_MS
 from tests.app.scripted_engine import PAIR, ScriptedEngine
@@ -19,7 +19,7 @@ ASK = GenerationRequest(messages=(Message("user", "Hello"),))
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.calibrating, "IDLE_MS", 20)
+    monkeypatch.setattr(app.machine.background_tuning, "IDLE_MS", 20)
 
 
 @pytest.fixture

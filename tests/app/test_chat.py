@@ -1,6 +1,6 @@
 """What of a chat goes into the next request."""
 
-from app.conversations.chat import Chat, same_again
+from app.conversations.chat_tree import Chat, same_again
 from mlx_engine.events import Failed, Message
 from tests.app.scripted_engine import commit, done
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from PySide6.QtGui import QImage
 
-from app.context_meter import Room
-from app.conversations import words
+from app.chat.context_meter import Room
+from app.chat.context_view import sentence
+from app.conversations import wording
 from app.conversations.reply import Reply
-from app.views.context_view import sentence
 from mlx_engine.events import PrefillProgress
 from tests.app.conftest import Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done
@@ -32,7 +32,7 @@ def test_chat_instructions_and_draft_are_counted_a_moment_after_the_last_change(
     app.until(lambda: shown(app) == "0 of 100 tokens used · 100 left")
     app.ask("One two")
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
-    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief."))
+    app.chat.conductor.set_settings(replace(app.chat.conductor.chat.settings, system="Be brief."))
     app.until(lambda: shown(app) == "8 of 100 tokens used · 92 left")
     before = len(app.engine.counted)
     for length in range(1, 40):
@@ -59,7 +59,7 @@ def test_while_a_reply_is_written_its_own_tokens_are_added_and_the_engine_is_lef
     asked = len(app.engine.counted)
     app.type("a draft")
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.chat.conductor.busy)
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
     assert len(app.engine.counted) == asked + 1
 
@@ -69,11 +69,11 @@ def test_what_stood_there_before_continue_is_counted_once(start: Start) -> None:
     first = [PrefillProgress(10, 10, 0), commit("Half", 20), done(reason="length", tokens=20)]
     app = start(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
     app.ask("One two")
-    app.conductor.resume(app.conductor.chat.turns[0])
+    app.chat.conductor.resume(app.chat.conductor.chat.turns[0])
     app.until(lambda: shown(app) == "~35 of 100 tokens used · 65 left")
     assert "25 tokens" in app.reply.stats.facts.text()
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.chat.conductor.busy)
     assert "26 tokens" in app.reply.stats.facts.text()
 
 
@@ -85,18 +85,18 @@ def test_a_part_that_was_interrupted_counts_among_the_replys_tokens() -> None:
     reply.accept(commit(" two", 6), 1.0)
     assert reply.tokens == 26
     reply.accept(done(tokens=6), 2.0)
-    assert "26 tokens" in words.facts(reply)
+    assert "26 tokens" in wording.facts(reply)
     reply.resume("dflash")
     reply.accept(commit(" three", 4), 3.0)
     reply.reason = "interrupted"
-    assert "30 tokens" in words.facts(reply)
+    assert "30 tokens" in wording.facts(reply)
 
 
 def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> None:
     app = start(counting(answer("a b c"), answer("d e f")))
     app.ask("1")
     app.ask("2 3")
-    app.conductor.edit(app.conductor.chat.turns[1])
+    app.chat.conductor.edit(app.chat.conductor.chat.turns[1])
     app.until(lambda: shown(app).startswith("6 of 100"))
 
 

@@ -19,9 +19,9 @@ from PySide6.QtGui import QFont, QFontDatabase, QImage
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.conversations.chat import Chat
-from app.views.theme import FONTS, USUAL_SIZE, Theme
-from app.views.transcript import Transcript
+from app.conversations.chat_tree import Chat
+from app.transcript.transcript import Transcript
+from app.widgets.theme import FONTS, USUAL_SIZE, Theme
 from tests.app.scripted_engine import a_round, commit, done
 
 GOLDENS = Path(__file__).parent / "goldens"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.conversations.opening import FILE, open_store
+from app.conversations.database import FILE, open_store
 from app.conversations.store import Store
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine
@@ -26,8 +26,8 @@ CHILD = """
 import os, sys, time
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication, Qt, QTimer
-from app.conductor import Conductor
-from app.conversations.opening import open_store
+from app.chat.conductor import Conductor
+from app.conversations.database import open_store
 from app.conversations.store import Store
 from app.engine_thread import EngineThread
 from app.store_thread import StoreThread
@@ -129,7 +129,7 @@ def test_kill_9_in_mid_reply_loses_at_most_a_second(
         assert turn.reply.answer == "".join(f"w{number} " for number in range(10_000))[: len(turn.reply.answer)]
     # and the app opens with it
     app = start(ScriptedEngine(), data=folder)
-    app.until(lambda: bool(app.conductor.chat.turns))
+    app.until(lambda: bool(app.chat.conductor.chat.turns))
     view = app.window.transcript.reply_views()[-1]
     assert view.stats.facts.text().endswith("interrupted: Slipstream ended before this reply did")
     app.until(view.buttons.more.isVisible)

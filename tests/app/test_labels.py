@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QApplication
 
 from app.conversations.reply import Reply
 from app.rendering.blocks import Code
-from app.views.code_view import CodeView
-from app.views.label import Label, as_tip
-from app.views.stats_line import StatsLine
-from app.views.theme import Theme
+from app.rendering.code_view import CodeView
+from app.transcript.stats_line import StatsLine
+from app.widgets.label import Label, as_tip
+from app.widgets.theme import Theme
 from tests.app.scripted_engine import stats
 
 APP = Path(__file__).parents[2] / "app"

@@ -15,7 +15,7 @@ from PySide6.QtCore import QTranslator
 from app import language
 from app.conversations.comparison_words import short_verdict
 from app.language import LANGUAGES, tr
-from app.views.this_mac import duration, rate
+from app.machine.this_mac import duration, rate
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 240  # a busy machine is no failure

@@ -9,11 +9,11 @@ from PySide6.QtCore import QSettings
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication
 
-from app.views.colours import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colours
-from app.views.preferences import Preferences
-from app.views.settings_dialog import SettingsDialog
-from app.views.switch import Switch
-from app.views.theme import TEXT_SIZES, USUAL_SIZE, Theme
+from app.settings.preferences import Preferences
+from app.settings.settings_dialog import SettingsDialog
+from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colours
+from app.widgets.switch import Switch
+from app.widgets.theme import TEXT_SIZES, USUAL_SIZE, Theme
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
 

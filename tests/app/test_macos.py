@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import macos, memory_watch
+from app import macos
+from app.machine import memory_watch
+from app.machine.memory_watch import CALM_BEATS, MemoryWatch
 from app.macos import Activity
-from app.memory_watch import CALM_BEATS, MemoryWatch
 
 
 class Process:

@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recorded import RICH
 from app.rendering.blocks import Block, Code, Maths, Rule, Span, Table, Text
 from app.rendering.markdown import blocks
 from app.rendering.parts import length, parts, plain
 from app.rendering.source import between, markdown
 from app.rendering.streaming import StreamingMarkdown
+from tests.benchmarks.recorded_engine import RICH
 
 _word = st.text(st.sampled_from("abc*_`[]<>#$~1.-+|\\"), min_size=1, max_size=6)
 _words = st.lists(_word, min_size=1, max_size=4).map(" ".join)

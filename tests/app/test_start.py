@@ -12,10 +12,11 @@ from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import bench, crash_log, places
+from app import crash_log, data_paths
 from app.__main__ import main
 from app.file_opening import FileOpening
 from app.single_instance import SingleInstance, address
+from tests.benchmarks import window
 
 PATIENCE_S = 120  # a busy machine is no failure
 ROOT = Path(__file__).parents[2]
@@ -38,7 +39,7 @@ APP = """
 import sys
 from PySide6.QtCore import QTimer
 import app.application as application
-from app.recorded import RecordedEngine
+from tests.benchmarks.recorded_engine import RecordedEngine
 
 class Closing(application.Slipstream):
     def __init__(self, app, where):
@@ -151,7 +152,7 @@ def test_the_address_is_short_enough_for_a_socket(tmp_path: Path) -> None:
 def test_folders_are_the_usual_ones_where_they_can_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
-    found = places.find()
+    found = data_paths.find()
     assert not found.complaint
     assert tmp_path in found.log_file.parents and tmp_path in found.settings_file.parents
 
@@ -210,7 +211,7 @@ def test_a_child_may_only_be_a_module_of_the_engine_or_the_reader_of_pdfs(capsys
 
 
 def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
-    report = bench.measure(recorded=True, mode="dflash", seconds=0.4, tok_s=1000.0, history=6)
+    report = window.measure(recorded=True, mode="dflash", seconds=0.4, tok_s=1000.0, history=6)
     assert report.tokens == 400 and report.replies == 1 and report.open_ms > 0
     assert 0 < report.p99_gap_ms <= report.longest_gap_ms
     assert 0 < report.busy < 1
@@ -219,15 +220,15 @@ def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
 def test_an_exported_file_that_macos_hands_over_is_imported(start: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
     app = start()
     app.ask("A question to keep")
-    app.until(lambda: len(app.conductor.library.entries) == 1)
+    app.until(lambda: len(app.chat.conductor.library.entries) == 1)
     file = tmp_path / "chats.json"
-    app.conductor.library.export_chats(list(app.conductor.library.entries), file)
+    app.chat.conductor.library.export_chats(list(app.chat.conductor.library.entries), file)
     app.until(file.exists)
     opening = FileOpening(app.window)
-    opening.opened.connect(app.conductor.library.import_file)
+    opening.opened.connect(app.chat.conductor.library.import_file)
     qapp.installEventFilter(opening)
     try:
         QApplication.sendEvent(qapp, QFileOpenEvent(str(file)))
-        app.until(lambda: len(app.conductor.library.entries) == 2)
+        app.until(lambda: len(app.chat.conductor.library.entries) == 2)
     finally:
         qapp.removeEventFilter(opening)

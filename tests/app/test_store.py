@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app import language
-from app.conversations import opening, schema
-from app.conversations.chat import Chat
-from app.conversations.opening import FILE, open_store
+from app.conversations import database, schema
+from app.conversations.chat_tree import Chat
+from app.conversations.database import FILE, open_store
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.conversations.store import Folder, Snapshot, Store, terms_of
@@ -402,4 +402,4 @@ def test_a_folder_that_cannot_be_opened_at_all_leaves_a_store_in_memory(tmp_path
     keep(opened.store, said("One"))
     assert len(opened.store.entries()) == 1
     opened.store.close()
-    assert opening.FILE == FILE
+    assert database.FILE == FILE

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.conversations.opening import Opened
+from app.conversations.database import Opened
 from app.conversations.store import Store
 from app.store_thread import StoreThread
 

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recorded import TEXT
 from app.rendering import streaming
 from app.rendering.blocks import Block, Code, Maths, Rule, Span, Table, Text
 from app.rendering.markdown import blocks
 from app.rendering.streaming import StreamingMarkdown
+from tests.benchmarks.recorded_engine import TEXT
 
 # Pieces that mean something to Markdown, so that random texts are full of it.
 _words = st.text(st.sampled_from("ab *_`~[]()<>!#\\|1.-:\n\t é👍\u2028"), max_size=12)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.views import this_mac
-from app.views.this_mac import ThisMacDialog
+from app.machine import this_mac
+from app.machine.this_mac import ThisMacDialog
 from mlx_engine.errors import UserError
 from mlx_engine.events import Roofline
 from tests.app.conftest import Running

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QTextCharFormat
 
-from app.conversations.suppliers import Suppliers
-from app.recorded import RICH
+from app.conversations.token_sources import Suppliers
 from app.rendering.blocks import Rule, Table
 from app.rendering.parts import OBJECT, plain
 from app.rendering.streaming import StreamingMarkdown
+from app.rendering.tint import runs_of
 from app.rendering.tracing import Tracing
-from app.views.tint import runs_of
 from mlx_engine.events import Commit
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, done
+from tests.benchmarks.recorded_engine import RICH
 
 Start = Callable[..., Running]
 STYLES = QTextCharFormat.UnderlineStyle

@@ -9,18 +9,18 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from app.conversations.chat import Chat, Turn
-from app.recorded import TEXT
+from app.conversations.chat_tree import Chat, Turn
 from app.rendering.parts import plain
-from app.views.column import Place
-from app.views.message import ReplyView
-from app.views.stats_popover import PromptBar, RoundsChart, StatsPopover, shared
-from app.views.theme import Theme
-from app.views.transcript import Transcript
+from app.transcript.column import Place
+from app.transcript.message import ReplyView
+from app.transcript.stats_popover import PromptBar, RoundsChart, StatsPopover, shared
+from app.transcript.transcript import Transcript
+from app.widgets.theme import Theme
 from mlx_engine.events import Commit
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, commit, done
 from tests.app.test_window import shown_text
+from tests.benchmarks.recorded_engine import TEXT
 
 Start = Callable[..., Running]
 LONG = TEXT + "Euler: $e^{i\\pi} = -1$.\n\n$$\n\\frac{a}{b}\n$$\n"
@@ -208,7 +208,7 @@ def test_two_clicks_select_a_word_and_three_its_paragraph(show, qtbot: QtBot) ->
 
 def test_a_link_shows_where_it_leads_and_opens_nothing_by_itself(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
-    monkeypatch.setattr("app.views.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    monkeypatch.setattr("app.widgets.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
     transcript = show("See [here](https://example.org/a?b=c&d=e).")
     qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=at(transcript, Place(1, 1, 0, 6)))
     (menu,) = transcript.findChildren(QMenu)
@@ -221,7 +221,7 @@ def test_a_link_shows_where_it_leads_and_opens_nothing_by_itself(show, qtbot: Qt
 
 def test_every_link_is_reached_and_shown_by_keyboard_and_opens_only_when_that_is_chosen(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
-    monkeypatch.setattr("app.views.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
+    monkeypatch.setattr("app.widgets.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
     first = "See [he**re**](https://one.org/a) and [no](javascript:alert(1)) and [file](file:///etc/passwd)."
     transcript = show(first, *[LONG] * 12, "| a |\n|---|\n| [two](http://two.org) |\n\nEnd 😀 [three](https://three.org).")
     addresses = []
@@ -258,7 +258,7 @@ def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
     assert view.header.text() == "▾  Thinking… · 2 words"
     assert view.body.isVisible()
     gate.set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.chat.conductor.busy)
     assert view.header.text().startswith("▸  Thought for ") and view.header.text().endswith(" · 3 words")
     assert not view.body.isVisible()
     assert shown_text(app) == "42"
@@ -279,7 +279,7 @@ def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None
     assert not app.reply.thinking.opened
     app.reply.thinking.header.click()
     gates[1].set()
-    app.until(lambda: not app.conductor.busy)
+    app.until(lambda: not app.chat.conductor.busy)
     assert app.reply.thinking.opened
 
 

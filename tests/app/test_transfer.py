@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversations import transfer
-from app.conversations.chat import Chat
+from app.conversations import import_export
+from app.conversations.chat_tree import Chat
 from app.conversations.markdown_export import to_markdown
 from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
@@ -40,8 +40,8 @@ def entry(chat: Chat, folder: str = "", pinned: bool = False) -> Entry:
 def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat, bool, bool]]) -> None:
     folder = Folder("f", "Work & play", 5.0)
     rows = [(chat, entry(chat, "f" if inside else "", pinned)) for chat, inside, pinned in made]
-    text = json.dumps(transfer.to_json(rows, {"f": folder}), ensure_ascii=False)
-    back = transfer.from_json(json.loads(text), "a file")
+    text = json.dumps(import_export.to_json(rows, {"f": folder}), ensure_ascii=False)
+    back = import_export.from_json(json.loads(text), "a file")
     assert all(same(one, other) for (one, _), other in zip(rows, back.chats, strict=True))
     assert [back.places[number] for number in range(len(rows))] == [(row.folder, row.pinned) for _, row in rows]
     assert back.folders == ([folder] if any(inside for _, inside, _ in made) else [])
@@ -68,7 +68,7 @@ def test_a_damaged_record_is_refused_in_a_sentence_or_read_with_defaults(chat: C
 @given(json_values)
 def test_any_other_json_is_refused_in_a_sentence(value: object) -> None:
     with pytest.raises(UserError):
-        transfer.from_json(value, "a file")
+        import_export.from_json(value, "a file")
 
 
 def test_messages_that_make_no_tree_are_refused() -> None:
@@ -92,10 +92,10 @@ def test_messages_that_make_no_tree_are_refused() -> None:
 def test_half_pairs_and_nul_in_a_file_are_replaced(tmp_path: Path) -> None:
     chat = Chat("Title")
     chat.ask("One", "plain")
-    record = transfer.to_json([(chat, entry(chat))], {})
+    record = import_export.to_json([(chat, entry(chat))], {})
     record["chats"][0]["messages"][0]["text"] = "a\0b\ud800c\ud83d\ude00"
     (tmp_path / "chats.json").write_text(json.dumps(record))
-    (back,) = transfer.read(tmp_path / "chats.json").chats
+    (back,) = import_export.read(tmp_path / "chats.json").chats
     assert back.turns[0].prompt == clean("a\0b\ud800c😀") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c😀"
 
 
@@ -108,14 +108,14 @@ def test_a_file_is_of_the_kind_that_its_name_says(tmp_path: Path) -> None:
         chat = Chat(title)
         chat.ask("Question", "plain").reply.accept(commit("Answer"), 0.0)
         rows.append((chat, entry(chat)))
-    assert transfer.export(rows, {}, tmp_path / "all.json").startswith("Exported 2 chats")
-    assert len(transfer.read(tmp_path / "all.json").chats) == 2
-    transfer.export(rows[:1], {}, tmp_path / "one.md")
+    assert import_export.export(rows, {}, tmp_path / "all.json").startswith("Exported 2 chats")
+    assert len(import_export.read(tmp_path / "all.json").chats) == 2
+    import_export.export(rows[:1], {}, tmp_path / "one.md")
     assert "## You\n\nQuestion\n\n## Slipstream\n\nAnswer" in (tmp_path / "one.md").read_text()
     with pytest.raises(UserError, match="cannot be written"):
-        transfer.export(rows, {}, tmp_path / "nowhere" / "x.md")
+        import_export.export(rows, {}, tmp_path / "nowhere" / "x.md")
     with pytest.raises(UserError, match="no chat"):
-        transfer.export([], {}, tmp_path / "x.md")
+        import_export.export([], {}, tmp_path / "x.md")
     assert not list(tmp_path.glob(".*"))
 
 
@@ -152,9 +152,9 @@ def test_markdown_shows_the_branch_in_view_with_how_it_ended() -> None:
 def test_other_files_are_refused_in_a_sentence(tmp_path: Path, content: bytes, says: str) -> None:
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(UserError, match=says):
-        transfer.read(tmp_path / "f")
+        import_export.read(tmp_path / "f")
     with pytest.raises(UserError, match="cannot be read"):
-        transfer.read(tmp_path / "missing")
+        import_export.read(tmp_path / "missing")
 
 
 def test_a_database_that_was_set_aside_can_be_imported_and_stays_as_it_is(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_database_that_was_set_aside_can_be_imported_and_stays_as_it_is(tmp_pa
         store.save_folder(Folder("f", "Work", 1.0))
         store.save(Snapshot.of(chat, chat.root.below(), "f", True))
     before = file.read_bytes()
-    back = transfer.read(file)
+    back = import_export.read(file)
     assert back.chats[0].title == "Kept" and back.places[0] == ("f", True) and back.folders[0].name == "Work"
     assert back.chats[0].turns[0].reply.reason == "interrupted"
     assert file.read_bytes() == before
@@ -185,7 +185,7 @@ def test_of_a_damaged_database_all_is_imported_that_can_be_read(tmp_path: Path) 
         file = tmp_path / "spoilt.db"
         file.write_bytes(whole[: 4096 * number] + harm + whole[4096 * (number + 1) :])
         try:
-            imported = transfer.read(file)
+            imported = import_export.read(file)
         except UserError as error:
             assert "damaged" in str(error)
             found.append(0)
@@ -210,7 +210,7 @@ def test_a_message_whose_predecessor_is_lost_stays_in_its_chat(tmp_path: Path) -
         database.execute("DROP TRIGGER message_removed")
         database.execute("DELETE FROM message WHERE text = 'To One'")
         database.commit()
-    imported = transfer.read(file)
+    imported = import_export.read(file)
     assert [(turn.prompt, turn.reply.answer) for turn in imported.chats[0].turns] == [
         ("One", ""),
         ("Two", "To Two"),
@@ -235,14 +235,14 @@ def packed(file: Path, *, harm: str) -> None:
 def test_an_archive_that_cannot_be_unpacked_is_refused_in_a_sentence(tmp_path: Path, harm: str) -> None:
     packed(tmp_path / "export.zip", harm=harm)
     with pytest.raises(UserError, match="damaged archive" if harm == "stream" else "cannot be unpacked"):
-        transfer.read(tmp_path / "export.zip")
+        import_export.read(tmp_path / "export.zip")
 
 
 @pytest.mark.parametrize("created", ["NaN", "1e999", "-5", "9" * 400, "true", '"x"'])
 def test_a_folder_of_any_date_can_be_kept(created: str) -> None:
     folder = f'{{"id": "f", "name": "n", "created": {created}}}'
     text = f'{{"format": "slipstream-chats", "version": 1, "chats": [], "folders": [{folder}]}}'
-    imported = transfer.from_json(json.loads(text), "a file")
+    imported = import_export.from_json(json.loads(text), "a file")
     with closing(Store(None)) as store:
         store.save_all([], imported.folders)
         assert 0 <= store.contents().folders[0].created <= 4e9
@@ -310,7 +310,7 @@ def test_chatgpt_s_tree_is_read_with_its_branches(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
         archive.write(tmp_path / "conversations.json", "conversations.json")
     for name in ("conversations.json", "export.zip"):
-        found = transfer.read(tmp_path / name)
+        found = import_export.read(tmp_path / name)
         (chat,) = found.chats
         assert "1 empty" in found.remark
         assert (chat.title, chat.created, chat.changed) == ("Divisors", 1700000000.0, 1700000900.0)
@@ -339,7 +339,7 @@ def test_no_chatgpt_file_ends_in_a_traceback(data: st.DataObject) -> None:
         if not isinstance(broken["mapping"], dict):
             break
     try:
-        found = transfer.from_json([broken], "a file")
+        found = import_export.from_json([broken], "a file")
     except UserError:
         return
     for chat in found.chats:
@@ -355,7 +355,7 @@ def test_a_very_deep_chat_is_read(tmp_path: Path) -> None:
         role = "user" if number % 2 == 0 else "assistant"
         above, below = (str(number - 1) if number else None), [str(number + 1)] if number < 2999 else []
         mapping[str(number)] = {"message": message(role, f"Text {number}"), "parent": above, "children": below}
-    (chat,) = transfer.from_json([{"mapping": mapping, "title": "Deep", "current_node": "2999"}], "a file").chats
+    (chat,) = import_export.from_json([{"mapping": mapping, "title": "Deep", "current_node": "2999"}], "a file").chats
     assert len(chat.turns) == 1500
-    (back,) = transfer.from_json(json.loads(json.dumps(transfer.to_json([(chat, entry(chat))], {}))), "a file").chats
+    (back,) = import_export.from_json(json.loads(json.dumps(import_export.to_json([(chat, entry(chat))], {}))), "a file").chats
     assert same(chat, back)

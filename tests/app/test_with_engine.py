@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app import engine_thread
 from app.application import Slipstream
-from app.places import Places
+from app.data_paths import Places
 from tests.app.conftest import PATIENCE_MS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"

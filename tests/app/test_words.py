@@ -5,8 +5,8 @@ from dataclasses import fields, replace
 import pytest
 from hypothesis import given
 
-from app.conversations import words
-from app.conversations.chat import Chat, Node
+from app.conversations import wording
+from app.conversations.chat_tree import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
 from app.conversations.records import details, node_from
@@ -20,17 +20,17 @@ from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
 def test_before_anything_is_known_no_figure_is_shown() -> None:
     reply = Reply("dflash", 1024)
-    assert words.chip(reply) == "DFlash"
-    assert words.facts(reply) == ""
+    assert wording.chip(reply) == "DFlash"
+    assert wording.facts(reply) == ""
 
 
 def test_a_running_rate_carries_a_tilde_and_is_over_the_last_second() -> None:
     reply = Reply("dflash", 1024)
     for at in range(30):
         reply.accept(commit("x", 10), at / 10)
-    assert words.facts(reply) == "~100 tok/s · 300 tokens"
+    assert wording.facts(reply) == "~100 tok/s · 300 tokens"
     reply.accept(commit("x", 50), 3.0)
-    assert "~140 tok/s" in words.facts(reply)
+    assert "~140 tok/s" in wording.facts(reply)
 
 
 def test_one_arrival_is_not_yet_a_rate() -> None:
@@ -42,10 +42,10 @@ def test_one_arrival_is_not_yet_a_rate() -> None:
 def test_the_chip_grows_with_the_rounds_and_ends_with_the_engines_figures() -> None:
     reply = Reply("dflash", 1024)
     reply.accept(a_round(tested=6, accepted=5), 0.1)
-    assert words.chip(reply) == "DFlash · 6.0 tokens/round · 83 %"
+    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 83 %"
     reply.accept(done(), 0.2)
-    assert words.chip(reply) == "DFlash · 6.0 tokens/round · 91 %"
-    assert words.facts(reply) == "512 tok/s · first token 38 ms · 12 tokens"
+    assert wording.chip(reply) == "DFlash · 6.0 tokens/round · 91 %"
+    assert wording.facts(reply) == "512 tok/s · first token 38 ms · 12 tokens"
 
 
 @pytest.mark.parametrize(
@@ -60,13 +60,13 @@ def test_the_chip_grows_with_the_rounds_and_ends_with_the_engines_figures() -> N
 def test_the_reason_for_stopping_is_told_in_words(reason: str, ending: str) -> None:
     reply = Reply("plain", 1024)
     reply.accept(done("plain", reason, tokens=1024), 0.0)  # type: ignore[arg-type]
-    assert words.facts(reply).endswith(ending)
+    assert wording.facts(reply).endswith(ending)
 
 
 def test_a_reply_that_the_context_cut_short_does_not_blame_the_limit() -> None:
     reply = Reply("plain", 1024)
     reply.accept(done("plain", "length", tokens=800), 0.0)
-    assert words.facts(reply).endswith("800 tokens · the context is full")
+    assert wording.facts(reply).endswith("800 tokens · the context is full")
 
 
 def test_each_part_of_a_continued_reply_may_have_as_many_tokens_as_were_asked_for() -> None:
@@ -80,39 +80,39 @@ def test_each_part_of_a_continued_reply_may_have_as_many_tokens_as_were_asked_fo
         again = node_from("assistant", "id", reply.answer, "", 0.0, details(node)).reply
         assert again is not None
         for one in (reply, again):
-            assert words.stop_words(one) == words_said
+            assert wording.stop_words(one) == words_said
 
 
 def test_a_reply_that_fell_back_to_plain_says_so_and_why() -> None:
     reply = Reply("dflash", 1024)
     reply.accept(done("plain", why_plain="no drafter is loaded"), 0.0)
-    assert words.chip(reply) == "Plain · not available: no drafter is loaded"
+    assert wording.chip(reply) == "Plain · not available: no drafter is loaded"
 
 
 def test_a_reply_that_was_not_worth_drafting_says_so_and_how_much_of_it() -> None:
     reply = Reply("dflash", 1024)
     figures = replace(stats(tokens=40), plain_steps=30, plain_because=(("few drafts were kept", 30),))
     reply.accept(Finished("eos", figures), 0.0)
-    assert words.chip(reply) == "Plain · hopeless here"
-    assert "30 of them plainly, since few drafts were kept" in words.facts(reply)
+    assert wording.chip(reply) == "Plain · hopeless here"
+    assert "30 of them plainly, since few drafts were kept" in wording.facts(reply)
 
 
 def test_a_plain_reply_that_was_asked_for_gives_no_excuse() -> None:
     reply = Reply("plain", 1024)
     reply.accept(done("plain", why_plain="DFlash is off"), 0.0)
-    assert "DFlash" not in words.facts(reply)
+    assert "DFlash" not in wording.facts(reply)
 
 
 def test_a_rate_that_was_not_measured_is_left_out() -> None:
     reply = Reply("plain", 1024)
     reply.accept(done("plain", tokens=1, decode_tok_s=None), 0.0)
-    assert words.facts(reply) == "first token 38 ms · 1 token"
+    assert wording.facts(reply) == "first token 38 ms · 1 token"
 
 
 def test_a_long_prompt_shows_how_far_it_was_read() -> None:
     reply = Reply("plain", 1024)
     reply.accept(PrefillProgress(512, 2000, 0), 0.0)
-    assert words.facts(reply) == "reading the prompt, 512 of 2,000 tokens"
+    assert wording.facts(reply) == "reading the prompt, 512 of 2,000 tokens"
 
 
 def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
@@ -120,11 +120,11 @@ def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
     reply.accept(commit("Half a"), 0.0)
     reply.accept(Failed("The disk is gone."), 0.1)
     assert (reply.answer, reply.error, reply.running) == ("Half a", "The disk is gone.", False)
-    assert words.facts(reply).endswith("ended by an error")
+    assert wording.facts(reply).endswith("ended by an error")
 
 
 def test_the_details_name_seed_and_reuse() -> None:
-    text = words.details(stats())
+    text = wording.details(stats())
     assert "Seed: 7" in text and "9 tokens, 0 of them reused" in text and "Widths used: 16" in text
 
 

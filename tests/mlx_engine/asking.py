@@ -2,7 +2,7 @@
 
 import threading
 
-from mlx_engine.comparing import collect
+from mlx_engine.comparison import collect
 from mlx_engine.engine import Engine
 from mlx_engine.events import Event, Failed, Finished, GenerationRequest, Message, Reply, Sampling
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import comparing
-from mlx_engine.comparing import Parting, compare, first_difference, parting, rounding
+from mlx_engine import comparison
+from mlx_engine.comparison import Parting, compare, first_difference, parting, rounding
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.events import Commit, CompareRequest, Finished, GenerationRequest, Sampling, Stats
 from tests.mlx_engine.asking import reply, tokens
@@ -83,8 +83,8 @@ class _Scripted:
 @pytest.fixture
 def scripted(monkeypatch):
     pair = _Scripted()
-    monkeypatch.setattr(comparing, "prefill", lambda *_: iter((pair.logits,)))
-    monkeypatch.setattr(comparing.chat, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
+    monkeypatch.setattr(comparison, "prefill", lambda *_: iter((pair.logits,)))
+    monkeypatch.setattr(comparison.chat, "render", lambda _, request: SimpleNamespace(tokens=request.prompt_tokens))
     return pair
 
 

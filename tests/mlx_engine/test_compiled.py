@@ -14,7 +14,7 @@ from mlx_lm.utils import quantize_model
 from mlx_engine import families
 from mlx_engine.kernels.agreement import Witness
 from mlx_engine.kernels.operations import PLAIN, Operations, with_kernels
-from mlx_engine.place import Place
+from mlx_engine.positions import Place
 from mlx_engine.targets import compiled, fused
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.kernels.test_operations import asked

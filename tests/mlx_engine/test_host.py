@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mlx_lm.models.activations import swiglu
 
-from mlx_engine.bench import deep_pairs, dispatches, host, tracing
-from mlx_engine.bench.dispatches import count
-from mlx_engine.bench.tracing import Primitive, Tensor, trace
+from tests.benchmarks import deep_pairs, dispatches, host, tracing
+from tests.benchmarks.dispatches import count
+from tests.benchmarks.tracing import Primitive, Tensor, trace
 
 X = mx.random.normal((2, 16, 4, 32))
 W = mx.random.normal((32, 8))

@@ -7,10 +7,11 @@ import struct
 import mlx.core as mx
 import pytest
 
-from mlx_engine import calibrating, comparing, loading, roofline
+from mlx_engine import comparison, loading
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import CompareRequest, Failed, LoadProgress, PairInfo
+from mlx_engine.tuning import calibration, roofline
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -312,17 +313,17 @@ class TestMemoryThatRunsOut:
         assert "not enough memory" in refusal(pair / "target", pair / "drafter")
 
     @pytest.mark.parametrize(
-        ("module", "words"), [(calibrating, "to calibrate"), (roofline, "to measure")], ids=["calibrating", "roofline"]
+        ("module", "words"), [(calibration, "to calibrate"), (roofline, "to measure")], ids=["calibrating", "roofline"]
     )
     def test_while_measuring_the_pair_stays(self, pair, monkeypatch, module, words):
         engine = loaded(pair / "target", pair / "drafter")
         monkeypatch.setattr(module, "measure", self.out)
         with pytest.raises(UserError, match=f"not enough memory {words}"):
-            list((engine.calibrate if module is calibrating else engine.roofline)())
+            list((engine.calibrate if module is calibration else engine.roofline)())
         assert reply(engine, tokens((1, 2, 3), max_tokens=4)).tokens
 
     def test_where_a_comparisons_texts_part(self, tiny, monkeypatch):
-        monkeypatch.setattr(comparing, "_worst", self.out)
+        monkeypatch.setattr(comparison, "_worst", self.out)
         *_, last = tiny.compare(CompareRequest(tokens((73, 122, 51), max_tokens=4)))
         assert isinstance(last, Failed) and "not enough memory" in last.error
 

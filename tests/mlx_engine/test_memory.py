@@ -8,13 +8,13 @@ import mlx.core as mx
 import pytest
 
 from mlx_engine import loading, memory
-from mlx_engine.bench.memory import long_prompt
-from mlx_engine.decoding import prefill, queue
+from mlx_engine.decoding import prefill, queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit
 from mlx_engine.targets import target
+from tests.benchmarks.memory import long_prompt
 from tests.mlx_engine.asking import events, failure, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -97,7 +97,7 @@ def as_on_a_gpu(monkeypatch):
     """Layers are compiled, and rounds queued ahead; called with whether."""
 
     def begin(whether: bool) -> None:
-        monkeypatch.setattr(queue, "pays", lambda: whether)
+        monkeypatch.setattr(queued_rounds, "pays", lambda: whether)
         monkeypatch.setattr(target, "pays", lambda: whether)
 
     return begin

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.decoding import prefill, queue
+from mlx_engine.decoding import prefill, queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
@@ -105,7 +105,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
 
     def again(request: GenerationRequest) -> Reply:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(queue, "pays", lambda: True)
+            patch.setattr(queued_rounds, "pays", lambda: True)
             return reply(kept, reusing(request))
 
     head = data.draw(WORDS, "head")
@@ -122,7 +122,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
         )
         stop = data.draw(st.sampled_from(["", "", "", "prefill", "reply"]), "stop in")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(queue, "pays", lambda: True)
+            patch.setattr(queued_rounds, "pays", lambda: True)
             if stop == "prefill":
                 stopped(kept, reusing(request), data.draw(st.integers(0, 3)), PrefillProgress, data.draw(st.booleans()))
             elif stop:

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine import cli, proving, trying
+from mlx_engine import cli
 from mlx_engine.errors import UserError
 from mlx_engine.events import Proved, Trial
 from mlx_engine.kernels.agreement import Agreement
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations
+from mlx_engine.tuning import kernel_trials, trial_bench
 
 
 class Machine:
@@ -56,7 +57,7 @@ class Machine:
         return seconds, self.texts.get(f"{name} {mode}", self.texts.get(name, (1, 2, 3)))
 
     def trials(self) -> dict[str, Trial]:
-        *alone, found = proving.prove(self, clock=self.clock)
+        *alone, found = kernel_trials.prove(self, clock=self.clock)
         assert isinstance(found, tuple)
         assert [trial.kernel for trial in alone] == [trial.kernel for trial in found] == list(KERNELS)
         return {trial.kernel: trial for trial in found}
@@ -157,16 +158,16 @@ def test_what_is_wrong_or_fails_is_off_with_its_reason_and_the_others_are_tried(
 
 def test_trials_of_a_stopped_run_are_not_made_again():
     machine = Machine(0.010, **rest(0.008))
-    first = next(proving.prove(machine, clock=machine.clock))
+    first = next(kernel_trials.prove(machine, clock=machine.clock))
     machine.order = []
-    *_, found = proving.prove(machine, clock=machine.clock, done=[first])
+    *_, found = kernel_trials.prove(machine, clock=machine.clock, done=[first])
     assert found[0].kernel == first.kernel and found[0].used
     assert all(name != first.kernel for name, _ in machine.order) and machine.order
 
 
 def test_whoever_wants_the_engine_ends_the_trials():
-    with pytest.raises(proving.Stopped):
-        Machine(0.010, **rest(0.010, block_verify=proving.Stopped())).trials()
+    with pytest.raises(kernel_trials.Stopped):
+        Machine(0.010, **rest(0.010, block_verify=kernel_trials.Stopped())).trials()
 
 
 def test_memory_that_runs_out_is_told_and_no_fault_of_a_kernel():
@@ -176,14 +177,14 @@ def test_memory_that_runs_out_is_told_and_no_fault_of_a_kernel():
 
 def test_the_engine_tries_every_kernel_with_its_own_replies(demo, tmp_path, monkeypatch):
     """Where none can be called: all are off with their reasons, which are kept, and the pair runs as before."""
-    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")
+    monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kernels")
     with pytest.raises(UserError, match="no Metal"):
         list(demo.prove())
-    monkeypatch.setattr(proving, "possible", lambda: True)
-    monkeypatch.setattr(proving, "_ENOUGH_S", 0.0)
-    monkeypatch.setattr(proving, "_TIMES", 1)
-    monkeypatch.setattr(trying, "_TOKENS", 6)
-    monkeypatch.setattr(trying.self_check, "check_kernels", lambda: ())
+    monkeypatch.setattr(kernel_trials, "possible", lambda: True)
+    monkeypatch.setattr(kernel_trials, "_ENOUGH_S", 0.0)
+    monkeypatch.setattr(kernel_trials, "_TIMES", 1)
+    monkeypatch.setattr(trial_bench, "_TOKENS", 6)
+    monkeypatch.setattr(trial_bench.self_check, "check_kernels", lambda: ())
     cancel = threading.Event()
     found = list(demo.prove(cancel))[-1]
     assert isinstance(found, Proved) and found.kept
@@ -191,7 +192,7 @@ def test_the_engine_tries_every_kernel_with_its_own_replies(demo, tmp_path, monk
     reasons = {trial.kernel: trial.why for trial in found.trials}
     assert "float32" in reasons["gated_delta_replay"]  # which this pair does not call
     assert "fails in use" in reasons["verify_attention"] and "fails in use" in reasons["verify_matmul"]  # no Metal to call it with
-    assert proving.known(demo.pair) == found.trials
+    assert kernel_trials.known(demo.pair) == found.trials
     assert demo.pair.operations == PLAIN
     events = demo.prove(cancel)
     next(events)
@@ -200,7 +201,7 @@ def test_the_engine_tries_every_kernel_with_its_own_replies(demo, tmp_path, monk
 
 
 def test_a_pair_says_a_reply_that_parts_is_a_tie_only_within_rounding(demo):
-    bench = trying.Bench(demo.pair, demo.generate, threading.Event())
+    bench = trial_bench.Bench(demo.pair, demo.generate, threading.Event())
     assert bench.exact
     _, said = bench.reply(PLAIN, "plain")
     assert bench.tie("plain", said, said)
@@ -209,12 +210,12 @@ def test_a_pair_says_a_reply_that_parts_is_a_tie_only_within_rounding(demo):
 
 
 def test_trials_are_kept_for_the_pair_and_what_cannot_be_read_counts_for_nothing(tiny, demo, tmp_path, monkeypatch):
-    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")
+    monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kernels")
     trials = (Trial("kv_injection", True, "quicker", 0.010, 0.008), Trial("block_verify", False, "not quicker"))
-    assert proving.known(tiny.pair) == ()
-    assert proving.keep(tiny.pair, trials)
-    assert proving.known(tiny.pair) == trials
-    assert proving.known(demo.pair) == ()
+    assert kernel_trials.known(tiny.pair) == ()
+    assert kernel_trials.keep(tiny.pair, trials)
+    assert kernel_trials.known(tiny.pair) == trials
+    assert kernel_trials.known(demo.pair) == ()
     for nonsense in (
         "",
         "{}",
@@ -224,8 +225,8 @@ def test_trials_are_kept_for_the_pair_and_what_cannot_be_read_counts_for_nothing
         '[{"kernel": "kv_injection", "used": true, "odd": 1}]',
     ):
         next((tmp_path / "kernels").iterdir()).write_text(nonsense)
-        assert proving.known(tiny.pair) == ()
-    assert proving.operations(tiny.pair) == PLAIN  # no Metal here
+        assert kernel_trials.known(tiny.pair) == ()
+    assert kernel_trials.operations(tiny.pair) == PLAIN  # no Metal here
 
 
 def test_doctor_says_that_there_is_no_metal_here(capsys: pytest.CaptureFixture[str]):
@@ -238,19 +239,19 @@ def test_doctor_says_that_there_is_no_metal_here(capsys: pytest.CaptureFixture[s
 
 
 def test_a_proof_is_of_every_file_that_a_kernel_is_made_of_and_of_the_system(tiny, tmp_path, monkeypatch):
-    files = proving.kernel_files()
+    files = kernel_trials.kernel_files()
     assert {"fragment.metal", "keyed_noise.metal", "operations.py"} <= {path.name for path in files}
     assert {f"{name}.{kind}" for name in KERNELS for kind in ("metal", "py")} <= {path.name for path in files}
     copies = [Path(shutil.copy(path, tmp_path)) for path in files]
-    monkeypatch.setattr(proving, "kernel_files", lambda: copies)
+    monkeypatch.setattr(kernel_trials, "kernel_files", lambda: copies)
     trials = (Trial("kv_injection", True, "quicker", 0.010, 0.008),)
-    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kept")
-    assert proving.keep(tiny.pair, trials) and proving.known(tiny.pair) == trials
+    monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kept")
+    assert kernel_trials.keep(tiny.pair, trials) and kernel_trials.known(tiny.pair) == trials
     for copy in copies:
         text = copy.read_text()
         copy.write_text(text + " ")
-        assert proving.known(tiny.pair) == (), copy.name
+        assert kernel_trials.known(tiny.pair) == (), copy.name
         copy.write_text(text)
-    assert proving.known(tiny.pair) == trials
-    monkeypatch.setattr(proving.platform, "release", lambda: "99.0.0")
-    assert proving.known(tiny.pair) == ()
+    assert kernel_trials.known(tiny.pair) == trials
+    monkeypatch.setattr(kernel_trials.platform, "release", lambda: "99.0.0")
+    assert kernel_trials.known(tiny.pair) == ()

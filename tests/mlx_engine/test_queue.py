@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlx_engine import chat
-from mlx_engine.decoding import queue
+from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
 from mlx_engine.decoding.prefill import prefill
-from mlx_engine.decoding.queue import Queue
+from mlx_engine.decoding.queued_rounds import Queue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
@@ -25,7 +25,7 @@ from mlx_engine.drafters.placed import PlacedContext
 from mlx_engine.events import Message, Sampling
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
-from mlx_engine.place import Place
+from mlx_engine.positions import Place
 from tests import metal_emulator
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import events, reply, tokens
@@ -214,7 +214,7 @@ def test_with_the_kernels_that_are_told_a_place_in_the_emulator(which, names, re
     monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
     asked = tokens((5, 17, 40, 41, 42, 17, 40), temperature=0.8, seed=11, max_tokens=16, ignore_eos=True, width=8)
     want = reply(tiny, asked)
-    monkeypatch.setattr(queue, "pays", lambda: True)
+    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
     tiny.reckon_with(replace(ASSUMED, queued=True))
     tiny.pair.use(with_kernels(names, metal_emulator.metal_kernel))
     try:
@@ -247,7 +247,7 @@ def test_a_reply_that_is_stopped_costs_one_round_more_at_most(which, request, mo
         return [type(each).__name__ for each in seen], said, made, reply(tiny, again)
 
     kinds, said, made, next_turn = stopped_after(5)
-    monkeypatch.setattr(queue, "pays", lambda: True)
+    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
     tiny.reckon_with(replace(ASSUMED, queued=True))
     lagging = stopped_after(5)
     assert lagging[:2] == (kinds, said)

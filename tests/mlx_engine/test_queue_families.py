@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlx_engine import families
-from mlx_engine.decoding import queue
+from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
 from mlx_engine.events import Sampling
 from mlx_engine.kernels import operations
-from mlx_engine.place import Place
+from mlx_engine.positions import Place
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded
@@ -126,9 +126,9 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
     engine, prompt, plain = pair(name)
     for width in (2, 5, 16):
         asked = tokens(prompt, width=width, max_tokens=60, ignore_eos=True)
-        monkeypatch.setattr(queue, "pays", lambda: False)
+        monkeypatch.setattr(queued_rounds, "pays", lambda: False)
         want = reply(engine, asked)
-        monkeypatch.setattr(queue, "pays", lambda: True)
+        monkeypatch.setattr(queued_rounds, "pays", lambda: True)
         engine.reckon_with(replace(ASSUMED, queued=True))
         for compiled in (False, True):  # which changes nothing where no layer is of ours
             engine.pair.target.use(operations.PLAIN, compiled=compiled)
@@ -166,7 +166,7 @@ def test_the_next_turn_goes_on_from_what_was_said(pair, name, how, monkeypatch):
     monkeypatch.setattr(engine.pair.tokenizer, "_eos_token_ids", ends)
     turns = []
     for pays in (False, True):
-        monkeypatch.setattr(queue, "pays", lambda pays=pays: pays)
+        monkeypatch.setattr(queued_rounds, "pays", lambda pays=pays: pays)
         engine.reckon_with(replace(ASSUMED, queued=True))
         engine.relieve()
         cancel, said, rounds = threading.Event(), [], 0

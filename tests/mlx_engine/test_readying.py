@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from mlx_engine import calibrating, proving, readying
-from mlx_engine.decoding import queue
+from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.events import Trial
 from mlx_engine.kernels.operations import PLAIN
+from mlx_engine.tuning import calibration, kernel_trials, readiness
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -20,9 +20,9 @@ PROVED = (Trial("block_verify", True, "quicker", 0.010, 0.008), Trial("kv_inject
 @pytest.fixture
 def chosen(tmp_path, monkeypatch):
     """A machine on which one kernel was proved; what it is asked to choose."""
-    monkeypatch.setattr(calibrating, "folder", lambda: tmp_path / "calibration")
-    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")
-    proving.keep(loaded(*PAIR).pair, PROVED)
+    monkeypatch.setattr(calibration, "folder", lambda: tmp_path / "calibration")
+    monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kernels")
+    kernel_trials.keep(loaded(*PAIR).pair, PROVED)
     asked: list[int] = []
 
     def kernel(*given):
@@ -30,7 +30,7 @@ def chosen(tmp_path, monkeypatch):
         return PLAIN.block_verify(*given)
 
     made = replace(PLAIN, block_verify=kernel)
-    monkeypatch.setattr(proving, "operations", lambda pair: made)
+    monkeypatch.setattr(kernel_trials, "operations", lambda pair: made)
     return asked
 
 
@@ -42,10 +42,10 @@ def test_what_was_proved_is_warmed_up_before_the_first_reply(chosen):
 
 @pytest.mark.parametrize("pays", [False, True])
 def test_rounds_are_queued_ahead_while_warming_if_they_will_be(chosen, monkeypatch, pays):
-    calibrating.keep(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
-    monkeypatch.setattr(queue, "pays", lambda: pays)
-    put_after, seen = queue.Queue.put_after, []
-    monkeypatch.setattr(queue.Queue, "put_after", lambda *given: seen.append(given) or put_after(*given))
+    calibration.keep(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
+    monkeypatch.setattr(queued_rounds, "pays", lambda: pays)
+    put_after, seen = queued_rounds.Queue.put_after, []
+    monkeypatch.setattr(queued_rounds.Queue, "put_after", lambda *given: seen.append(given) or put_after(*given))
     loaded(*PAIR)
     assert len(seen) == pays
 
@@ -55,10 +55,10 @@ def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen
     def broken(*_):
         raise kind("[metal::Device] Unable to build metal library\nand a page of it")
 
-    monkeypatch.setattr(proving, "operations", lambda pair: replace(PLAIN, block_verify=broken))
+    monkeypatch.setattr(kernel_trials, "operations", lambda pair: replace(PLAIN, block_verify=broken))
     engine = loaded(*PAIR)
     assert engine.pair.operations == PLAIN
-    first, second = proving.known(engine.pair)
+    first, second = kernel_trials.known(engine.pair)
     assert (first.used, first.why) == (False, "fails in use: [metal::Device] Unable to build metal library")
     assert second == PROVED[1]
     assert reply(engine, tokens((5, 6, 7), max_tokens=4)).reason == "length"
@@ -69,12 +69,12 @@ def test_a_failure_that_is_there_without_kernels_too_is_none_of_theirs(chosen, m
         raise ValueError("whatever it is")
 
     pair = loaded(*PAIR).pair
-    monkeypatch.setattr(queue, "pays", lambda: True)
-    monkeypatch.setattr(calibrating, "known", lambda pair: replace(ASSUMED, queued=True))
-    monkeypatch.setattr(readying, "warm", broken)
+    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
+    monkeypatch.setattr(calibration, "known", lambda pair: replace(ASSUMED, queued=True))
+    monkeypatch.setattr(readiness, "warm", broken)
     with pytest.raises(ValueError, match="whatever"):
         list(Engine().load(*PAIR))
-    assert proving.known(pair) == PROVED
+    assert kernel_trials.known(pair) == PROVED
 
 
 def test_memory_that_runs_out_is_no_fault_of_the_kernels(chosen, monkeypatch):
@@ -82,7 +82,7 @@ def test_memory_that_runs_out_is_no_fault_of_the_kernels(chosen, monkeypatch):
         raise RuntimeError("[malloc_or_wait] Unable to allocate 9 bytes")
 
     pair = loaded(*PAIR).pair
-    monkeypatch.setattr(readying, "warm", full)
+    monkeypatch.setattr(readiness, "warm", full)
     with pytest.raises(Exception, match="not enough memory"):
         list(Engine().load(*PAIR))
-    assert proving.known(pair) == PROVED
+    assert kernel_trials.known(pair) == PROVED

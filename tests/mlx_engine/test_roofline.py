@@ -10,7 +10,6 @@ import mlx.nn as nn
 import pytest
 from mlx_lm.models.switch_layers import SwitchLinear
 
-from mlx_engine import roofline
 from mlx_engine.bench.roofline import table
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
@@ -18,6 +17,7 @@ from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
 from mlx_engine.loading import LoadedPair, load
 from mlx_engine.pairs import machine
 from mlx_engine.targets.weights import Weights
+from mlx_engine.tuning import roofline
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.tiny_families import FAMILIES, save, save_drafter, text

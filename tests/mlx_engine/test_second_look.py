@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine import proving, second_look
 from mlx_engine.decoding.costs import PLAIN as PLAIN_STEP
 from mlx_engine.decoding.costs import Pass
 from mlx_engine.decoding.width import Choice, Outcome
 from mlx_engine.engine import Engine
 from mlx_engine.events import CompareRequest, Trial
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.second_look import SecondLook
+from mlx_engine.tuning import kernel_trials, second_look
+from mlx_engine.tuning.second_look import SecondLook
 from tests.mlx_engine.asking import failure, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 
@@ -114,14 +114,14 @@ class Kernels:
 @pytest.fixture
 def begin(tiny, tmp_path, monkeypatch):
     """Loads a pair that runs kernels which no second look was taken at."""
-    monkeypatch.setattr(proving, "folder", lambda: tmp_path / "kernels")
+    monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kernels")
     monkeypatch.setattr(second_look, "_ENOUGH", 4)
-    proving.keep(tiny.pair, TRIALS)  # the same pair
+    kernel_trials.keep(tiny.pair, TRIALS)  # the same pair
     engines = []
 
     def load(pause: float = 0.0, **options) -> tuple[Engine, Kernels]:
         kernels = Kernels(pause)
-        monkeypatch.setattr(proving, "operations", lambda pair: kernels.operations())
+        monkeypatch.setattr(kernel_trials, "operations", lambda pair: kernels.operations())
         engines.append(Engine(**{"second_look": True, **options}))
         for _ in engines[-1].load(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter"):
             pass
@@ -133,7 +133,7 @@ def begin(tiny, tmp_path, monkeypatch):
 
 
 def kept(engine: Engine) -> dict[str, Trial]:
-    return {trial.kernel: trial for trial in proving.known(engine.pair)}
+    return {trial.kernel: trial for trial in kernel_trials.known(engine.pair)}
 
 
 def test_real_replies_run_them_in_turn_and_keep_their_text(tiny, begin):

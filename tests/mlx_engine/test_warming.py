@@ -14,7 +14,7 @@ from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import LoadProgress
 from mlx_engine.kernels.operations import PLAIN
-from mlx_engine.warming import warm
+from mlx_engine.warmup import warm
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.bench.simulation import MACHINES, TEXTS, Machine, Text, decode, run
-from mlx_engine.calibrating import table_of
 from mlx_engine.decoding.acceptance import Acceptance, Blend, tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
 from mlx_engine.decoding.width import (
@@ -24,6 +22,8 @@ from mlx_engine.decoding.width import (
     Outcome,
 )
 from mlx_engine.drafters.lookup import Offer
+from mlx_engine.tuning.calibration import table_of
+from tests.benchmarks.simulation import MACHINES, TEXTS, Machine, Text, decode, run
 
 TABLE = Table((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)
 DEAR = Machine("no width pays", "", 8, Table((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))

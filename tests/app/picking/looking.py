@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from app.picking.candidate import Candidate
+from app.models.candidate import Candidate
 from mlx_engine.pairs.pair import Pair
 from tests.app.conftest import Running
 

@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import constants
 from pytestqt.qtbot import QtBot
 
-from app.picking import storage, survey
+from app.models import storage, survey
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
@@ -35,7 +35,7 @@ def test_a_look_at_the_disk_that_ends_late_does_not_hide_what_came_since(
             assert goes_on.wait(60)
         return seen
 
-    monkeypatch.setattr("app.picking.picker.survey", slow)
+    monkeypatch.setattr("app.models.picker.survey", slow)
     app.window.picker.refresh()
     app.until(began.is_set)
     fetch(hub, Cache())

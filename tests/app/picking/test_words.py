@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.picking import words
-from app.picking.candidate import Candidate, Choice, order, passes
-from app.picking.downloads import Downloads, Transfer
+from app.models import wording
+from app.models.candidate import Candidate, Choice, order, passes
+from app.models.downloads import Downloads, Transfer
 from mlx_engine.pairs.fit import Fit, Line
 from mlx_engine.pairs.pair import Pair
 
@@ -42,9 +42,9 @@ def test_what_suits_this_machine_comes_first() -> None:
 
 
 def test_progress_in_words() -> None:
-    assert words.progress(Transfer("running", 620 * MB, 2 * GB, 41e6, 33.0)) == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
-    assert words.progress(Transfer("waiting")) == "Waits for its turn"
-    assert words.duration(3725) == "1 h 2 min" and words.duration(0.2) == "1 s"
+    assert wording.progress(Transfer("running", 620 * MB, 2 * GB, 41e6, 33.0)) == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
+    assert wording.progress(Transfer("waiting")) == "Waits for its turn"
+    assert wording.duration(3725) == "1 h 2 min" and wording.duration(0.2) == "1 s"
 
 
 def test_nonsense_from_the_process_is_no_reason_to_fall_over(qtbot: QtBot) -> None:
@@ -75,7 +75,7 @@ def test_a_command_that_is_refused_says_so_at_its_pair(qtbot: QtBot) -> None:
 
 
 def test_a_process_that_cannot_start_is_told_and_nothing_waits_for_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.picking.downloads.child.command", lambda module: ("/nowhere/python", []))
+    monkeypatch.setattr("app.models.downloads.child.command", lambda module: ("/nowhere/python", []))
     downloads = Downloads()
     downloads.add(PAIR)
     qtbot.waitUntil(lambda: downloads.transfers[PAIR].state == "failed", timeout=60_000)
@@ -86,5 +86,5 @@ def test_no_mlx_comes_in_with_the_picker() -> None:
     import subprocess
     import sys
 
-    code = "import sys, app.picking.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
+    code = "import sys, app.models.picker; sys.exit('mlx' in sys.modules or 'mlx.core' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env={**os.environ}).returncode == 0

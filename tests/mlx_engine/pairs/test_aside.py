@@ -9,12 +9,12 @@ import pytest
 from huggingface_hub import scan_cache_dir
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import at_work
+from mlx_engine.pairs import active_use
 from mlx_engine.pairs import cache as in_cache
-from mlx_engine.pairs.aside import Aside
 from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.deleted_models import Aside
 from mlx_engine.pairs.library import library
-from mlx_engine.pairs.moving import Move
+from mlx_engine.pairs.model_move import Move
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import PAIR, expect_whole, fetch
@@ -101,7 +101,7 @@ def test_a_pair_is_taken_whole_or_not_at_all(
 def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_other_way_round(
     local_hub: LocalHub, in_force: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(at_work, "TURN", 0.1)
+    monkeypatch.setattr(active_use, "TURN", 0.1)
     Aside(in_force).take(["owner/drafter"])
     tried: list[str] = []
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import resources
 from mlx_engine.errors import UserError
 from mlx_engine.families import FAMILIES, NOT_RUNNABLE
-from mlx_engine.pairs.catalogue import catalogue, own_file, parse_entry
+from mlx_engine.pairs.catalog import catalogue, own_file, parse_entry
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_repo
 

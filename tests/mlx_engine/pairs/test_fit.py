@@ -17,7 +17,7 @@ from mlx_engine.pairs import room
 from mlx_engine.pairs.compatibility import MOST_LAYERS, misfit, text_config, why_not_dflash, why_not_target
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import fit
-from mlx_engine.pairs.speed import expected
+from mlx_engine.pairs.speed_estimate import expected
 from mlx_engine.pairs.target_state import layer_states
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, build

@@ -11,7 +11,7 @@ from pathlib import Path
 import filelock
 import pytest
 
-from mlx_engine.pairs import at_work, locks
+from mlx_engine.pairs import active_use, locks
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.locks import acquire
 from mlx_engine.pairs.metadata import Hub
@@ -100,7 +100,7 @@ def test_whoever_looks_is_not_taken_for_whoever_works(
     local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
     """To look at a lock is to hold it for a moment."""
-    monkeypatch.setattr(at_work, "LOOK", 10.0)  # on a busy machine the other's moment may be long
+    monkeypatch.setattr(active_use, "LOOK", 10.0)  # on a busy machine the other's moment may be long
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
     cache.prepare(listing)
@@ -119,7 +119,7 @@ def test_whoever_looks_is_not_taken_for_whoever_works(
 def test_a_look_at_a_file_is_not_taken_for_another_program_that_fetches_it(
     local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
-    monkeypatch.setattr(at_work, "LOOK", 60.0)
+    monkeypatch.setattr(active_use, "LOOK", 60.0)
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
     cache.prepare(listing)
@@ -161,5 +161,5 @@ def test_a_look_leaves_the_mark_of_whoever_waits_for_it(tmp_path: Path, monkeypa
 
     with monkeypatch.context() as patched:
         patched.setattr(locks, "acquire", look)
-        at_work.is_fetched(tmp_path)
-    assert len(held) == 1 and held[0] is not None and at_work.is_fetched(tmp_path)
+        active_use.is_fetched(tmp_path)
+    assert len(held) == 1 and held[0] is not None and active_use.is_fetched(tmp_path)

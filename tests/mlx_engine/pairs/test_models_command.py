@@ -16,7 +16,7 @@ from huggingface_hub import constants
 
 from mlx_engine.cli import main
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalogue import catalogue, own_file
+from mlx_engine.pairs.catalog import catalogue, own_file
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.download import Download
 from mlx_engine.pairs.library import base_name, library, repo_of

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import locks, moving
+from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.library import library
 from mlx_engine.pairs.model_folder import choice_trouble, chosen_folder, folder_left, model_folder
-from mlx_engine.pairs.moving import Move
+from mlx_engine.pairs.model_move import Move
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.queue_file import QueueFile
 from tests.examples import sampled
@@ -53,9 +53,9 @@ def filled(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -
 
 def use_disk(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if kind != "the same":
-        monkeypatch.setattr(moving, "_on_one_disk", lambda old, new: False)
+        monkeypatch.setattr(model_move, "_on_one_disk", lambda old, new: False)
     if kind == "another, without links":
-        monkeypatch.setattr(moving, "_has_links", lambda folder: False)
+        monkeypatch.setattr(model_move, "_has_links", lambda folder: False)
 
 
 def expect_models(local: LocalHub, root: Path) -> None:
@@ -142,14 +142,14 @@ import os, signal, sys, threading
 from pathlib import Path
 from typing import Any
 from huggingface_hub import constants
-from mlx_engine.pairs import model_folder, moving, places
+from mlx_engine.pairs import model_folder, model_move, checkpoint_paths
 old, new, disk, last = sys.argv[1:]
 constants.HF_HUB_CACHE = old
-moving._PIECE = 1 << 14
+model_move._PIECE = 1 << 14
 if disk != "the same":
-    moving._on_one_disk = lambda old, new: False
+    model_move._on_one_disk = lambda old, new: False
 if disk == "another, without links":
-    moving._has_links = lambda folder: False
+    model_move._has_links = lambda folder: False
 lines = 0
 def line(frame, event, argument):
     global lines
@@ -157,9 +157,9 @@ def line(frame, event, argument):
     if lines == int(last):
         os.kill(os.getpid(), signal.SIGKILL)
     return line
-files = {model_folder.__file__, moving.__file__, places.__file__}
+files = {model_folder.__file__, model_move.__file__, checkpoint_paths.__file__}
 sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename in files else None)
-moved = moving.Move(Path(new)).run(threading.Event())
+moved = model_move.Move(Path(new)).run(threading.Event())
 sys.settrace(None)
 assert moved
 print(lines)
@@ -228,8 +228,8 @@ def test_stopped_it_keeps_what_was_copied(filled: LocalHub, cache: Cache, tmp_pa
     assert model_folder() == cache.root
     expect_whole(filled, cache)
     copied: list[Path] = []
-    real = moving._copied
-    monkeypatch.setattr(moving, "_copied", lambda place, *rest: copied.append(place) or real(place, *rest))
+    real = model_move._copied
+    monkeypatch.setattr(model_move, "_copied", lambda place, *rest: copied.append(place) or real(place, *rest))
     assert Move(tmp_path / "new").run(threading.Event())
     assert sum(place.stat().st_size for place in (tmp_path / "new").rglob("blobs/*")) > 600_000 and len(copied) < 5
 

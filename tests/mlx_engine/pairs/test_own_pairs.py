@@ -7,9 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import bandwidth, own_pairs
+from mlx_engine.pairs import bandwidth, custom_pairs
 from mlx_engine.pairs.bandwidth import keep_limit, kept_limit
-from mlx_engine.pairs.own_pairs import OwnPair, add_own_pair, forget_own_pair
+from mlx_engine.pairs.custom_pairs import OwnPair, add_own_pair, forget_own_pair
 from mlx_engine.pairs.pair import Pair
 
 
@@ -17,11 +17,11 @@ def test_the_latest_comes_first_and_each_once() -> None:
     folders, repos, plain = OwnPair("/models/a", "/models/b"), OwnPair("lab/x", "lab/y"), OwnPair("lab/x")
     for pair in (folders, repos, plain, folders):
         add_own_pair(pair)
-    assert own_pairs.own_pairs() == (folders, plain, repos)
+    assert custom_pairs.own_pairs() == (folders, plain, repos)
     assert folders.folders == (Path("/models/a"), Path("/models/b")) and repos.repos == Pair("lab/x", "lab/y")
     forget_own_pair(plain)
     forget_own_pair(plain)
-    assert own_pairs.own_pairs() == (folders, repos)
+    assert custom_pairs.own_pairs() == (folders, repos)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ JSON = st.recursive(
 @example([{"target": "/models/a", "drafter": ""}])
 def test_any_content_of_the_files_gives_pairs_and_a_limit_or_none(raw: object) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(own_pairs, "read_json", lambda path: raw)
+        patched.setattr(custom_pairs, "read_json", lambda path: raw)
         patched.setattr(bandwidth, "read_json", lambda path: raw)
-        assert all(isinstance(one, OwnPair) for one in own_pairs.own_pairs())
+        assert all(isinstance(one, OwnPair) for one in custom_pairs.own_pairs())
         rate = kept_limit()
         assert rate is None or 0 < rate < float("inf")
 

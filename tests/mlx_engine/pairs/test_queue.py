@@ -17,9 +17,9 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs import queue_file
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
+from mlx_engine.pairs.download_queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
 from mlx_engine.pairs.queue_file import QueueFile
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub

@@ -11,7 +11,7 @@ from mlx_engine.events import MachineFacts, Stats
 from mlx_engine.pairs import measured
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
-from mlx_engine.pairs.speed import expected, seen
+from mlx_engine.pairs.speed_estimate import expected, seen
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.pairs.test_fit import DENSE, MAC
 

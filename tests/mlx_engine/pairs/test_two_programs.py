@@ -19,16 +19,16 @@ from huggingface_hub import constants
 
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import at_work, locks
-from mlx_engine.pairs.aside import Aside
+from mlx_engine.pairs import active_use, locks
 from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.deleted_models import Aside
 from mlx_engine.pairs.download import Progress
+from mlx_engine.pairs.download_queue import PairReady, Queue, QueueChanged, QueueEvent
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.model_folder import choose_folder, folder_left, model_folder, moving_lock
-from mlx_engine.pairs.moving import Move
+from mlx_engine.pairs.model_move import Move
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.partial import received_so_far
-from mlx_engine.pairs.queue import PairReady, Queue, QueueChanged, QueueEvent
 from mlx_engine.pairs.queue_file import QueueFile
 from mlx_engine.pairs.transfer import Transfer
 from tests.hub.repos import drafter_files, target_files
@@ -212,7 +212,7 @@ def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, removed: str
 ) -> None:
     hub.allow(MB)
-    monkeypatch.setattr(at_work, "TURN", SILENCE)
+    monkeypatch.setattr(active_use, "TURN", SILENCE)
     left = cache.folder("owner/target") / "blobs" / ("f" * 64)
     left.parent.mkdir(parents=True)
     left.write_bytes(b"of a download that was given up")
@@ -255,7 +255,7 @@ def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
 
 
 def test_a_removal_that_lasts_is_not_waited_for(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_work, "TURN", 0.1)
+    monkeypatch.setattr(active_use, "TURN", 0.1)
     cache.root.mkdir()
     with cache.removing(["owner/drafter"]):
         with pytest.raises(UserError, match=r"^Another program is removing owner/drafter just now\. Try again in a moment\.$"):

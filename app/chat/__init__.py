@@ -1,0 +1,1 @@
+"""The chat panel: what is sent, the reply in progress, the composer."""

@@ -1,0 +1,309 @@
+"""The settings of one chat: preset, system prompt, sampling, limits. Each change holds at once, from the next reply on."""
+
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Slot
+from PySide6.QtGui import QValidator
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDoubleSpinBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QInputDialog,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QScrollArea,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.chat.conductor import Conductor
+from app.conversations.plain_text import clean
+from app.conversations.settings import ChatSettings, Preset
+from app.language import tr
+from app.widgets.button import button
+from app.widgets.label import Label
+from app.widgets.sheet import lay_out
+from app.widgets.theme import SMALL, Theme, look
+from mlx_engine.events import Sampling
+
+
+def _custom() -> str:
+    return tr("Custom")
+
+
+MOST_TOKENS = 1_000_000
+WIDTH = 440
+
+NumberField = tuple[str, str, str, float, float, float, int]
+
+
+def _number_fields() -> tuple[NumberField, ...]:
+    """Field of Sampling, label, what it does, lowest, highest, step, digits."""
+    return (
+        ("temperature", tr("Temperature"), tr("0 always takes the likeliest token. Higher values vary more."), 0.0, 2.0, 0.05, 2),
+        ("top_p", "Top-p", tr("Only the likeliest tokens that together have this probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
+        (
+            "min_p",
+            "Min-p",
+            tr("Only tokens with at least this share of the likeliest one's probability. 0 keeps all."),
+            0.0,
+            1.0,
+            0.01,
+            2,
+        ),
+        (
+            "repetition_penalty",
+            tr("Repetition penalty"),
+            tr("Above 1, tokens that were said already become less likely."),
+            1.0,
+            2.0,
+            0.05,
+            2,
+        ),
+        ("presence_penalty", tr("Presence penalty"), tr("Taken off the score of tokens that were said at all."), -2.0, 2.0, 0.1, 1),
+        (
+            "frequency_penalty",
+            tr("Frequency penalty"),
+            tr("Taken off the score once for each time a token was said."),
+            -2.0,
+            2.0,
+            0.1,
+            1,
+        ),
+    )
+
+
+class ChatSettingsDialog(QDialog):
+    """A sheet over the window. It follows the chat when another is opened."""
+
+    def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._conductor = conductor
+        self._library = conductor.library
+        self.setWindowTitle(tr("Chat Settings"))
+        self.resize(540, 600)
+
+        self.preset = QComboBox()
+        self.preset.setAccessibleName(tr("Preset"))
+        self.preset.activated.connect(self._apply_preset)
+        self.save_as = button(tr("Save As…"), tr("Save as a preset"), "bordered")
+        self.save_as.clicked.connect(self._save_preset)
+        self.delete = button(tr("Delete"), tr("Delete this preset"), "bordered")
+        self.delete.clicked.connect(self._delete_preset)
+        presets = QHBoxLayout()
+        presets.addWidget(self.preset, 1)
+        presets.addWidget(self.save_as)
+        presets.addWidget(self.delete)
+
+        self.system = QPlainTextEdit()
+        self.system.setAccessibleName(tr("System prompt"))
+        self.system.setPlaceholderText(tr("What the model is told before the chat begins: a role, a tone, a language …"))
+        self.system.setFixedHeight(104)
+        self.system.setTabChangesFocus(True)
+        self.system.textChanged.connect(self._change)
+        frame = QFrame()
+        look(frame, "composer")
+        around = QVBoxLayout(frame)
+        around.setContentsMargins(8, 6, 4, 6)
+        around.addWidget(self.system)
+
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(12)
+        grid.setVerticalSpacing(10)
+        grid.setColumnStretch(1, 1)
+        grid.setColumnMinimumWidth(2, 12)
+        grid.setColumnStretch(4, 1)
+        self._grid, self._theme = grid, theme
+        self.numbers: dict[str, QDoubleSpinBox] = {}
+        for name, label, tip, low, high, step, digits in _number_fields():
+            box = QDoubleSpinBox()
+            box.setRange(low, high)
+            box.setSingleStep(step)
+            box.setDecimals(digits)
+            box.valueChanged.connect(self._change)
+            self.numbers[name] = box
+            self._place(label, tip, box)
+        self.top_k = QSpinBox()
+        self.top_k.setRange(0, 100_000)
+        self.top_k.setSpecialValueText(tr("Off"))
+        self.top_k.valueChanged.connect(self._change)
+        self._place("Top-k", tr("Only this many of the likeliest tokens."), self.top_k)
+        self.max_tokens = QSpinBox()
+        self.max_tokens.setRange(1, MOST_TOKENS)
+        self.max_tokens.setSingleStep(256)
+        self.max_tokens.setGroupSeparatorShown(True)
+        self.max_tokens.valueChanged.connect(self._change)
+        self._place(tr("Token limit"), tr("A reply that reaches this many tokens stops; Continue lets it go on."), self.max_tokens)
+        self.seed = QLineEdit()
+        look(self.seed, "entry")
+        self.seed.setPlaceholderText(tr("Random"))
+        self.seed.setValidator(_Seed(self.seed))
+        self.seed.textChanged.connect(self._change)
+        self._place(tr("Seed"), tr("The same seed gives the same reply. Empty: a new one each time."), self.seed)
+        self.thinking = QCheckBox(tr("Let the model think before it answers"))
+        self.thinking.setAccessibleName(tr("Thinking"))
+        self.thinking.toggled.connect(self._change)
+
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(24, 20, 24, 20)
+        column.setSpacing(8)
+        column.addWidget(_heading(theme, tr("Preset")))
+        column.addLayout(presets)
+        column.addSpacing(10)
+        column.addWidget(_heading(theme, tr("System prompt")))
+        column.addWidget(frame)
+        column.addSpacing(10)
+        column.addWidget(_heading(theme, tr("How it answers")))
+        column.addWidget(self.thinking)
+        column.addSpacing(4)
+        column.addLayout(grid)
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidget(page)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered")
+        self.reset.clicked.connect(self._reset)
+        lay_out(self, scroll, WIDTH, tr("Close these settings"), aside=self.reset)
+        self._library.presets_changed.connect(self.refresh)
+        conductor.chat_changed.connect(self.refresh)
+        conductor.switches_changed.connect(self.refresh)
+        conductor.pair_changed.connect(self.refresh)
+        self.refresh()
+
+    @property
+    def _settings(self) -> ChatSettings:
+        return self._conductor.chat.settings
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show the settings of the chat that is open."""
+        settings = self._settings
+        sampling = settings.sampling or self._conductor.default_sampling
+        fields = [self.system, self.top_k, self.max_tokens, self.seed, self.thinking, self.preset, *self.numbers.values()]
+        blockers = [QSignalBlocker(field) for field in fields]
+        if self.system.toPlainText() != settings.system:
+            self.system.setPlainText(settings.system)
+        for name, box in self.numbers.items():
+            box.setValue(getattr(sampling, name))
+        self.top_k.setValue(sampling.top_k)
+        self.max_tokens.setValue(settings.max_tokens)
+        if _seed(self.seed.text()) != settings.seed:
+            self.seed.setText("" if settings.seed is None else str(settings.seed))
+        self.thinking.setChecked(self._conductor.thinking)
+        self.thinking.setEnabled(self._conductor.can_think or self._conductor.pair is None)
+        self._show_presets(settings)
+        for blocker in blockers:
+            blocker.unblock()
+
+    def _show_presets(self, settings: ChatSettings) -> None:
+        presets = self._library.presets
+        here = next((place for place, preset in enumerate(presets) if preset.fits(settings)), None)
+        self.preset.clear()
+        self.preset.addItems([preset.name for preset in presets])
+        if here is None:
+            self.preset.addItem(_custom())
+        self.preset.setCurrentIndex(len(presets) if here is None else here)
+        self.delete.setVisible(here is not None and self._library.is_own(presets[here].name))
+        self.reset.setEnabled(not presets[0].fits(settings))
+
+    def _place(self, label: str, tip: str, field: QWidget) -> None:
+        """Two fields a row, each with its label before it."""
+        number = self._grid.count() // 2
+        field.setAccessibleName(label)
+        field.setAccessibleDescription(tip)
+        field.setToolTip(tip)
+        field.setMinimumWidth(84)
+        if not isinstance(field, QLineEdit):
+            field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            field.installEventFilter(_NoWheel(field))
+        name = Label(label)
+        self._theme.set_font(name, SMALL)
+        name.setToolTip(tip)
+        name.setBuddy(field)
+        self._grid.addWidget(name, number // 2, 3 * (number % 2))
+        self._grid.addWidget(field, number // 2, 3 * (number % 2) + 1)
+
+    @Slot()
+    def _change(self) -> None:
+        """A field was changed: take over all that differs from what the chat has."""
+        old = self._settings
+        shown = old.sampling or self._conductor.default_sampling
+        numbers = {name: round(box.value(), 4) for name, box in self.numbers.items()}
+        sampling = Sampling(**numbers, top_k=self.top_k.value())
+        self._conductor.set_settings(
+            replace(
+                old,
+                system=clean(self.system.toPlainText()),
+                sampling=old.sampling if _same(sampling, shown) else sampling,
+                max_tokens=self.max_tokens.value(),
+                seed=_seed(self.seed.text()),
+                thinking=self.thinking.isChecked() if self._conductor.can_think else old.thinking,
+            )
+        )
+
+    @Slot(int)
+    def _apply_preset(self, place: int) -> None:
+        presets = self._library.presets
+        if place < len(presets):
+            self._conductor.set_settings(presets[place].applied_to(self._settings))
+
+    @Slot()
+    def _save_preset(self) -> None:
+        name, taken = QInputDialog.getText(self, tr("Save Preset"), tr("Name of the preset:"))
+        if taken and name.strip():
+            self._library.save_preset(name, self._settings)
+
+    @Slot()
+    def _delete_preset(self) -> None:
+        self._library.delete_preset(self.preset.currentText())
+
+    @Slot()
+    def _reset(self) -> None:
+        self._conductor.set_settings(Preset("", ChatSettings()).applied_to(self._settings))
+
+
+class _NoWheel(QObject):
+    """A wheel that scrolls the page must not change the numbers it passes over."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return super().eventFilter(watched, event)
+
+
+def _heading(theme: Theme, text: str) -> QLabel:
+    label = Label(text)
+    theme.set_font(label, SMALL, bold=True)
+    look(label, "secondary")
+    return label
+
+
+class _Seed(QValidator):
+    """Takes a number that can be a seed, or nothing, and no other key: what is no number must not mean a random one."""
+
+    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
+        fits = not text.strip() or _seed(text) is not None
+        return (QValidator.State.Acceptable if fits else QValidator.State.Invalid, text, at)
+
+
+def _seed(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 and int(text) < 2**64 else None
+
+
+def _same(one: Sampling, other: Sampling) -> bool:
+    """Equal as far as the fields show."""
+    shown = ((name, digits) for name, *_, digits in _number_fields())
+    return all(round(getattr(one, name), digits) == round(getattr(other, name), digits) for name, digits in shown) and (
+        one.top_k == other.top_k
+    )

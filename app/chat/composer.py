@@ -1,0 +1,295 @@
+"""Where the user writes. Enter sends, Shift+Enter begins a new line; the field grows with the text."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QMimeData, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen, QTextCursor
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.chat.attachment_chips import AttachmentChips, shortened
+from app.chat.attachment_reader import Attaching
+from app.conversations.attachments import Attachment
+from app.conversations.chat_tree import Turn
+from app.conversations.plain_text import clean
+from app.language import tr
+from app.widgets.icon_button import IconButton
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, Theme, look
+
+MOST_LINES = 8
+
+
+class Composer(QFrame):
+    """Text, files, and one button, which sends or, while a reply is written, stops it. The text stays until it was taken."""
+
+    sent = Signal(str)
+    stopped = Signal()
+    edit_cancelled = Signal()
+    attach_asked = Signal()
+    paged = Signal(int)  # -1 up, 1 down: what is above is to be scrolled
+
+    def __init__(self, theme: Theme, attaching: Attaching, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._attaching = attaching
+        look(self, "composer")
+        self.field = _Field(self)
+        self.field.setPlaceholderText(tr("Message Slipstream"))
+        self.field.setAccessibleName(tr("Message"))
+        self.field.submitted.connect(self._submit)
+        self.field.focused.connect(self._show_focus)
+        self.field.dropped.connect(attaching.attach)
+        self.field.paged.connect(self.paged)
+        self.button = _RoundButton(theme)
+        self.button.clicked.connect(self._press)
+        self.attach_button = IconButton(theme, "clip", tr("Attach files"))
+        self.attach_button.clicked.connect(self.attach_asked)
+        self.files = AttachmentChips(theme, removable=True)
+        self.files.removed.connect(attaching.remove)
+        self.files.left_out.connect(attaching.leave_out)
+        attaching.changed.connect(self._show_files)
+        self._busy = False
+        self._set_aside = ""
+        self._files_aside: list[Attachment] = []
+        self._editing = False
+        self.banner = QWidget()
+        label = Label(tr("Editing an earlier message"))
+        look(label, "secondary")
+        theme.set_font(label, SMALL)
+        self.cancel_button = QPushButton(tr("Cancel"))
+        self.cancel_button.setAccessibleName(tr("Cancel editing"))
+        look(self.cancel_button, "quiet")
+        self.cancel_button.clicked.connect(self.edit_cancelled)
+        head = QHBoxLayout(self.banner)
+        head.setContentsMargins(2, 0, 0, 0)
+        head.addWidget(label, 1)
+        head.addWidget(self.cancel_button)
+        self.banner.hide()
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self.attach_button, 0, Qt.AlignmentFlag.AlignBottom)
+        row.addWidget(self.field, 1)
+        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 8, 8, 8)
+        layout.setSpacing(2)
+        layout.addWidget(self.banner)
+        layout.addWidget(self.files)
+        layout.addLayout(row)
+        self.field.textChanged.connect(self._show_button)
+        self._show_button()
+
+    def set_busy(self, busy: bool) -> None:
+        """Turn the button into Stop, or back."""
+        self._busy = busy
+        self._show_button()
+
+    @property
+    def text(self) -> str:
+        return self.field.toPlainText()
+
+    @property
+    def draft(self) -> str:
+        """The new message that is being written, also while an earlier one is edited."""
+        return self._set_aside if self._editing else self.text
+
+    @property
+    def draft_files(self) -> list[Attachment]:
+        """The files that are to go with it; the list that those still being read come into."""
+        return self._files_aside if self._editing else self._attaching.files
+
+    def show_draft(self, text: str, files: list[Attachment]) -> None:
+        """Put a message here that was begun before."""
+        if text != self.text:
+            self.field.setPlainText(text)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+        self._attaching.set_files(files)
+
+    def take_over(self, other: "Composer") -> None:
+        """Have what another one has: text, cursor, and what was set aside for an edit."""
+        self.field.setPlainText(other.text)
+        cursor = self.field.textCursor()
+        cursor.setPosition(other.field.textCursor().anchor())
+        cursor.setPosition(other.field.textCursor().position(), QTextCursor.MoveMode.KeepAnchor)
+        self.field.setTextCursor(cursor)
+        self._set_aside, self._files_aside, self._editing = other._set_aside, other._files_aside, other._editing
+        self.banner.setVisible(self._editing)
+        self._show_files()
+
+    @Slot()
+    def clear(self) -> None:
+        self.field.clear()
+        self._attaching.set_files([])
+
+    @Slot(object)
+    def show_editing(self, turn: Turn | None) -> None:
+        """Put the question of a turn here to be written anew, or, with None, what stood here before."""
+        if turn is not None and not self._editing:
+            self._set_aside, self._files_aside = self.text, self._attaching.files
+        if self._editing:
+            self._attaching.leave_out()  # what was being read for an edit that ends here
+        if turn is not None or self._editing:
+            self.field.setPlainText(turn.prompt if turn is not None else self._set_aside)
+            asked = turn.asked if turn is not None else None
+            self._attaching.set_files(list(asked.attachments) if asked is not None else self._files_aside)
+            self.field.moveCursor(QTextCursor.MoveOperation.End)
+            self.field.setFocus()
+        self._editing = turn is not None
+        self.banner.setVisible(self._editing)
+
+    @Slot()
+    def _submit(self) -> None:
+        self.sent.emit(self.text)
+
+    @Slot()
+    def _press(self) -> None:
+        if self._busy:
+            self.stopped.emit()
+        else:
+            self._submit()
+
+    @Slot()
+    def _show_button(self) -> None:
+        self.button.show_as("stop" if self._busy else "send", ready=self._busy or bool(self.text.strip() or self._attaching.files))
+
+    @Slot()
+    def _show_files(self) -> None:
+        state = self._attaching
+        waited = [shortened(clean(one.path.name)) for one in state.readings[:1]]
+        more = tr(" and {count} more", count=state.reading - 1) if state.reading > 1 else ""
+        self.files.show_files(state.files, state.counts, "".join(waited) + more)
+        self._show_button()
+
+    @Slot(bool)
+    def _show_focus(self, focused: bool) -> None:
+        self.setProperty("active", "true" if focused else "false")
+        self.style().unpolish(self)
+        self.style().polish(self)
+
+
+class _Field(QPlainTextEdit):
+    submitted = Signal()
+    dropped = Signal(list)  # of Path
+    focused = Signal(bool)
+    paged = Signal(int)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setTabChangesFocus(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.document().setDocumentMargin(2)
+        self.document().documentLayout().documentSizeChanged.connect(self._fit)
+        self._fit()
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return bool(files_in(source)) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Pasted or dropped: files are attached, not written out as addresses."""
+        if files := files_in(source):
+            self.dropped.emit(files)
+        else:
+            super().insertFromMimeData(source)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if enter and not event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier):
+            self.submitted.emit()
+            return
+        if enter:
+            self.textCursor().insertBlock()  # a line of its own, where Qt would put U+2028
+            self.ensureCursorVisible()
+            return
+        step = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
+        # all that is written is in sight; on a Mac these keys count as the keypad's
+        if step and self.verticalScrollBar().maximum() == 0 and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
+            self.paged.emit(step)
+            return
+        super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focused.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focused.emit(False)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    @Slot()
+    def _fit(self) -> None:
+        lines = round(self.document().size().height())  # QPlainTextEdit counts in lines
+        shown = max(1, min(lines, MOST_LINES))
+        height = shown * self.fontMetrics().lineSpacing() + 12
+        scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MOST_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        self.setVerticalScrollBarPolicy(scroll)
+        if height != self.maximumHeight():
+            self.setFixedHeight(height)
+
+
+def files_in(data: QMimeData) -> list[Path]:
+    """The files of this machine that something dragged or copied names."""
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
+
+
+class _RoundButton(QAbstractButton):
+    """An arrow that sends or a square that stops."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self._shape = ""
+        self._ready = False
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        theme.changed.connect(self.update)
+
+    def show_as(self, shape: str, ready: bool) -> None:
+        name = tr("Stop") if shape == "stop" else tr("Send")
+        self.setAccessibleName(name)
+        self.setToolTip(tr("Stop (Esc)") if shape == "stop" else tr("Send (Enter)"))
+        self._shape, self._ready = shape, ready
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(34, 34)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        ground = colours.accent if self._ready else colours.track
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(ground))
+        painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        front = QColor(colours.on_accent if self._ready else colours.window)
+        centre = QRectF(self.rect()).center()
+        if self._shape == "stop":
+            painter.setBrush(front)
+            painter.drawRoundedRect(QRectF(centre.x() - 5, centre.y() - 5, 10, 10), 2, 2)
+        else:
+            painter.setPen(QPen(front, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+            x, y = centre.x(), centre.y()
+            painter.drawLine(QPointF(x, y + 6), QPointF(x, y - 6))
+            painter.drawPolyline([QPointF(x - 5, y - 1), QPointF(x, y - 6), QPointF(x + 5, y - 1)])
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(colours.text), 1))
+            painter.drawEllipse(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
+        painter.end()

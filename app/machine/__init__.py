@@ -1,0 +1,1 @@
+"""The This Computer screen and the measurements behind it."""

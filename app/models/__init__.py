@@ -1,0 +1,1 @@
+"""The model picker: pairs, downloads, loading."""

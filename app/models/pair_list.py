@@ -1,0 +1,139 @@
+"""The pairs of the picker, one a row: its name, its size and fit, and what is being done with it."""
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.language import tr
+from app.models import wording
+from app.models.candidate import Candidate
+from app.models.picker import Picker
+from app.widgets.theme import Theme
+
+Index = QModelIndex | QPersistentModelIndex
+CANDIDATE = Qt.ItemDataRole.UserRole
+
+
+class PairList(QListView):
+    """Follows the picker's rows; the selected one is the picker's."""
+
+    def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._picker = picker
+        self._rows = _Rows(picker)
+        self._filling = False
+        self.setModel(self._rows)
+        self.setItemDelegate(_Row(theme, picker, self))
+        self.setAccessibleName(tr("Pairs of models"))
+        self.setFrameShape(QListView.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setUniformItemSizes(True)
+        self.selectionModel().currentChanged.connect(self._select)
+        picker.listed.connect(self.fill)
+        picker.changed.connect(self.renew)
+        theme.text_resized.connect(self.fill)
+        self.fill()
+
+    @Slot()
+    def fill(self) -> None:
+        """Show the rows as they are now."""
+        self._filling = True
+        self._rows.fill()
+        self._filling = False
+        self.renew()
+        self.scrollTo(self.currentIndex())
+
+    @Slot()
+    def renew(self) -> None:
+        """Show what has changed in the rows, and which one is selected."""
+        self._rows.renew()
+        place = self._rows.place(self._picker.selected)
+        if place != self.currentIndex().row():
+            self._filling = True
+            self.setCurrentIndex(self._rows.index(place, 0) if place >= 0 else QModelIndex())
+            self._filling = False
+
+    @Slot(QModelIndex)
+    def _select(self, index: QModelIndex) -> None:
+        if index.isValid() and not self._filling:
+            self._picker.select(index.data(CANDIDATE).id)
+
+
+class _Rows(QAbstractListModel):
+    def __init__(self, picker: Picker) -> None:
+        super().__init__()
+        self._picker = picker
+        self._shown: list[Candidate] = []
+
+    def fill(self) -> None:
+        self.beginResetModel()
+        self._shown = self._picker.rows
+        self.endResetModel()
+
+    def renew(self) -> None:
+        fresh = {one.id: one for one in self._picker.rows}
+        self._shown = [fresh.get(one.id, one) for one in self._shown]
+        if self._shown:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._shown) - 1, 0))
+
+    def place(self, id: str) -> int:
+        return next((place for place, one in enumerate(self._shown) if one.id == id), -1)
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._shown)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid() or index.row() >= len(self._shown):
+            return None
+        one = self._shown[index.row()]
+        if role == CANDIDATE:
+            return one
+        if role == Qt.ItemDataRole.DisplayRole:
+            return one.name
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            state = wording.status(self._picker.state(one), self._picker.transfer(one))
+            return ", ".join(filter(None, (one.name, wording.row(one).replace(" · ", ", "), state)))
+        return None
+
+
+class _Row(QStyledItemDelegate):
+    def __init__(self, theme: Theme, picker: Picker, view: PairList) -> None:
+        super().__init__(view)
+        self._theme, self._picker, self._view = theme, picker, view
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(0, self._theme.row_height(2))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        one: Candidate = index.data(CANDIDATE)
+        colours, state = self._theme.colours, self._picker.state(one)
+        area = QRectF(option.rect).adjusted(8, 1, -8, -1)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if selected or option.state & QStyle.StateFlag.State_MouseOver:
+            painter.setPen(QPen(QColor(colours.accent), 1.5) if selected and self._view.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colours.chosen if selected else colours.hover))
+            painter.drawRoundedRect(area, 7, 7)
+        inside = area.adjusted(8, 6, -8, -6)
+        word = wording.status(state, self._picker.transfer(one))
+        painter.setFont(self._theme.small())
+        width = painter.fontMetrics().horizontalAdvance(word) if word else 0
+        upper = QRectF(inside.left(), inside.top(), inside.width(), inside.height() / 2)
+        lower = QRectF(inside.left(), inside.center().y(), inside.width(), inside.height() / 2)
+        painter.setPen(QColor(colours.accent if state in ("loaded", "loading", "running") else colours.secondary))
+        painter.drawText(upper, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, word)
+        painter.setPen(QColor(colours.secondary))
+        second = painter.fontMetrics().elidedText(wording.row(one), Qt.TextElideMode.ElideRight, int(lower.width()))
+        painter.drawText(lower, Qt.AlignmentFlag.AlignVCenter, second)
+        painter.setFont(self._theme.list_font())
+        painter.setPen(QColor(colours.faint if one.why_not else colours.text))
+        room = int(upper.width()) - (width + 8 if width else 0)
+        painter.drawText(
+            upper,
+            Qt.AlignmentFlag.AlignVCenter,
+            painter.fontMetrics().elidedText(one.name, Qt.TextElideMode.ElideRight, room),
+        )
+        painter.restore()

@@ -1,0 +1,117 @@
+"""The pair that answers: loading it, and what is known of it then."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.engine_thread import EngineThread, LoadPair, News
+from app.language import tr
+from app.machine.background_tuning import Calibrating
+from app.notice import Notice
+from mlx_engine.events import Failed, LoadProgress, PairInfo
+
+
+def _steps() -> dict[str, str]:
+    return {
+        "Starting the engine": tr("Starting the engine"),
+        "Checking the files": tr("Checking the files"),
+        "Reading the target": tr("Reading the target"),
+        "Reading the drafter": tr("Reading the drafter"),
+        "Warming up": tr("Warming up"),
+        "Ready": tr("Ready"),
+    }  # as the engine names them
+
+
+_KEEPS_THE_OLD = 0.0  # while a loading has come no further, the files are only looked at and the pair before is still there
+
+
+class PairLoading(QObject):
+    """`pair` is the one that is loaded, `asked` what it was loaded from; `progress` is how far a loading has come, `coming` of
+    what."""
+
+    changed = Signal()  # the progress
+    loaded = Signal()  # another pair, or none any more
+    noticed = Signal(object)  # Notice
+
+    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._engine.happened.connect(self._hear)
+        self._calibrating = Calibrating(engine, self)
+        self._job = 0
+        self._cancelled = False
+        self._had_one = False
+        self.pair: PairInfo | None = None
+        self.asked: LoadPair | None = None
+        self.coming: LoadPair | None = None
+        self.progress: LoadProgress | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._job != 0
+
+    def load(self, pair: LoadPair) -> None:
+        """Load a pair, unless one is being loaded."""
+        if self._job:
+            return
+        self.progress, self.coming, self._cancelled = LoadProgress(0.0, tr("Starting")), pair, False
+        self._had_one = self.pair is not None
+        self._job = self._engine.submit(pair)
+        self.changed.emit()
+
+    def moved(self, before: Path, now: Path) -> None:
+        """The model folder lies elsewhere: what was loaded from it counts as loaded from there."""
+        if self.asked is not None and self.asked.target is not None:
+            self.asked = LoadPair(*(_moved(one, before, now) for one in (self.asked.target, self.asked.drafter)))
+            self.changed.emit()
+
+    def cancel(self) -> None:
+        """Load no further, as soon as the part that is being read is read."""
+        if self._job:
+            self._cancelled = True
+            self._engine.cancel(self._job)
+
+    @Slot(list)
+    def _hear(self, news: list[News]) -> None:
+        for item in news:
+            if item.job == self._job:
+                self._take(item)
+
+    def _take(self, item: News) -> None:
+        match item.event:
+            case LoadProgress() as progress:
+                self.progress = replace(progress, step=_steps().get(progress.step, progress.step))
+                if progress.fraction > _KEEPS_THE_OLD and self.pair is not None:
+                    self._become(None)
+                self.changed.emit()
+            case PairInfo() as pair:
+                self.asked = self.coming
+                self._become(pair)
+                self._calibrating.of(pair)
+                if pair.why_plain:
+                    self.noticed.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=pair.why_plain)))
+            case Failed(error=error):
+                self.noticed.emit(Notice(f"{error} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load"))
+            case None:
+                if self._cancelled and self.asked is not self.coming:
+                    words = tr("Loading was cancelled. {what_is_left}", what_is_left=self._what_is_left()).rstrip()
+                    self.noticed.emit(Notice(words, offer="" if self.pair else "load"))
+                self._job = 0
+                self.progress = self.coming = None
+                self.changed.emit()
+
+    def _become(self, pair: PairInfo | None) -> None:
+        self.pair = pair
+        if pair is None:
+            self.asked = None
+        self.loaded.emit()
+
+    def _what_is_left(self) -> str:
+        if not self._had_one:
+            return ""
+        return tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded now.")
+
+
+def _moved(place: Path | None, before: Path, now: Path) -> Path | None:
+    return now / place.relative_to(before) if place is not None and place.is_relative_to(before) else place

@@ -1,0 +1,154 @@
+"""What a search found: for each message the chat's title and the words around the hit."""
+
+import re
+
+from PySide6.QtCore import QDateTime, QLocale, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from app.conversations.store import Entry, Hit
+from app.language import tr
+from app.widgets.label import as_tip
+from app.widgets.theme import Theme
+
+_SIGNS = re.compile(r"\*\*|`+|(?:(?<=\s)|^)#{2,6} ")
+HIT = Qt.ItemDataRole.UserRole
+TITLE = Qt.ItemDataRole.UserRole + 1
+WHEN = Qt.ItemDataRole.UserRole + 2
+
+
+class SearchResults(QListView):
+    """Hits in order; one is opened by a click or Enter."""
+
+    opened = Signal(str, str)  # a chat's and a message's id; the latter is empty where the title was found
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = QStandardItemModel(self)
+        self.setModel(self._model)
+        self.setItemDelegate(_Delegate(theme, self))
+        self.setAccessibleName(tr("Search results"))
+        self.setFrameShape(QListView.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        theme.changed.connect(self.viewport().update)
+        theme.text_resized.connect(self.doItemsLayout)
+
+    def show_hits(self, found: list[tuple[Entry, Hit]]) -> None:
+        """Chats with their hits. Of chats that share a title the day tells which is which."""
+        self._model.clear()
+        ids: dict[str, set[str]] = {}
+        for entry, _ in found:
+            ids.setdefault(entry.title, set()).add(entry.id)
+        for entry, hit in found:
+            title, when = entry.title, _when(entry.changed) if len(ids[entry.title]) > 1 else ""
+            excerpt = plainly(hit.excerpt[: hit.start]) + hit.excerpt[hit.start : hit.end] + plainly(hit.excerpt[hit.end :])
+            item = QStandardItem(f"{title}, {when}: {excerpt}" if when else f"{title}: {excerpt}")  # what a screen reader says
+            item.setData(hit, HIT)
+            item.setData(title, TITLE)
+            item.setData(when, WHEN)
+            item.setEditable(False)
+            item.setToolTip(as_tip(excerpt))
+            self._model.appendRow(item)
+        self.scrollToTop()
+
+    def hits(self) -> list[Hit]:
+        """All hits shown, in order."""
+        return [self._model.item(row).data(HIT) for row in range(self._model.rowCount())]
+
+    def open_row(self, row: int) -> None:
+        """Open a hit."""
+        index = self._model.index(row, 0)
+        if index.isValid():
+            self.setCurrentIndex(index)
+            hit: Hit = index.data(HIT)
+            self.opened.emit(hit.chat, hit.message)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.open_row(max(0, self.currentIndex().row()))
+            return
+        super().keyPressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        super().mouseReleaseEvent(event)
+        index = self.indexAt(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and index.isValid():
+            self.open_row(index.row())
+
+
+class _Delegate(QStyledItemDelegate):
+    def __init__(self, theme: Theme, view: SearchResults) -> None:
+        super().__init__(view)
+        self._theme = theme
+        self._view = view
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(0, self._theme.row_height(lines=2))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        colours = self._theme.colours
+        hit: Hit = index.data(HIT)
+        area = QRectF(option.rect).adjusted(8, 1, -8, -1)
+        state = option.state
+        chosen = bool(state & QStyle.StateFlag.State_Selected)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if chosen or state & QStyle.StateFlag.State_MouseOver:
+            focused = chosen and self._view.hasFocus()
+            painter.setPen(QPen(QColor(colours.accent), 1.5) if focused else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colours.chosen if chosen else colours.hover))
+            painter.drawRoundedRect(area, 7, 7)
+        inner = area.adjusted(10, 7, -10, -7)
+        room = inner.width()
+        if when := index.data(WHEN):
+            painter.setFont(self._theme.small())
+            painter.setPen(QColor(colours.secondary))
+            painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight, when)
+            room -= _width(painter.font(), when) + 8
+        painter.setFont(self._theme.list_font())
+        painter.setPen(QColor(colours.text))
+        title = painter.fontMetrics().elidedText(index.data(TITLE), Qt.TextElideMode.ElideRight, int(room))
+        painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, title)
+        self._paint_excerpt(painter, inner, hit)
+        painter.restore()
+
+    def _paint_excerpt(self, painter: QPainter, area: QRectF, hit: Hit) -> None:
+        """The words around the hit, with the hit in sight."""
+        plain, bold = self._theme.small(), self._theme.small(bold=True)
+        head, body, tail = plainly(hit.excerpt[: hit.start]), hit.excerpt[hit.start : hit.end], plainly(hit.excerpt[hit.end :])
+        room = area.width() - min(_width(bold, body), area.width())
+        metrics = QFontMetricsF(plain)
+        head = metrics.elidedText(head.lstrip(), Qt.TextElideMode.ElideLeft, room * (0.5 if tail else 1.0))
+        x = area.left()
+        for text, font, colour in (
+            (head, plain, self._theme.colours.secondary),
+            (body, bold, self._theme.colours.text),
+            (tail, plain, self._theme.colours.secondary),
+        ):
+            left = area.right() - x
+            if not text or left <= 0:
+                continue
+            painter.setFont(font)
+            painter.setPen(QColor(colour))
+            shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, left)
+            painter.drawText(
+                QRectF(x, area.top(), left, area.height()), Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft, shown
+            )
+            x += _width(font, shown)
+
+
+def plainly(text: str) -> str:
+    """Without the signs of Markdown that surround words; an excerpt is too short to be read as Markdown."""
+    return _SIGNS.sub("", text)
+
+
+def _when(seconds: float) -> str:
+    """A day and a time, as the language writes them; seconds since 1970."""
+    return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)
+
+
+def _width(font: QFont, text: str) -> float:
+    return QFontMetricsF(font).horizontalAdvance(text)

@@ -1,0 +1,1 @@
+"""The transcript: messages, statistics, search and selection."""

@@ -1,0 +1,30 @@
+"""Where a link leads is shown before it is followed."""
+
+from PySide6.QtCore import QPoint, Qt, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.language import tr
+from app.rendering.markdown import is_safe_link
+from app.widgets.label import as_tip
+
+SHOWN = 70  # characters of an address in the menu; the tooltip has all
+
+
+def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
+    """A menu with the address, to open or copy it; None for an address that may not be opened."""
+    if not is_safe_link(address):
+        return None
+    menu = QMenu(owner)
+    menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    menu.setAccessibleName(tr("Link"))
+    menu.setToolTipsVisible(True)
+    shown = address if len(address) <= SHOWN else f"{address[: SHOWN - 20]}…{address[-19:]}"
+    title = menu.addAction(shown.replace("&", "&&"))
+    title.setEnabled(False)
+    title.setToolTip(as_tip(address))
+    menu.addSeparator()
+    menu.addAction(tr("Open in Browser")).triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
+    menu.addAction(tr("Copy Address")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))
+    menu.popup(at)
+    return menu

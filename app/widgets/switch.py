@@ -1,0 +1,77 @@
+"""An on/off switch with its label, drawn here because Qt Widgets has none."""
+
+from PySide6.QtCore import QEasingCurve, QRectF, QSize, Qt, QVariantAnimation, Slot
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from app.widgets.theme import SMALL, Theme
+
+TRACK_WIDTH, TRACK_HEIGHT, GAP = 32, 18, 8
+SLIDE_MS = 120
+
+
+class Switch(QAbstractButton):
+    """Checkable; the state is told by place and colour."""
+
+    def __init__(self, theme: Theme, label: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setText(label)
+        self.setAccessibleName(label)
+        self.setCheckable(True)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        theme.set_font(self, SMALL)
+        theme.changed.connect(self.update)
+        self._slide = QVariantAnimation(self)
+        self._slide.setDuration(SLIDE_MS)
+        self._slide.setEasingCurve(QEasingCurve.Type.OutCubic)
+        self._slide.valueChanged.connect(self.update)
+        self.toggled.connect(self._move)
+
+    @Slot(bool)
+    def _move(self, checked: bool) -> None:
+        """The knob goes to the other side."""
+        self._slide.stop()
+        if self._theme.moves and self.isVisible():
+            self._slide.setStartValue(0.0 if checked else 1.0)
+            self._slide.setEndValue(1.0 if checked else 0.0)
+            self._slide.start()
+        self.update()
+
+    @property
+    def _place(self) -> float:
+        """Of the knob, from 0 for off to 1."""
+        if self._slide.state() == QVariantAnimation.State.Running:
+            return float(self._slide.currentValue())
+        return 1.0 if self.isChecked() else 0.0
+
+    def sizeHint(self) -> QSize:
+        metrics = self.fontMetrics()
+        return QSize(TRACK_WIDTH + GAP + metrics.horizontalAdvance(self.text()) + 4, max(TRACK_HEIGHT, metrics.height()) + 8)
+
+    def minimumSizeHint(self) -> QSize:
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        colours = self._theme.colours
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if not self.isEnabled():
+            painter.setOpacity(0.5)
+        text_area = self.rect().adjusted(2, 0, -TRACK_WIDTH - GAP, 0)
+        painter.setPen(QColor(colours.text if self.isChecked() else colours.secondary))
+        painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
+        track = QRectF(self.width() - TRACK_WIDTH - 2, (self.height() - TRACK_HEIGHT) / 2, TRACK_WIDTH, TRACK_HEIGHT)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colours.accent if self.isChecked() else colours.track))
+        painter.drawRoundedRect(track, TRACK_HEIGHT / 2, TRACK_HEIGHT / 2)
+        size = TRACK_HEIGHT - 4
+        left = track.left() + 2 + self._place * (track.width() - size - 4)
+        painter.setBrush(QColor(colours.knob))
+        painter.drawEllipse(QRectF(left, track.top() + 2, size, size))
+        if self.hasFocus():
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QColor(colours.accent))
+            painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), TRACK_HEIGHT / 2 + 1.5, TRACK_HEIGHT / 2 + 1.5)
+        painter.end()

@@ -1,0 +1,1 @@
+"""The main window: menus, toolbar, command palette."""

@@ -1,0 +1,416 @@
+"""The window: top bar, chat, composer, menus."""
+
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QSplitter, QVBoxLayout, QWidget
+
+from app.chat.announcer import Announcing
+from app.chat.chat_settings import ChatSettingsDialog
+from app.chat.composer import Composer, files_in
+from app.chat.conductor import Conductor
+from app.chat.drafts import Drafts
+from app.chat.foot import Foot
+from app.chat.introduction import Introduction
+from app.compare.compare_view import CompareDialog
+from app.compare.comparison_job import Comparison
+from app.language import tr
+from app.machine.this_mac import ThisMacDialog
+from app.models.picker import Picker
+from app.models.picker_dialog import PickerDialog
+from app.models.recommendation import suiting, without_gpu
+from app.release import this_release
+from app.settings.preferences import Preferences
+from app.settings.settings_dialog import SettingsDialog
+from app.sidebar.sidebar import NARROWEST, USUAL, WIDEST, Sidebar
+from app.transcript.transcript import Transcript
+from app.updates import Updates
+from app.widgets.theme import COLUMN, Theme
+from app.window.about import AboutDialog
+from app.window.chat_commands import ChatCommands
+from app.window.menus import Menus
+from app.window.palette import Palette, choices_of
+from app.window.placement import onto_screen
+from app.window.top_bar import TopBar
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.catalog import catalogue
+
+NARROWEST_CHAT = 440
+NOT_NORMAL = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen | Qt.WindowState.WindowMinimized
+
+
+class MainWindow(QMainWindow):
+    """Shows what the conductor says. `closed` is sent once, when the user is done."""
+
+    closed = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        conductor: Conductor,
+        settings: QSettings,
+        log_folder: str = "",
+        picker: Picker | None = None,
+        before: "MainWindow | None" = None,
+    ) -> None:
+        """`before` is the window whose place it takes: `take_over` follows."""
+        super().__init__()
+        if before is not None:
+            before.keep_state()
+        self.theme = theme
+        self.conductor = conductor
+        self._settings = settings
+        self.picker = picker or Picker(conductor, self)
+        self.preferences = Preferences(theme, settings, self)
+        self._log_folder = log_folder
+        self.release = this_release()
+        self.updates = Updates(self.release, settings, self)
+        self.updates.told.connect(conductor.tell)
+        self.setWindowTitle("Slipstream")
+        self.setMinimumSize(440, 420)
+        self.resize(1000, 760)
+        self.setAcceptDrops(True)
+
+        self.top_bar = TopBar(theme, conductor)
+        self.transcript = Transcript(theme)
+        self.composer = Composer(theme, conductor.attaching)
+        self.composer.setMaximumWidth(COLUMN + 24)
+        self.foot = Foot(theme, self.composer, conductor)
+        chat = QWidget()
+        layout = QVBoxLayout(chat)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.top_bar)
+        layout.addWidget(self.transcript, 1)
+        layout.addWidget(self.foot)
+        chat.setMinimumWidth(NARROWEST_CHAT)
+        self.sidebar = Sidebar(theme, conductor)
+        self.split = QSplitter(Qt.Orientation.Horizontal)
+        self.split.setHandleWidth(1)
+        self.split.setChildrenCollapsible(False)
+        self.split.addWidget(self.sidebar)
+        self.split.addWidget(chat)
+        self.split.setStretchFactor(1, 1)
+        self.split.splitterMoved.connect(self._note_width)
+        self.setCentralWidget(self.split)
+        self._wants_sidebar = True
+        self._sidebar_width = USUAL  # as the user last drew it; a hidden one has none, and a narrow window may have squeezed it
+        self.commands = ChatCommands(self)
+        self.menus = Menus(self)
+        self._introduce()
+        self.settings_dialog: ChatSettingsDialog | None = None
+        self.compare_dialog: CompareDialog | None = None
+        self.this_mac: ThisMacDialog | None = None
+        self.models: PickerDialog | None = None
+
+        self.top_bar.sidebar.clicked.connect(self.toggle_sidebar)
+        self.top_bar.settings.clicked.connect(self.show_chat_settings)
+        self.top_bar.name.clicked.connect(self.show_models)
+        self.picker.fetched.connect(self._tell_fetched)
+        self.sidebar.new_chat.connect(self.commands.new.trigger)
+        self.sidebar.list.customContextMenuRequested.connect(self.commands.show_menu)
+        conductor.chat_changed.connect(self._show_title)
+        conductor.library.changed.connect(self._show_title)
+        self.composer.sent.connect(self._send)
+        self.composer.stopped.connect(conductor.stop)
+        self.composer.paged.connect(self.transcript.page)
+        self.composer.attach_asked.connect(self.attach_files)
+        self.transcript.sample_chosen.connect(conductor.send)
+        self.composer.edit_cancelled.connect(conductor.cancel_edit)
+        self.transcript.retry.connect(conductor.regenerate)
+        self.transcript.resume.connect(conductor.resume)
+        self.transcript.stepped.connect(conductor.switch)
+        self.transcript.edit.connect(conductor.edit)
+        self.transcript.load.connect(conductor.load)
+        conductor.turn_added.connect(self.transcript.add_turn)
+        conductor.turns_changed.connect(self.transcript.show_turns)
+        conductor.turn_pointed.connect(self.transcript.point)
+        conductor.reply_changed.connect(self.transcript.refresh)
+        conductor.chat_changed.connect(self.transcript.clear)
+        conductor.noticed.connect(self.transcript.add_notice)
+        conductor.outdated.connect(self.transcript.clear_notices)
+        conductor.editing_changed.connect(self.composer.show_editing)
+        conductor.comparison_started.connect(self._show_comparison)
+        self.transcript.compare.connect(conductor.compare_turn)
+        conductor.load_changed.connect(self._show_state)
+        conductor.pair_changed.connect(self._show_state)
+        conductor.busy_changed.connect(self._show_state)
+        conductor.chat_changed.connect(self._show_state)
+        application = QGuiApplication.instance()
+        assert isinstance(application, QGuiApplication)
+        application.screenRemoved.connect(self.come_onto_screen)
+        self._announcing = Announcing(conductor, self)
+        self._drafts = Drafts(conductor, self.composer, settings, self, fresh=before is None)
+        self._show_state()
+        self._restore()
+        self.composer.field.setFocus()
+
+    def _introduce(self) -> None:
+        """At the first start, say what this is."""
+        if self._settings.value("welcomed", False, bool) is True:
+            return
+        facts = machine.known()
+        page = Introduction(self.theme, suiting(catalogue(), facts=facts), without_gpu(facts))
+        page.begun.connect(self.begin)
+        page.choose.connect(self.show_models)
+        self.transcript.welcome.introduce(page)
+        self.conductor.turn_added.connect(self.begin)
+        self.conductor.chat_changed.connect(self.begin)
+
+    @Slot()
+    def begin(self) -> None:
+        """The user has begun: the first page is not shown again."""
+        self.conductor.turn_added.disconnect(self.begin)
+        self.conductor.chat_changed.disconnect(self.begin)
+        self._settings.setValue("welcomed", True)
+        self.transcript.welcome.end_introduction()
+        self.composer.field.setFocus()
+
+    @Slot(str)
+    def _send(self, text: str) -> None:
+        editing = self.conductor.editing is not None  # what was written besides comes back then
+        if self.conductor.send(text, tuple(self.conductor.attaching.files)) and not editing:
+            self.composer.clear()
+
+    @Slot()
+    def _show_state(self) -> None:
+        self.composer.set_busy(self.conductor.writes_here)
+        self.menus.refresh()
+        self.transcript.welcome.show_state(self.conductor.loading, self.conductor.pair)
+
+    @Slot()
+    def ask_comparison(self) -> None:
+        """Open Compare for a prompt that is still to be written."""
+        dialog = self._open_compare()
+        dialog.raise_()
+        dialog.prompt.setFocus()
+
+    @Slot(object)
+    def _show_comparison(self, comparison: Comparison) -> None:
+        self._open_compare().follow(comparison)
+
+    def _open_compare(self) -> CompareDialog:
+        if self.compare_dialog is None:
+            self.compare_dialog = CompareDialog(self.theme, self.conductor, self)
+            self.compare_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            self.compare_dialog.finished.connect(self._forget_comparison)
+            self.compare_dialog.show()
+        return self.compare_dialog
+
+    @Slot()
+    def _forget_comparison(self) -> None:
+        self.compare_dialog = None
+
+    @Slot()
+    def toggle_sidebar(self) -> None:
+        self.set_sidebar(not self.sidebar.isVisible())
+
+    def set_sidebar(self, shown: bool) -> None:
+        """Show or hide the list of chats. A window too narrow for it grows."""
+        self._wants_sidebar = shown
+        room = self.sidebar.minimumWidth() + NARROWEST_CHAT + 1
+        if shown and self.width() < room:
+            self.resize(room, self.height())
+        self._fit_sidebar()
+
+    @Slot()
+    def _note_width(self) -> None:
+        self._sidebar_width = self.split.sizes()[0]
+
+    def _fit_sidebar(self) -> None:
+        """A narrow window has no room for the list; it comes back with the room."""
+        visible = self._wants_sidebar and self.width() >= self.sidebar.minimumWidth() + NARROWEST_CHAT + 1
+        self.sidebar.setVisible(visible)
+        self.commands.sidebar.setChecked(visible)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_sidebar()
+
+    @Slot()
+    def focus_search(self) -> None:
+        self.set_sidebar(True)
+        self.sidebar.focus_search()
+
+    @Slot()
+    def focus_list(self) -> None:
+        self.set_sidebar(True)
+        self.sidebar.list.setFocus()
+
+    @Slot()
+    def focus_message(self) -> None:
+        self.composer.field.setFocus()
+
+    @Slot()
+    def show_chat_settings(self) -> None:
+        if self.settings_dialog is None:
+            self.settings_dialog = ChatSettingsDialog(self.theme, self.conductor, self)
+        self.settings_dialog.open()
+
+    @Slot()
+    def _show_title(self) -> None:
+        chat = self.conductor.chat
+        self.setWindowTitle("Slipstream" if chat.empty else chat.title)
+
+    @Slot()
+    def copy_last_reply(self) -> None:
+        """Put the last reply on the clipboard as Markdown."""
+        if self.conductor.chat.turns:
+            QGuiApplication.clipboard().setText(self.conductor.chat.turns[-1].reply.answer.strip())
+
+    @Slot()
+    def show_logs(self) -> None:
+        """Open the folder with the logs, or say where it is."""
+        if self._log_folder and not QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder)):
+            self.conductor.tell(
+                tr("The folder with the logs could not be opened here. It is {folder}", folder=str(Path(self._log_folder)))
+            )
+
+    @Slot()
+    def come_onto_screen(self) -> None:
+        """A screen that is gone must not take the window with it."""
+        screens = [screen.availableGeometry() for screen in QGuiApplication.screens()]
+        frame = self.frameGeometry()
+        placed = onto_screen(frame, screens)
+        if placed != frame and not self.isFullScreen() and not self.isMaximized():
+            self.move(placed.topLeft())
+            self.resize(placed.size() - (frame.size() - self.size()))
+
+    @Slot()
+    def attach_files(self) -> None:
+        """Choose files that go with the next message."""
+        files, _ = QFileDialog.getOpenFileNames(self, tr("Attach Files"), "", tr("Text, code and PDF (*)"))
+        self.conductor.attaching.attach([Path(file) for file in files])
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if files_in(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Files dropped anywhere in the window go with the next message."""
+        if files := files_in(event.mimeData()):
+            event.acceptProposedAction()
+            self.conductor.attaching.attach(files)
+            self.composer.field.setFocus()
+
+    @Slot()
+    def show_palette(self) -> None:
+        """Find a command, a chat or a preset by a few letters."""
+        self.commands.refresh()
+        Palette(self.theme, choices_of(self), self).open()
+
+    @Slot()
+    def show_settings(self) -> None:
+        """Of the whole app."""
+        dialog = SettingsDialog(self.theme, self.preferences, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot()
+    def show_models(self) -> None:
+        """Choose among pairs of models."""
+        if self.models is None:
+            self.models = PickerDialog(self.theme, self.picker, self.conductor, self)
+            self.models.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            self.models.finished.connect(self._forget_models)
+        self.models.show()
+        self.models.raise_()
+        self.models.activateWindow()
+
+    @Slot()
+    def _forget_models(self) -> None:
+        self.models = None
+
+    @Slot(str)
+    def _tell_fetched(self, name: str) -> None:
+        """Whoever has left the picker hears of it in the chat."""
+        if self.models is None:
+            self.conductor.tell(tr("{name} is complete and checked. Use it from File ▸ Models.", name=name))
+
+    @Slot()
+    def show_this_mac(self) -> None:
+        """What this machine can do, and what the loaded pair makes of it."""
+        if self.this_mac is None:
+            self.this_mac = ThisMacDialog(self.theme, self.conductor, self)
+            self.this_mac.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            self.this_mac.finished.connect(self._forget_this_mac)
+        self.this_mac.show()
+        self.this_mac.raise_()
+
+    @Slot()
+    def _forget_this_mac(self) -> None:
+        self.this_mac = None
+
+    @Slot()
+    def show_about(self) -> None:
+        """What this is, which version, and whose work is in it."""
+        dialog = AboutDialog(self.theme, self.release, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot()
+    def show_again(self) -> None:
+        """Come to the front: a second start asked for it."""
+        if self.isMinimized():
+            self.showNormal()
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def take_over(self, before: "MainWindow") -> None:
+        """Take that window's place: what the user has before his eyes stays there."""
+        self.composer.take_over(before.composer)
+        self._drafts.take_over(before._drafts)
+        self.sidebar.take_over(before.sidebar)
+        self._show_title()
+        if not before.windowState() & NOT_NORMAL:  # else its size is not that which it goes back to, which was restored
+            self.setGeometry(before.geometry())
+        self.setWindowState(before.windowState())
+        self.show()
+        self.transcript.take_over(before.transcript)
+        if before.compare_dialog is not None:
+            self._open_compare().take_over(before.compare_dialog)
+        if before.models is not None:
+            self.show_models()
+        if before.this_mac is not None:
+            self.show_this_mac()
+        if any(dialog.isVisible() for dialog in before.findChildren(SettingsDialog)):
+            self.show_settings()
+        if before.compare_dialog is not None:
+            before.compare_dialog.let_go()
+        before.hide()
+        before.deleteLater()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if self.compare_dialog is not None:
+            self.compare_dialog.close()
+        self.keep_state()
+        event.accept()
+        self.closed.emit()
+
+    def keep_state(self) -> None:
+        """Write down what the next window shall be like."""
+        self._settings.setValue("window", self.saveGeometry())
+        self._settings.setValue("sidebar", self._wants_sidebar)
+        self._drafts.store()
+        self._settings.setValue("sidebar_width", self._sidebar_width)
+        if (loaded := self.conductor.loaded_from) is not None:
+            self._settings.setValue("target", str(loaded.target or ""))
+            self._settings.setValue("drafter", str(loaded.drafter or ""))
+        self._settings.setValue("dflash", self.conductor.wants_dflash)
+        self._settings.setValue("thinking", self.conductor.wants_thinking)
+
+    def _restore(self) -> None:
+        shape = self._settings.value("window")
+        if isinstance(shape, QByteArray):
+            self.restoreGeometry(shape)
+        self.come_onto_screen()
+        self._wants_sidebar = self._settings.value("sidebar", True, bool) is not False
+        width = self._settings.value("sidebar_width", USUAL, int)
+        if isinstance(width, int):
+            self._sidebar_width = min(max(NARROWEST, width), WIDEST)
+        self.split.setSizes([self._sidebar_width, max(NARROWEST_CHAT, self.width() - self._sidebar_width)])
+        self._fit_sidebar()
+        self.conductor.set_dflash(self._settings.value("dflash", True, bool) is not False)
+        self.conductor.set_thinking(self._settings.value("thinking", False, bool) is True)

@@ -1,0 +1,1 @@
+"""Snapshots of past prompts, for reuse by later turns."""

@@ -1,0 +1,1 @@
+"""Calibration and kernel selection on the user's machine."""

@@ -1,0 +1,211 @@
+"""What this machine can do at most, and what the passes of a loaded pair make of it.
+
+A pass cannot be quicker than memory hands over what it must read, nor than the processor does its arithmetic; the larger of the
+two times is the floor (Williams, Waterman and Patterson, “Roofline”, CACM 52(4), 2009). Both rates are measured through MLX itself,
+with the products that decoding is made of, and the best of several tries counts: what stands in a data sheet nobody has reached.
+"""
+
+import os
+import platform
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from functools import partial
+from importlib.metadata import version
+from statistics import median
+from typing import Any, Literal
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx.utils import tree_flatten
+
+from mlx_engine import blas, memory
+from mlx_engine.decoding.prefill import CHUNK, prefill
+from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
+from mlx_engine.loading import LoadedPair
+from mlx_engine.pairs import machine
+from mlx_engine.targets.target import Caches
+from mlx_engine.targets.weights import numbers, said
+from mlx_engine.tuning.calibration import Bench
+
+_STREAM_BYTES = 512 << 20  # far more than any processor's cache holds
+_LONG_ENOUGH_S = 0.1  # a product that takes as long shows the full rate
+_LARGEST = 8192  # rows and columns of such a product
+_TRIES = 4
+_STEPS = 8  # plain steps, after one that warms up; the median counts
+
+
+def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
+    """Measure machine (unless that was done before and not `again`) and pair; last the result, unless `cancel` was set."""
+    facts = None if again else machine.known()
+    if facts is None or facts.blas != blas.prepare().name:
+        for found in measure_machine(cancel):
+            if isinstance(found, MachineFacts):
+                facts = found
+                machine.keep(facts)
+            else:
+                yield found
+    if facts is None or cancel.is_set():
+        return
+    phases: list[Phase] = []
+    for done, make in enumerate((_prefill_and_plain, _draft_and_verify)):
+        yield CalibrationProgress(0.6 + 0.2 * done, "Measuring the pair")
+        phases += make(pair)
+        mx.clear_cache()
+        if cancel.is_set():
+            return
+    yield CalibrationProgress(1.0, "Measured")
+    yield Roofline(facts, tuple(phases))
+
+
+def measure_machine(cancel: threading.Event) -> Iterator[CalibrationProgress | MachineFacts]:
+    """Measure memory and arithmetic, in about two seconds; the facts come last, unless `cancel` was set."""
+    metal = mx.default_device() == mx.Device(mx.gpu)
+    yield CalibrationProgress(0.0, "Measuring memory")
+    size = min(_STREAM_BYTES, memory.working_set() // 8)
+    bandwidth = _bandwidth(mx.float16 if metal else mx.float32, size)
+    mx.clear_cache()
+    if cancel.is_set():
+        return
+    yield CalibrationProgress(0.3, "Measuring arithmetic")
+    dtypes = (mx.float16, mx.bfloat16) if metal else (mx.float32,)
+    compute, dtype = max((_compute(dtype), str(dtype)) for dtype in dtypes)
+    mx.clear_cache()
+    if cancel.is_set():
+        return
+    yield MachineFacts(
+        name=_chip(metal),
+        device="Metal" if metal else "CPU",
+        cores=os.cpu_count() or 1,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        working_set_bytes=memory.working_set(),
+        bandwidth=bandwidth,
+        compute=compute,
+        dtype=dtype.removeprefix("mlx.core."),
+        blas=blas.prepare().name,
+        mlx=version("mlx"),
+        measured=date.today().isoformat(),
+    )
+
+
+def _bandwidth(dtype: mx.Dtype, size: int) -> float:
+    """Bytes a second: a product of one row, which reads every weight once, and a plain sum of them; the better one."""
+    columns = 4096
+    weights = mx.full((size // columns // dtype.size, columns), 0.5, dtype=dtype)
+    row = mx.ones((1, columns), dtype=dtype)
+    mx.eval(weights, row)
+    return weights.nbytes / min(_quickest(lambda: row @ weights.T), _quickest(weights.sum))
+
+
+def _compute(dtype: mx.Dtype) -> float:
+    """Operations a second of square products, each twice as large as the one before, until one takes long enough."""
+    best, n = 0.0, 512
+    while n <= _LARGEST:
+        square = mx.random.normal((n, n)).astype(dtype)
+        mx.eval(square)
+        began = time.perf_counter()
+        mx.eval(square @ square)
+        seconds = time.perf_counter() - began
+        if seconds < 2 * _LONG_ENOUGH_S:
+            seconds = min(seconds, _quickest(partial(mx.matmul, square, square)))
+        best = max(best, 2 * n**3 / seconds)
+        if seconds > _LONG_ENOUGH_S:
+            break
+        n *= 2
+    return best
+
+
+def _quickest(work: Callable[[], mx.array]) -> float:
+    times = []
+    for _ in range(_TRIES):
+        began = time.perf_counter()
+        mx.eval(work())
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _chip(metal: bool) -> str:
+    if metal:
+        return str(mx.device_info().get("device_name", "Apple silicon"))
+    if sys.platform.startswith("linux"):
+        try:
+            with open("/proc/cpuinfo", encoding="utf-8") as lines:
+                return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+        except (OSError, StopIteration):
+            pass
+    return platform.processor() or platform.machine()
+
+
+def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
+    """One chunk of a prompt, and plain steps after it, as the engine decodes them without a drafter's context."""
+    target = pair.target
+    rows = min(CHUNK, pair.info.context_limit // 2)
+    prompt = [token * 7919 % target.vocabulary for token in range(rows + 1)]
+    seconds = []
+    for _ in range(2):  # the first one warms up
+        caches = target.caches()
+        began = time.perf_counter()
+        for done in prefill(target, caches, prompt, None, None):
+            if isinstance(done, int) and done == rows:
+                seconds.append(time.perf_counter() - began)
+    token, times = mx.array(prompt[-1:]), []
+    depth = caches.length
+    for _ in range(_STEPS + 1):
+        began = time.perf_counter()
+        token = mx.argmax(target.forward(token, caches)[-1:], axis=-1)
+        mx.eval(token)
+        times.append(time.perf_counter() - began)
+    return [
+        _pass(pair, caches, "prefill", rows, 0, seconds[-1]),
+        _pass(pair, caches, "plain", 1, depth, median(times[1:])),
+    ]
+
+
+def _pass(
+    pair: LoadedPair, caches: Caches, name: Literal["prefill", "plain", "verify"], rows: int, depth: int, seconds: float
+) -> Phase:
+    """A pass of the target after `depth` tokens, with its caches. A row sees half of the others in the mean."""
+    operations = pair.weights.operations(rows) + _attention(pair.target.model, caches, depth + rows // 2, rows)
+    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_past(caches) if depth else 0), operations)
+
+
+def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
+    """A whole block drafted and checked; nothing for a pair without a drafter."""
+    drafter, target = pair.drafter, pair.target
+    if drafter is None:
+        return []
+    rows = drafter.config.block_size
+    depth = min(CHUNK, pair.info.context_limit // 2)
+    bench = Bench(target, drafter, depth, pair.operations)
+    seconds = {name: median([run(rows) for _ in range(4)][1:]) for name, run in (("verify", bench.verify), ("draft", bench.draft))}
+    caches, context = target.caches(), drafter.context()
+    _, features = target.forward_tapped(mx.array([token % target.vocabulary for token in range(depth)]), caches)
+    drafter.inject(context, features)
+    mx.eval(caches.state, context.state)
+    own, head = drafter.parameters(), pair.weights
+    past = _size(context.state)
+    read = sum(array.nbytes for array in own) + head.head_bytes + past
+    operations = 2 * sum(numbers(array, drafter.bits) for array in own if array.ndim == 2) + head.head_operations
+    return [
+        _pass(pair, caches, "verify", rows, depth, seconds["verify"]),
+        Phase("draft", rows, depth, seconds["draft"], read, rows * operations),
+    ]
+
+
+def _past(caches: Caches) -> int:
+    """Bytes of what the caches hold."""
+    return _size(caches.state)
+
+
+def _size(arrays: list) -> int:
+    leaves: list[tuple[str, Any]] = tree_flatten(arrays)  # type: ignore[assignment]
+    return sum(array.nbytes for _, array in leaves if isinstance(array, mx.array))
+
+
+def _attention(model: nn.Module, caches: Caches, depth: int, rows: int) -> int:
+    """Operations of the attention over K/V: two products, each 2 a row, a K/V row and a number of every query head."""
+    heads = said(model, "num_attention_heads")
+    keys = [cache.keys for cache in caches.layers if isinstance(getattr(cache, "keys", None), mx.array)]
+    return 4 * rows * depth * sum((heads or key.shape[1]) * key.shape[3] for key in keys)

@@ -1,0 +1,64 @@
+"""A pair's first passes, made before anybody waits for them.
+
+Memory that was never touched, kernels that were never compiled and threads that were never started make the first passes several
+times as slow as all others. Made while loading, they spoil neither the first reply nor what the width controller learns from it.
+"""
+
+import mlx.core as mx
+
+from mlx_engine.decoding.costs import Pass
+from mlx_engine.decoding.queued_rounds import Queue
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.decoding.width import Choice
+from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.events import Sampling
+from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.targets.target import Target
+
+_TIMES = 2
+_PROMPT_ROWS = 64
+
+
+def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operations = PLAIN, ahead: bool = False) -> None:
+    """Prefill, a plain step, and drafts and verifies of a narrow and of the widest block, within a context of `limit` tokens.
+
+    Nothing of it stays.
+
+    Args:
+        target: which runs `operations`.
+        drafter: likewise, or None.
+        limit: of the target's context.
+        operations: what tokens are chosen with.
+        ahead: whether rounds will be queued ahead: some are then.
+    """
+    block = drafter.config.block_size if drafter else 1
+    caches, context = target.caches(), drafter.context() if drafter else None
+    chooser = Chooser(Sampling(), 0, operations)
+    widths = sorted({1, max(block // 3, 1), block})
+
+    def chosen(logits: mx.array, drafts: mx.array | None) -> list[mx.array]:
+        if drafts is None:
+            return [chooser.choose(logits[-1:], 0, None)]
+        verdict = chooser.verify(logits, drafts, 0, None)
+        return [verdict.choices, verdict.count()]
+
+    for rows in (max(min(_PROMPT_ROWS, limit - block), 1), *widths * _TIMES):
+        tokens = mx.arange(rows, dtype=mx.uint32) % target.vocabulary
+        if drafter is None or context is None:
+            mx.eval(chosen(target.forward(tokens, caches), None))
+            continue
+        if context.position and rows > 1:
+            mx.eval(drafter.propose(context, tokens[:1], rows, chooser, None))
+        drafts = tokens[1:] if context.position and rows > 1 else None
+        logits, features = target.forward_tapped(tokens, caches)
+        drafter.inject(context, features)
+        mx.eval(chosen(logits, drafts), context.state)
+        if context.position > rows > 1:  # a prompt and a plain step stay, as they do in a reply
+            caches.rewind(rows - 1)
+            context.drop(rows - 1)
+    if ahead and drafter is not None and context is not None and context.position + 2 * block <= limit:
+        rounds, choice = Queue(target, drafter, caches, context, chooser), Choice(Pass("drafter", block))
+        first = rounds.put(choice, block, mx.zeros(1, mx.uint32))
+        second = rounds.put_after(first, choice, block)
+        for each in (first, second):
+            rounds.read(each, frozenset())

@@ -1,0 +1,1 @@
+"""Benchmarks and tools for developers; not shipped."""

@@ -1,0 +1,97 @@
+"""What the demo pair can do: fresh questions answered exactly right, and tokens per round, by kind.
+
+    python -m tests.benchmarks.demo_pair [--count 300] [--json]
+
+A reply is right when it is, word for word and step for step, the one right answer; thinking included where it was asked for.
+"""
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+
+from mlx_engine import blas
+
+blas.prepare()  # before anything imports MLX
+
+from mlx_engine.comparison import collect  # noqa: E402
+from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.events import Finished, GenerationRequest, Message  # noqa: E402
+from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from resources.demo_pair.corpus.questions import Question, fresh_questions  # noqa: E402
+
+_LONGEST = 900  # tokens; no right answer is as long
+
+
+@dataclass
+class Kind:
+    """What one kind of question came to."""
+
+    asked: int = 0
+    right: int = 0
+    tokens: int = 0  # that rounds yielded; what a last round drafted beyond the end is not counted
+    rounds: int = 0
+
+    @property
+    def tokens_per_round(self) -> float:
+        return self.tokens / self.rounds if self.rounds else 1.0
+
+
+def ask(engine: Engine, question: Question) -> tuple[str, tuple[int, int]]:
+    """The reply as the target wrote it, think block included, and the tokens that its rounds yielded, and how many rounds."""
+    request = GenerationRequest(
+        messages=tuple(Message(**turn) for turn in question.messages),  # type: ignore[arg-type]
+        thinking=question.thinking,
+        width=engine.pair.info.block_size,  # tokens per round are stated for the whole block
+        max_tokens=_LONGEST,
+    )
+    events = list(engine.generate(request))
+    ended = events[-1]
+    assert isinstance(ended, Finished), ended
+    reply = collect(events, ended)
+    text = engine.pair.tokenizer.decode(list(reply.tokens)).removesuffix("<|im_end|>")
+    return text, (reply.stats.tokens - 1 - reply.stats.plain_steps, reply.stats.rounds)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.demo_pair", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--count", type=int, default=300, help="questions, equally many of each kind (default 300)")
+    parser.add_argument("--seed", type=int, default=20261120, help="which questions")
+    parser.add_argument("--pair", type=Path, help="folder with target/ and drafter/ (default: the demo pair)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--wrong", action="store_true", help="show the wrong replies beside the right ones")
+    asked = parser.parse_args()
+    engine = Engine()
+    target, drafter = (asked.pair / "target", asked.pair / "drafter") if asked.pair else demo_pair()
+    for _ in engine.load(target, drafter):
+        pass
+    kinds: dict[str, Kind] = defaultdict(Kind)
+    for question in fresh_questions(asked.count, asked.seed):
+        text, (tokens, rounds) = ask(engine, question)
+        kind, right = kinds[question.kind], question.check(text)
+        kind.asked, kind.right = kind.asked + 1, kind.right + right
+        kind.tokens, kind.rounds = kind.tokens + tokens, kind.rounds + rounds
+        if asked.wrong and not right:
+            print(f"--- {question.kind}: {question.messages[-1]['content']}\n{text}\n--- should be\n{question.expected}\n")
+    total = {
+        "asked": sum(kind.asked for kind in kinds.values()),
+        "right": mean(kind.right / kind.asked for kind in kinds.values()),
+        "worst_kind": min(kind.right / kind.asked for kind in kinds.values()),
+        "tokens_per_round": mean(kind.tokens_per_round for kind in kinds.values()),
+    }
+    if asked.json:
+        table = {name: {**vars(kind), "tokens_per_round": kind.tokens_per_round} for name, kind in kinds.items()}
+        print(json.dumps({"total": total, "kinds": table}))
+        return 0
+    print(f"{'kind':<16}{'right':>10}{'tokens a round':>17}")
+    for name, kind in kinds.items():
+        print(f"{name:<16}{kind.right:>4} of {kind.asked:<3}{kind.tokens_per_round:>15.1f}")
+    print(f"{'all kinds alike':<16}{total['right']:>10.1%}{total['tokens_per_round']:>17.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,189 @@
+"""What chats hold in memory, and what a later turn saves.
+
+    python -m tests.benchmarks.memory [--turns 50] [--tokens 8192] [--runs 10] [--json]
+
+Three parts. A long sitting: turn after turn, a new chat whenever the context is full, with what MLX holds after each. A long
+prompt: what its prefill and decoding hold and need in passing, beside the arithmetic of keys and values. A second and a
+sixth turn: the time to the first token with and without what came before, in turn, alternating which comes first.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from mlx_engine import blas
+
+blas.prepare()  # before anything imports MLX
+
+import mlx.core as mx  # noqa: E402
+
+from mlx_engine.bench.paired import paired_ratio  # noqa: E402
+from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
+from mlx_engine.comparison import collect  # noqa: E402
+from mlx_engine.engine import Engine  # noqa: E402
+from mlx_engine.events import CountTokens, Failed, Finished, GenerationRequest, Message, PrefillProgress, Reply  # noqa: E402
+from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+
+MB = 1 << 20
+
+
+def ask(engine: Engine, request: GenerationRequest) -> Reply:
+    """One reply.
+
+    Raises:
+        RuntimeError: the engine could not answer.
+    """
+    events = list(engine.generate(request))
+    ended = events[-1]
+    if not isinstance(ended, Finished):
+        raise RuntimeError(ended.error if isinstance(ended, Failed) else "the reply has no end")
+    return collect(events, ended)
+
+
+def sitting(engine: Engine, turns: int, max_tokens: int) -> list[dict[str, int]]:
+    """Chat for so many turns; what is held after each, in bytes."""
+    rows: list[dict[str, int]] = []
+    messages: tuple[Message, ...] = ()
+    for turn in range(turns):
+        question = Message("user", PROMPTS[turn % len(PROMPTS)].text)
+        count = engine.count_tokens(CountTokens((*messages, question)))
+        if count.tokens + max_tokens > count.limit:
+            messages = ()
+        messages = (*messages, question)
+        reply = ask(engine, GenerationRequest(messages, max_tokens=max_tokens))
+        messages = (*messages, Message("assistant", reply.text))
+        mx.clear_cache()
+        rows.append(
+            {
+                "prompt": reply.stats.prompt_tokens,
+                "reused": reply.stats.reused_tokens,
+                "active": mx.get_active_memory(),
+                "snapshots": engine.snapshots.nbytes,
+                "peak": reply.stats.peak_memory_bytes,
+            }
+        )
+    return rows
+
+
+def long_prompt(engine: Engine, length: int, max_tokens: int) -> dict[str, int]:
+    """Prefill and decode a prompt of so many tokens; bytes held by it and needed in passing, and what its rows take.
+
+    The context limit is raised for it: positions beyond the trained ones give poor text and cost the same.
+    """
+    pair = engine.pair
+    pair.info = dataclasses.replace(pair.info, context_limit=max(pair.info.context_limit, length + max_tokens))
+    tokens = tuple(3 + 7 * at % (pair.target.vocabulary - 3) for at in range(length))
+    engine.relieve()
+    before = mx.get_active_memory()
+    prefilled = 0
+    for event in engine.generate(GenerationRequest(prompt_tokens=tokens, max_tokens=max_tokens, ignore_eos=True)):
+        if isinstance(event, PrefillProgress) and event.done == length:
+            prefilled = mx.get_active_memory() - before
+        elif isinstance(event, Finished):
+            peak = event.stats.peak_memory_bytes - before
+    mx.clear_cache()
+    held = mx.get_active_memory() - before
+    branch = engine.snapshots.start((*tokens, 0))  # taken out of the store, to see what it is made of
+    rows = branch.caches.nbytes + (branch.context.nbytes if branch.context else 0)
+    return {"tokens": length, "rows": rows, "prefilled": prefilled, "held": held, "peak": peak}
+
+
+def next_turn(engine: Engine, turn: int, runs: int) -> dict[str, Any]:
+    """Seconds to the first token of the `turn`-th turn, by chat and run, with and without reuse."""
+    seconds: dict[bool, list[list[float]]] = {True: [], False: []}
+    reused, lengths = [], []
+    for chat in range(6):
+        asked = [PROMPTS[(chat + 5 * at) % len(PROMPTS)].text for at in range(turn)]
+        messages: tuple[Message, ...] = (Message("user", asked[0]),)
+        for question in asked[1:]:
+            before = messages
+            reply = ask(engine, GenerationRequest(before, max_tokens=200))
+            messages = (*before, Message("assistant", reply.text), Message("user", question))
+        of_chat: dict[bool, list[float]] = {True: [], False: []}
+        for run in range(runs):
+            for reuse in (True, False) if (run + chat) % 2 else (False, True):
+                engine.relieve()
+                ask(engine, GenerationRequest(before, max_tokens=200))  # the same reply is behind both
+                stats = ask(engine, GenerationRequest(messages, max_tokens=1, reuse=reuse)).stats
+                assert stats.ttft_s is not None
+                of_chat[reuse].append(stats.ttft_s)
+                if reuse and not run:
+                    reused.append(stats.reused_tokens)
+                    lengths.append(stats.prompt_tokens)
+        for reuse, times in of_chat.items():
+            seconds[reuse].append(times)
+    return {
+        "turn": turn,
+        "prompt_tokens": lengths,
+        "reused_tokens": reused,
+        "with_s": median(time for times in seconds[True] for time in times),
+        "without_s": median(time for times in seconds[False] for time in times),
+        "ratio": dataclasses.asdict(paired_ratio(seconds[True], seconds[False])),
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """What was measured, in lines for a person."""
+    lines: list[str] = []
+    if rows := result.get("sitting"):
+        late = [row["active"] for row in rows[len(rows) // 2 :]]
+        asked, reused = (sum(row[name] for row in rows) for name in ("prompt", "reused"))
+        lines += [
+            f"{len(rows)} turns, at most {result['budget'] / MB:.0f} MB for what is kept of chats; "
+            f"weights and what else stays {result['weights'] / MB:.1f} MB",
+            f"  read anew {asked - reused:,} of {asked:,} prompt tokens",
+            f"  held after a turn: {max(row['active'] for row in rows) / MB:.1f} MB at most,"
+            f" {min(late) / MB:.1f} to {max(late) / MB:.1f} MB in the second half",
+            f"  kept of chats: {max(row['snapshots'] for row in rows) / MB:.1f} MB at most",
+        ]
+    for turn in result.get("turns", ()):
+        ratio, length, reused = turn["ratio"], median(turn["prompt_tokens"]), median(turn["reused_tokens"])
+        lines += [
+            f"turn {turn['turn']}, medians: {length:.0f} tokens, of which reused {reused:.0f}",
+            f"  first token after {1000 * turn['with_s']:.1f} ms, without reuse {1000 * turn['without_s']:.1f} ms;"
+            f" ratio {ratio['value']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})",
+        ]
+    for row in result.get("long_prompts", ()):
+        lines += [
+            f"{row['tokens']:,} tokens: keys, values and context take {row['rows'] / MB:.1f} MB",
+            f"  held {row['held'] / MB:.1f} MB, {row['prefilled'] / MB:.1f} MB before decoding;"
+            f" at most {(row['peak'] - row['rows']) / MB:.1f} MB more in passing",
+        ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.memory", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--turns", type=int, default=50, help="of the long sitting (default 50)")
+    parser.add_argument("--budget", type=int, default=32, help="megabytes for what is kept of chats (default 32)")
+    parser.add_argument("--tokens", type=int, default=8192, help="of the long prompt (default 8192)")
+    parser.add_argument("--runs", type=int, default=10, help="of each later turn (default 10)")
+    parser.add_argument("--pair", type=Path, help="folder with target/ and drafter/ (default: the demo pair)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    asked = parser.parse_args()
+    engine = Engine(snapshot_bytes=asked.budget * MB)
+    target, drafter = (asked.pair / "target", asked.pair / "drafter") if asked.pair else demo_pair()
+    for _ in engine.load(target, drafter):
+        pass
+    result: dict[str, Any] = {"when": time.strftime("%Y-%m-%d"), "blas": blas.prepare().name, "budget": asked.budget * MB}
+    ask(engine, GenerationRequest((Message("user", PROMPTS[0].text),), max_tokens=32, reuse=False))  # warms up
+    mx.clear_cache()
+    result["weights"] = mx.get_active_memory()
+    if asked.turns:
+        result["sitting"] = sitting(engine, asked.turns, 160)
+    if asked.runs:
+        result["turns"] = [next_turn(engine, turn, asked.runs) for turn in (2, 6)]
+    if asked.tokens:
+        engine.snapshots.budget = 1 << 40
+        result["long_prompts"] = [long_prompt(engine, length, 64) for length in (asked.tokens // 2, asked.tokens)]
+    print(json.dumps(result) if asked.json else table(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

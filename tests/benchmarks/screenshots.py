@@ -1,0 +1,118 @@
+"""The README's pictures, made by the running app with the demo pair.
+
+python -m tests.benchmarks.screenshots                 into resources/pictures/
+python -m tests.benchmarks.screenshots --out FOLDER
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+QUESTIONS = ("How many positive whole-number divisors does 196 have?", "Write a Python function that checks if a number is prime.")
+SHORTEST = 40  # tokens to have in a picture of a reply that still grows
+LAYOUT_MS = 15  # until the layout has made room for new text
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Writes window.png, window-dark.png and compare.png."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
+    )
+    parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "resources" / "pictures")
+    out: Path = parser.parse_args(arguments).out
+    out.mkdir(parents=True, exist_ok=True)
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.environ.setdefault("QT_SCALE_FACTOR", "2")  # as sharp as on a Retina screen; read when Qt starts
+    return _take(out)
+
+
+def _take(out: Path) -> int:
+    from app import language
+
+    language.use("en")
+
+    from PySide6.QtCore import QEventLoop, QTimer
+    from PySide6.QtGui import QPixmap
+    from PySide6.QtWidgets import QApplication, QWidget
+
+    from app.application import Slipstream
+    from app.conversations.chat_tree import Turn
+    from app.data_paths import Places
+
+    def until(condition: Callable[[], bool]) -> None:
+        loop, watch = QEventLoop(), QTimer()
+        watch.timeout.connect(lambda: loop.quit() if condition() else None)
+        watch.start(20)
+        loop.exec()
+
+    def settle(milliseconds: int = 200) -> None:
+        loop = QEventLoop()
+        QTimer.singleShot(milliseconds, loop.quit)
+        loop.exec()
+
+    def save(picture: QWidget | QPixmap, name: str) -> None:
+        pixmap = picture.grab() if isinstance(picture, QWidget) else picture
+        pixmap.save(str(out / name))
+        print(out / name)
+
+    app = QApplication(sys.argv[:1])
+    app.setQuitOnLastWindowClosed(False)
+    with tempfile.TemporaryDirectory() as folder:
+        slipstream = Slipstream(app, Places(Path(folder), Path(folder)))
+        window, conductor = slipstream.window, slipstream.conductor
+        slipstream.theme.set_appearance("light")
+        window.resize(960, 720)
+        slipstream.start()
+        until(lambda: conductor.loading is None)
+        if conductor.pair is None:
+            print("\n".join(window.transcript.notices()), file=sys.stderr)
+            slipstream.engine.wait(20)
+            return 1
+        growing: list[QPixmap] = []
+
+        def grab_soon(turn: Turn) -> None:
+            if turn.reply.tokens >= SHORTEST and turn.reply.rate.tok_s is not None:
+                QTimer.singleShot(LAYOUT_MS, lambda: grab(turn))
+
+        def grab(turn: Turn) -> None:
+            if turn.reply.running:
+                growing.append(window.grab())
+
+        settle()
+        conductor.send(QUESTIONS[0])
+        until(lambda: not conductor.busy)
+        settle()
+        conductor.reply_changed.connect(grab_soon)
+        for _ in range(20):  # a short reply may be over before there is enough of it to see
+            if len(conductor.chat.turns) == 1:
+                conductor.send(QUESTIONS[1])
+            else:
+                conductor.regenerate(conductor.chat.turns[-1])
+            until(lambda: not conductor.busy)
+            if growing:
+                break
+        settle()
+        if growing:
+            save(growing[-1], "window.png")
+        slipstream.theme.set_appearance("dark")
+        settle()
+        save(window, "window-dark.png")
+        slipstream.theme.set_appearance("light")
+        conductor.compare()
+        until(lambda: not conductor.busy)
+        settle()
+        dialog = window.compare_dialog
+        if dialog is not None:
+            save(dialog, "compare.png")
+            dialog.close()
+        window.close()
+        slipstream.engine.wait(20)
+    return 0 if growing else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""What the window costs while a reply streams: the longest gap of its event loop, how busy its thread is, what memory it takes.
+
+    python -m tests.benchmarks.window                  the demo pair, at full speed, for a minute
+    python -m tests.benchmarks.window --recorded       a recorded reply at 400 tokens a second, without a model
+    python -m tests.benchmarks.window --json
+
+The reply streams into a chat of 300 messages with code, tables and maths, whose opening is measured too. A timer beats every 5 ms
+in the window's thread; a gap is the time between two beats.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+
+from PySide6.QtCore import QElapsedTimer, QEventLoop, QObject, Qt, QTimer, Slot
+from PySide6.QtWidgets import QApplication
+
+from app.application import Slipstream
+from app.conversations.chat_tree import Chat
+from app.conversations.settings import ChatSettings
+from app.data_paths import Places
+from app.door import real_engine
+from mlx_engine.errors import UserError
+from mlx_engine.events import Commit, Stats
+from tests.benchmarks.recorded_engine import RICH, TOKEN_CHARS, RecordedEngine
+
+PROMPTS = (
+    "Write a Python function that checks if a number is prime.",
+    "How many positive whole-number divisors does 196 have?",
+    "Convert 37 kilometres to metres.",
+)
+BEAT_MS = 5
+LIMIT_MS = 33.0
+BUSY_LIMIT = 0.35
+OPEN_LIMIT_MS = 300.0
+WARM_S = 4.0  # lexers, fonts and the first paint are not part of a reply
+
+
+@dataclass(frozen=True)
+class Report:
+    """Gaps in milliseconds; `busy` is the share of the time that the window's thread used a processor; `memory_mb` is the process's
+    at the beginning, in the middle and at the end, None where the system does not say."""
+
+    engine: str
+    mode: str
+    replies: int
+    tokens: int
+    seconds: float
+    tok_s: float | None
+    longest_gap_ms: float
+    p99_gap_ms: float
+    gaps_over_limit: int
+    busy: float
+    history: int
+    open_ms: float
+    memory_mb: tuple[float, ...] | None
+    load: float
+    platform: str
+
+
+class Heartbeat(QObject):
+    """Notes the time between beats while a reply streams."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gaps: list[float] = []
+        self._clock = QElapsedTimer()
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._beat)
+
+    def start(self) -> None:
+        self._clock.start()
+        self._timer.start(BEAT_MS)
+
+    def stop(self) -> None:
+        self._timer.stop()
+
+    @Slot()
+    def _beat(self) -> None:
+        self.gaps.append(self._clock.nsecsElapsed() / 1e6)
+        self._clock.restart()
+
+
+def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: int = 300, tinted: bool = False) -> Report:
+    """Stream replies for some seconds into a window of its own and measure it."""
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(app, QApplication)
+    app.setQuitOnLastWindowClosed(False)
+    tokens = max(1, round(seconds * tok_s))
+    with tempfile.TemporaryDirectory() as folder:
+        text = RICH * (1 + tokens * TOKEN_CHARS // len(RICH))
+        make_engine = (lambda: RecordedEngine(text, tok_s, tok_s)) if recorded else real_engine
+        slipstream = Slipstream(app, Places(Path(folder), Path(folder)), make_engine)
+        slipstream.theme.set_tinted(tinted)
+        slipstream.start()
+        heart = Heartbeat()
+        try:
+            _until(lambda: slipstream.conductor.loading is None)
+            if slipstream.conductor.pair is None:
+                raise UserError("The models could not be loaded; `slipstream doctor` says more.")
+            _until(lambda: False, WARM_S if seconds > 5 else 0.2)
+            open_ms = _open(slipstream, history)
+            _until(lambda: False, 0.5)
+            streamed = _stream(slipstream, heart, mode, seconds, tokens if recorded else None)
+        except UserError as error:
+            raise SystemExit(str(error)) from None
+        finally:
+            slipstream.window.close()
+            slipstream.engine.wait(20)
+    gaps = sorted(heart.gaps)
+    rates = [one.decode_tok_s for one in streamed.stats if one.decode_tok_s]
+    return Report(
+        engine="recorded" if recorded else "demo pair",
+        mode=f"{mode}, tinted" if tinted else mode,
+        replies=len(streamed.stats),
+        tokens=sum(one.tokens for one in streamed.stats),
+        seconds=round(streamed.wall, 2),
+        tok_s=round(median(rates), 1) if rates else None,
+        longest_gap_ms=round(gaps[-1], 1),
+        p99_gap_ms=round(gaps[int(len(gaps) * 0.99)], 1),
+        gaps_over_limit=sum(gap > LIMIT_MS for gap in gaps),
+        busy=round(streamed.busy / streamed.wall, 3),
+        history=history,
+        open_ms=round(open_ms, 1),
+        memory_mb=tuple(streamed.memory) or None,
+        load=round(os.getloadavg()[0], 1),
+        platform=f"{app.platformName()}, {platform.machine()}, {os.cpu_count()} processors",
+    )
+
+
+@dataclass
+class _Streamed:
+    stats: list[Stats]
+    wall: float = 0.0
+    busy: float = 0.0
+    memory: list[float] = field(default_factory=list)
+
+
+def _open(slipstream: Slipstream, messages: int) -> float:
+    """Show a chat of that many messages; the milliseconds until it was painted."""
+    chat = Chat()
+    for number in range(messages // 2):
+        turn = chat.ask(PROMPTS[number % len(PROMPTS)], "dflash")
+        turn.reply.accept(Commit(RICH, "answer", (), ()), 0.0)
+        turn.reply.reason = "eos"
+    turns = chat.turns
+    clock = QElapsedTimer()
+    clock.start()
+    slipstream.window.transcript.show_turns(turns)
+    QApplication.processEvents()
+    return clock.nsecsElapsed() / 1e6
+
+
+def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float, tokens: int | None) -> _Streamed:
+    """One reply of so many tokens, or as many as fit into the time, one after the other."""
+    conductor = slipstream.conductor
+    done = _Streamed([])
+    _note_memory(done.memory)
+    middle = QTimer()
+    middle.setSingleShot(True)
+    middle.timeout.connect(lambda: _note_memory(done.memory))
+    middle.start(round(seconds * 500))
+    while done.wall < seconds - 0.5 or not done.stats:
+        # Each question by itself: the demo pair's context would not hold the chat that is shown.
+        conductor.chat = Chat(settings=ChatSettings(dflash=mode == "dflash", max_tokens=tokens or 1024))
+        began, used = time.monotonic(), time.thread_time()
+        heart.start()
+        conductor.send(PROMPTS[len(done.stats) % len(PROMPTS)])
+        _until(lambda: not conductor.busy)
+        heart.stop()
+        done.wall += time.monotonic() - began
+        done.busy += time.thread_time() - used
+        reply = conductor.chat.turns[-1].reply
+        if reply.stats is None:
+            raise UserError(reply.error)
+        done.stats.append(reply.stats)
+    _note_memory(done.memory)
+    return done
+
+
+def _note_memory(found: list[float]) -> None:
+    """The process's resident memory in MB, where Linux says it."""
+    with contextlib.suppress(OSError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        found.append(round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1))
+
+
+def _until(condition: Callable[[], bool], seconds: float = 600.0) -> None:
+    """Let the event loop run as it does in the app, until the condition holds."""
+    loop = QEventLoop()
+    watch = QTimer()
+    deadline = time.monotonic() + seconds
+
+    def look() -> None:
+        if condition() or time.monotonic() > deadline:
+            loop.quit()
+
+    watch.timeout.connect(look)
+    watch.start(20)
+    loop.exec()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints the report; 1 when something was over its limit."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.window", description=__doc__.split("\n")[0] if __doc__ else ""
+    )
+    parser.add_argument("--recorded", action="store_true", help="play a recorded reply instead of decoding")
+    parser.add_argument("--rate", type=float, default=400.0, help="tokens a second of the recording (default 400)")
+    parser.add_argument("--mode", choices=("dflash", "plain"), default="dflash")
+    parser.add_argument("--seconds", type=float, default=60.0, help="how long replies stream (default 60)")
+    parser.add_argument("--history", type=int, default=300, help="messages in the chat before (default 300)")
+    parser.add_argument("--tint", action="store_true", help="with the token tint")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    options = parser.parse_args(arguments)
+    if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    report = measure(options.recorded, options.mode, options.seconds, options.rate, options.history, options.tint)
+    if options.json:
+        print(json.dumps(asdict(report)))
+    else:
+        rate = f"{report.tok_s} tok/s, " if report.tok_s else ""
+        print(f"{report.engine}, {report.mode}: {report.replies} replies, {report.tokens} tokens in {report.seconds} s, {rate}")
+        print(f"  longest gap  {report.longest_gap_ms} ms   (limit {LIMIT_MS:.0f} ms, {report.gaps_over_limit} above it)")
+        print(f"  99 % below   {report.p99_gap_ms} ms")
+        print(f"  busy         {100 * report.busy:.1f} % of the window's thread   (limit {100 * BUSY_LIMIT:.0f} %)")
+        print(f"  opening      {report.open_ms} ms for {report.history} messages   (limit {OPEN_LIMIT_MS:.0f} ms)")
+        if report.memory_mb:
+            sizes = ", ".join(str(one) for one in report.memory_mb)
+            print(f"  memory       {sizes} MB at the beginning, in the middle and at the end")
+        print(f"  machine      {report.platform}, load {report.load}")
+    within = report.longest_gap_ms <= LIMIT_MS and report.busy <= BUSY_LIMIT and report.open_ms <= OPEN_LIMIT_MS
+    return 0 if within else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
