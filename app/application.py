@@ -17,7 +17,7 @@ from app.chat.conductor import Conductor
 from app.conversations.database import open_store
 from app.data_paths import Places
 from app.door import Engine, real_engine
-from app.engine_thread import EngineThread, LoadPair
+from app.engine_thread import EngineThread
 from app.file_opening import FileOpening
 from app.language import tr
 from app.machine.memory_watch import MemoryWatch
@@ -30,6 +30,7 @@ from app.widgets.icon import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from mlx_engine.events import Stats
+from mlx_engine.requests import LoadPair
 
 log = logging.getLogger(__name__)
 

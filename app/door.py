@@ -5,19 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from mlx_engine.events import (
-    Calibrated,
-    CalibrationProgress,
-    CompareRequest,
-    CountTokens,
-    Event,
-    GenerationRequest,
-    LoadProgress,
-    PairInfo,
-    Proved,
-    Roofline,
-    TokenCount,
-)
+from mlx_engine.events import Calibrated, CalibrationProgress, Event, KernelsSelected, LoadProgress, PairInfo, Roofline, TokenCount
+from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest
 
 
 class Engine(Protocol):
@@ -35,7 +24,7 @@ class Engine(Protocol):
 
     def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]: ...
 
-    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Proved]: ...
+    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]: ...
 
     def unload(self) -> None: ...
 

@@ -11,20 +11,22 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, Slot
 
 from app.door import Engine, demo_pair, real_engine
 from app.language import tr
 from mlx_engine.errors import UserError
-from mlx_engine.events import (
+from mlx_engine.events import Event, Failed, LoadProgress
+from mlx_engine.requests import (
+    Calibrate,
     CompareRequest,
     CountTokens,
-    Event,
-    Failed,
     GenerationRequest,
-    LoadProgress,
+    LoadPair,
+    MeasureMachine,
+    Request,
+    SelectKernels,
 )
 
 log = logging.getLogger(__name__)
@@ -36,34 +38,6 @@ STACK_BYTES = 16 << 20
 # A call into Qt gives Python's lock away, and the window waits no longer than this to have it back from the engine, which builds a
 # round in Python; by itself Python says 5 ms.
 TURN_S = 0.001
-
-
-@dataclass(frozen=True)
-class LoadPair:
-    """Load these two folders; None for both loads the demo pair that comes with the app."""
-
-    target: Path | None = None
-    drafter: Path | None = None
-
-
-@dataclass(frozen=True)
-class MeasureMachine:
-    """Hold the loaded pair against what this machine can do; `again`: measure the machine too, though that was done before."""
-
-    again: bool = False
-
-
-@dataclass(frozen=True)
-class Calibrate:
-    """Measure what the loaded pair's passes cost. Gives way: any other request cancels it."""
-
-
-@dataclass(frozen=True)
-class Prove:
-    """Find out which Metal kernels the loaded pair shall run. Gives way like `Calibrate`."""
-
-
-Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate | Prove
 
 
 @dataclass(frozen=True)
@@ -124,12 +98,15 @@ class _Worker(QObject):
                 if isinstance(job.request, LoadPair) and job.cancel.is_set():
                     break
         except UserError as error:
-            self._post(job, Failed(str(error)))
+            self._post(job, Failed.because(error))
         except BaseException:
             log.exception("The engine failed on %s", type(job.request).__name__)
             self._post(
                 job,
-                Failed(tr("Something went wrong inside Slipstream; the details are in {log_file}.", log_file=self._where_logs_are)),
+                Failed(
+                    "internal",
+                    tr("Something went wrong inside Slipstream; the details are in {log_file}.", log_file=self._where_logs_are),
+                ),
             )
         self._post(job, None)
 
@@ -163,7 +140,7 @@ class _Worker(QObject):
                 yield from self._engine.roofline(job.cancel, again)
             case Calibrate():
                 yield from self._engine.calibrate(job.cancel)
-            case Prove():
+            case SelectKernels():
                 yield from self._engine.prove(job.cancel)
 
     def _post(self, job: Job, event: Event | None) -> None:
@@ -215,7 +192,7 @@ class EngineThread(QObject):
             return number
         if self._gives_way is not None:
             self.cancel(self._gives_way)
-        self._gives_way = number if isinstance(request, Calibrate | Prove) else None
+        self._gives_way = number if isinstance(request, Calibrate | SelectKernels) else None
         cancel = threading.Event()
         self._cancels[number] = cancel
         self._submitted.emit(Job(number, request, cancel))

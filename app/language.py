@@ -9,8 +9,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, QLibraryInfo, QLocale, QSettings, QTranslator
 
+from mlx_engine.errors import EngineText
+
 FOLDER = Path(__file__).parents[1] / "resources" / "translations"
 CONTEXT = "Slipstream"
+ENGINE_CONTEXT = "Engine"  # of the translations file: sources are the codes of the engine's texts
 LANGUAGES = {"en": "English", "de": "Deutsch", "zh_CN": "简体中文"}  # each in its own words
 VARIABLE = "SLIPSTREAM_LANGUAGE"  # overrules the settings, for tests and pictures
 
@@ -23,6 +26,12 @@ def tr(text: str, **values: object) -> str:
     """The text in the window's language, with {names} filled in."""
     found = _translator.translate(CONTEXT, text) or text
     return found.format(**values) if values else found
+
+
+def translated(text: EngineText) -> str:
+    """An engine's text in the window's language; its English where there is no translation of its code."""
+    found = _translator.translate(ENGINE_CONTEXT, text.code)
+    return found.format(**dict(text.values)) if found else text.message
 
 
 def current() -> str:

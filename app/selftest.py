@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from app.door import demo_pair, real_engine
-from mlx_engine.events import Commit, Failed, GenerationRequest, Message, Mode, Sampling
+from mlx_engine.events import Commit, Failed
+from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 
 if TYPE_CHECKING:
     from mlx_engine.tuning.self_check import Step
@@ -99,7 +100,7 @@ def _check_replies() -> Iterator["Step"]:
             if isinstance(event, Commit):
                 tokens, text = tokens + len(event.tokens), text + event.text
             elif isinstance(event, Failed):
-                yield Step(f"{way} reply", "fail", event.error)
+                yield Step(f"{way} reply", "fail", event.message)
                 return
         replies[way] = tokens, text
     engine.unload()

@@ -8,7 +8,8 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine.channels import Channels, leading_to, markers_of
 from mlx_engine.errors import UserError
-from mlx_engine.events import Channel, Commit, GenerationRequest, Message, Source
+from mlx_engine.events import Channel, Commit, Source
+from mlx_engine.requests import GenerationRequest, Message
 
 _BROKEN = "\ufffd"  # what an incomplete character decodes to
 

@@ -15,20 +15,9 @@ from mlx_engine import chat, memory
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.errors import UserError
-from mlx_engine.events import (
-    Commit,
-    CompareRequest,
-    CompareResult,
-    CompareRun,
-    Event,
-    Failed,
-    Finished,
-    GenerationRequest,
-    Mode,
-    Reply,
-    Sampling,
-)
+from mlx_engine.events import Commit, CompareResult, CompareRun, CompletedReply, Event, Failed, Finished
 from mlx_engine.loading import LoadedPair
+from mlx_engine.requests import CompareRequest, GenerationRequest, Mode, Sampling
 
 _USUAL_LOGIT = 16.0
 _TIE_FLOAT32 = 1e-3  # passes of 1 and of n rows differ by about 1e-5 under OpenBLAS; a closer decision than this can turn on that
@@ -43,7 +32,7 @@ def compare(
     """Run the comparison with `generate`; see `Engine.compare`."""
     seed = secrets.randbits(32) if request.request.seed is None else request.request.seed
     asked = dataclasses.replace(request.request, seed=seed, reuse=False)  # every run under the same conditions
-    replies: dict[Mode, list[Reply]] = {"plain": [], "dflash": []}
+    replies: dict[Mode, list[CompletedReply]] = {"plain": [], "dflash": []}
     repeats = max(request.repeats, 1)
     order: list[Mode] = []
     for repeat in range(repeats):
@@ -69,7 +58,7 @@ def compare(
         with memory.enough_for("to look at where the two texts part"):
             plain, drafted, parted = _worst(pair, asked, replies["plain"], replies["dflash"])
     except UserError as error:
-        yield Failed(str(error))
+        yield Failed.because(error)
         return
     yield CompareResult(
         plain=plain,
@@ -81,10 +70,10 @@ def compare(
     )
 
 
-def collect(events: Sequence[Event], ended: Finished) -> Reply:
+def collect(events: Sequence[Event], ended: Finished) -> CompletedReply:
     """A whole reply from its events."""
     commits = [event for event in events if isinstance(event, Commit)]
-    return Reply(
+    return CompletedReply(
         text="".join(commit.text for commit in commits if commit.channel == "answer"),
         thinking="".join(commit.text for commit in commits if commit.channel == "thinking"),
         tokens=tuple(token for commit in commits for token in commit.tokens),
@@ -142,11 +131,11 @@ def rounding(dtype: mx.Dtype, largest: float, sampling: Sampling) -> float:
 
 
 def _worst(
-    pair: LoadedPair, request: GenerationRequest, plain: Sequence[Reply], drafted: Sequence[Reply]
-) -> tuple[Reply, Reply, Parting | None]:
+    pair: LoadedPair, request: GenerationRequest, plain: Sequence[CompletedReply], drafted: Sequence[CompletedReply]
+) -> tuple[CompletedReply, CompletedReply, Parting | None]:
     """Of all runs a plain one and one of DFlash that part, rather by a difference than by a tie; where none do, those of median
     rate, and None."""
-    worst: tuple[Reply, Reply, Parting] | None = None
+    worst: tuple[CompletedReply, CompletedReply, Parting] | None = None
     for one, other in product(_texts(plain), _texts(drafted)):
         at = first_difference(one.tokens, other.tokens)
         if at is not None and (worst is None or worst[2].tie):
@@ -156,11 +145,11 @@ def _worst(
     return worst or (_middle(plain), _middle(drafted), None)
 
 
-def _texts(replies: Sequence[Reply]) -> list[Reply]:
+def _texts(replies: Sequence[CompletedReply]) -> list[CompletedReply]:
     """One reply of each text, if possible that of median rate."""
     return list({reply.tokens: reply for reply in (*replies, _middle(replies))}.values())
 
 
-def _middle(replies: Sequence[Reply]) -> Reply:
+def _middle(replies: Sequence[CompletedReply]) -> CompletedReply:
     """The reply of median rate."""
     return sorted(replies, key=lambda reply: reply.stats.decode_tok_s or 0.0)[len(replies) // 2]

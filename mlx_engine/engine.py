@@ -31,22 +31,18 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import (
     Calibrated,
     CalibrationProgress,
-    CompareRequest,
-    CountTokens,
     Event,
     Failed,
     Finished,
-    GenerationRequest,
+    KernelsSelected,
+    KernelTrial,
     LoadProgress,
-    Mode,
     PairInfo,
     PrefillProgress,
-    Proved,
     Roofline,
     Round,
     StopReason,
     TokenCount,
-    Trial,
 )
 from mlx_engine.kernels.operations import PLAIN, with_kernels
 from mlx_engine.loading import LoadedPair, check, load
@@ -54,6 +50,7 @@ from mlx_engine.pairs.checkpoint import weight_bytes
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.snapshots import Branch, Snapshots
 from mlx_engine.reply_stats import Tally
+from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from mlx_engine.tuning import calibration, kernel_trials, roofline
 from mlx_engine.tuning.readiness import ready
 from mlx_engine.tuning.second_look import SecondLook, Watched
@@ -77,7 +74,7 @@ class Engine:
         self._experience = Experience(1)
         self._snapshots: Snapshots | None = None
         self._running: Generator[Event, None, None] | None = None
-        self._trials: list[Trial] = []  # of a stopped `prove` of this pair
+        self._trials: list[KernelTrial] = []  # of a stopped `prove` of this pair
         self._look: SecondLook | None = None  # at the kernels in use, while it lasts
 
     @property
@@ -142,7 +139,7 @@ class Engine:
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
 
-    def _look_again(self, pair: LoadedPair, trials: Sequence[Trial], evidence: Any = None) -> None:
+    def _look_again(self, pair: LoadedPair, trials: Sequence[KernelTrial], evidence: Any = None) -> None:
         look = SecondLook(trials, evidence)
         self._look = look if self._second_look and pair.operations != PLAIN and look.due else None
 
@@ -216,14 +213,14 @@ class Engine:
     ) -> Iterator[Event]:
         """As `generate`, with the operations that are in use."""
         if self._running is not None:
-            yield Failed("A reply is still being written. Stop it or wait for its end, then ask again.")
+            yield Failed("engine_busy", "A reply is still being generated. Stop it or wait until it is done, then try again.")
             return
         running = self._running = self._relieved(request, cancel or threading.Event(), look)
         try:
             with memory.wired():
                 yield from running
         except UserError as error:
-            yield Failed(str(error))
+            yield Failed.because(error)
         finally:
             running.close()
             if self._running is running:
@@ -247,7 +244,8 @@ class Engine:
             self.relieve()  # here, where the error's traceback no longer holds what the failed pass had made
             if begun or last:
                 yield Failed(
-                    "There is not enough memory for this reply. Close other programs, start a new chat, or pick a smaller pair."
+                    "reply_memory",
+                    "There is not enough memory for this reply. Close other programs, start a new chat, or pick a smaller pair.",
                 )
                 return
 
@@ -282,7 +280,7 @@ class Engine:
                 kept = keep and calibration.keep(pair, event)
                 yield Calibrated(event.depths, event.widths, event.plain, event.verify, event.draft, kept)
 
-    def prove(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Proved]:
+    def prove(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | KernelsSelected]:
         """Find out which Metal kernels make the loaded pair quicker and leave its text alone, in about a minute, and run those.
 
         Yields:
@@ -310,7 +308,7 @@ class Engine:
                         wanted = with_kernels(tuple(trial.kernel for trial in found if trial.used))
                         kept = kernel_trials.keep(pair, found)
                         kernel_trials.keep_evidence(pair, None)
-                        yield Proved(found, kept)
+                        yield KernelsSelected(found, kept)
                     else:
                         self._trials.append(found)
                         yield CalibrationProgress(
@@ -349,7 +347,7 @@ class Engine:
         try:
             pair = self.pair
         except UserError as error:
-            yield Failed(str(error))
+            yield Failed.because(error)
             return
         yield from compare(pair, self._answer, request, cancel or threading.Event())
 

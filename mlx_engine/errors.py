@@ -1,5 +1,41 @@
-"""Errors that are told to a person."""
+"""English text with a stable code, so that a front end can show it in another language."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EngineText:
+    """Text for a person.
+
+    Attributes:
+        code: stable identifier of the template, such as "context_full"; front ends translate by it.
+        message: the English text, with the values filled in.
+        values: what the template's {names} stand for, for the translated template.
+    """
+
+    code: str
+    message: str
+    values: tuple[tuple[str, object], ...] = ()
+
+    @classmethod
+    def of(cls, code: str, template: str, **values: object) -> "EngineText":
+        """Fill in a template such as "The chat has {tokens:,} tokens."."""
+        return cls(code, template.format(**values), tuple(values.items()))
+
+    def __str__(self) -> str:
+        return self.message
 
 
 class UserError(Exception):
-    """What went wrong, why, and what to do, in sentences shown as they are. Bugs are not wrapped: they keep their traceback."""
+    """A failure that the user can understand and act on: what happened, then what to do. Bugs are never wrapped in it."""
+
+    def __init__(self, code: str, template: str = "", **values: object) -> None:
+        self.text = EngineText.of(code, template, **values) if template else EngineText("error", code)
+        super().__init__(self.text.message)
+
+    @classmethod
+    def of(cls, text: EngineText) -> "UserError":
+        """The error for a text that came as an event."""
+        error = cls(text.code, "{text}", text=text)
+        error.text = text
+        return error

@@ -8,82 +8,15 @@ one that was refused, if any; acceptance = accepted / tested; tokens per round =
 token that prefill yields belongs to no round.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
-Mode = Literal["dflash", "plain"]
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.requests import Mode, Sampling
+
 Channel = Literal["thinking", "answer"]
 Source = Literal["prefill", "drafter", "lookup", "target"]
 StopReason = Literal["eos", "stop_string", "length", "cancelled", "error"]
-Role = Literal["system", "user", "assistant"]
-
-
-@dataclass(frozen=True)
-class Message:
-    """One turn of a chat. `content` of an assistant turn is the answer alone; `thinking` is what it thought, if kept."""
-
-    role: Role
-    content: str
-    thinking: str = ""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """How the target chooses a token. Temperature 0 is greedy and ignores the rest but the penalties."""
-
-    temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    min_p: float = 0.0
-    repetition_penalty: float = 1.0
-    presence_penalty: float = 0.0
-    frequency_penalty: float = 0.0
-
-
-@dataclass(frozen=True)
-class GenerationRequest:
-    """Ask for one reply: to `messages` through the chat template, or to raw `prompt_tokens` (exactly one of the two).
-
-    `width` is the number of rows of a verify, 1 to the drafter's block size, or None for the engine's choice. `seed` None draws a
-    fresh one, which `Stats` reports. `max_tokens` counts generated tokens. `continue_from` is the answer, as far as it came, of an
-    unfinished reply that is to go on, and `continue_thinking` what that reply had thought; they follow the prompt. `effort` reaches
-    the targets whose chat template takes one. `reuse` False prefills the whole prompt and keeps nothing for later turns.
-    """
-
-    messages: tuple[Message, ...] = ()
-    prompt_tokens: tuple[int, ...] | None = None
-    continue_from: str = ""
-    continue_thinking: str = ""
-    mode: Mode = "dflash"
-    width: int | None = None
-    sampling: Sampling = Sampling()
-    seed: int | None = None
-    max_tokens: int = 1024
-    ignore_eos: bool = False
-    thinking: bool = False
-    effort: str | None = None
-    stop: tuple[str, ...] = ()
-    reuse: bool = True
-
-
-@dataclass(frozen=True)
-class CompareRequest:
-    """Answer `request` plainly and with DFlash, one after the other, `repeats` times in alternating order, with one seed.
-
-    Between two runs the machine rests for `pause_s` seconds.
-    """
-
-    request: GenerationRequest
-    repeats: int = 1
-    pause_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class CountTokens:
-    """Ask how many tokens `messages` take with the chat template."""
-
-    messages: tuple[Message, ...]
-    thinking: bool = False
 
 
 @dataclass(frozen=True)
@@ -123,7 +56,7 @@ class PairInfo:
     why_plain: str = ""
     drafter_weights: str = ""
     takes_effort: bool = False
-    sampling: Sampling = Sampling()
+    sampling: Sampling = field(default_factory=Sampling)
     calibrated: bool = True
     proved: bool = True  # which Metal kernels it shall run is known, or there is no Metal
 
@@ -149,7 +82,7 @@ class Calibrated:
 
 
 @dataclass(frozen=True)
-class Trial:
+class KernelTrial:
     """What became of one Metal kernel: whether it is used, why, and DFlash's seconds a token on plain MLX and with it.
 
     `off` is the largest difference from its reference on the pair's own arrays, as a share of the largest value, over so many
@@ -167,10 +100,10 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Proved:
+class KernelsSelected:
     """What became of every Metal kernel for the loaded pair, which runs those that are used. `kept` says if it will last."""
 
-    trials: tuple[Trial, ...]
+    trials: tuple[KernelTrial, ...]
     kept: bool
 
 
@@ -324,14 +257,17 @@ class Finished:
 
 
 @dataclass(frozen=True)
-class Failed:
-    """The request failed. `error` is a sentence for a person; the engine is ready for the next request."""
+class Failed(EngineText):
+    """The request failed; the text says why. The engine is ready for the next request."""
 
-    error: str
+    @classmethod
+    def because(cls, error: UserError) -> "Failed":
+        """The event for an error."""
+        return cls(error.text.code, error.text.message, error.text.values)
 
 
 @dataclass(frozen=True)
-class Reply:
+class CompletedReply:
     """A whole reply, collected from its events."""
 
     text: str
@@ -341,7 +277,7 @@ class Reply:
     stats: Stats
 
 
-Verdict = Literal["identical", "tie", "different"]
+ComparisonVerdict = Literal["identical", "tie", "different"]
 
 
 @dataclass(frozen=True)
@@ -363,12 +299,12 @@ class CompareResult:
     when one is filtered out or one reply just ends); the verdict is `tie` only when rounding can have changed them by so much.
     """
 
-    plain: Reply
-    dflash: Reply
+    plain: CompletedReply
+    dflash: CompletedReply
     ratio: float | None
     first_difference: int | None
     margin: float | None
-    verdict: Verdict
+    verdict: ComparisonVerdict
 
 
 Event = (
@@ -376,7 +312,7 @@ Event = (
     | PairInfo
     | CalibrationProgress
     | Calibrated
-    | Proved
+    | KernelsSelected
     | Roofline
     | PrefillProgress
     | Commit

@@ -1,7 +1,7 @@
 """What a request may ask for: everything else is refused in a sentence before anything is computed."""
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import GenerationRequest
+from mlx_engine.requests import GenerationRequest
 
 PREFILL_ROWS = 512  # tokens a pass of prefill: long enough to be efficient, short enough that a cancel is soon seen
 MOST_ROWS = 64  # tokens that a block may have; a pass of more is a prompt's, and nothing is kept to take it back

@@ -6,7 +6,8 @@ from collections import Counter
 import mlx.core as mx
 
 from mlx_engine.decoding.step import Step
-from mlx_engine.events import Mode, Stats
+from mlx_engine.events import Stats
+from mlx_engine.requests import Mode
 
 
 class Tally:

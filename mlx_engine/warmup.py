@@ -11,8 +11,8 @@ from mlx_engine.decoding.queued_rounds import Queue
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.decoding.width import Choice
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.events import Sampling
 from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
 
 _TIMES = 2

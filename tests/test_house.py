@@ -37,7 +37,8 @@ FLOORS = (
     ("pairs",),
     ("families",),
     ("limits",),
-    ("events", "errors", "blas"),
+    ("events",),
+    ("requests", "errors", "blas"),
 )
 # `errors` is the one word that everything says.
 EVERYWHERE = {"errors"}

@@ -14,7 +14,8 @@ from app.conversations.attachments import Attachment, Wanted, read, told
 from app.engine_thread import EngineThread, News
 from app.language import tr
 from mlx_engine.errors import UserError
-from mlx_engine.events import CountTokens, Message, TokenCount
+from mlx_engine.events import TokenCount
+from mlx_engine.requests import CountTokens, Message
 
 log = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.sheet import lay_out
 from app.widgets.theme import SMALL, Theme, look
-from mlx_engine.events import Sampling
+from mlx_engine.requests import Sampling
 
 
 def _custom() -> str:

@@ -18,14 +18,15 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, Turn, continuation, same_again
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
-from app.engine_thread import EngineThread, LoadPair
+from app.engine_thread import EngineThread
 from app.language import tr
 from app.machine.roofline_job import Measuring
 from app.models.pair_loader import PairLoading
 from app.notice import Notice
 from app.sidebar.chat_library import Library
 from app.store_thread import StoreThread
-from mlx_engine.events import GenerationRequest, LoadProgress, Mode, PairInfo, Sampling
+from mlx_engine.events import LoadProgress, PairInfo
+from mlx_engine.requests import GenerationRequest, LoadPair, Mode, Sampling
 
 KEEP_MS = 500  # after the last change of a chat's settings
 

@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from app.conversations.attachments import told
 from app.conversations.chat_tree import past
 from app.engine_thread import EngineThread, News
-from mlx_engine.events import CountTokens, Message, TokenCount
+from mlx_engine.events import TokenCount
+from mlx_engine.requests import CountTokens, Message
 
 if TYPE_CHECKING:
     from app.chat.conductor import Conductor

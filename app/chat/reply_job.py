@@ -6,7 +6,8 @@ from app.conversations.chat_tree import Chat, Turn
 from app.engine_thread import EngineThread, News
 from app.language import tr
 from app.sidebar.chat_library import Library
-from mlx_engine.events import Failed, Finished, GenerationRequest
+from mlx_engine.events import Failed, Finished
+from mlx_engine.requests import GenerationRequest
 
 SAVE_MS = 500  # between two writes of a reply that grows
 UNSENT = -1  # the number of a job that waits until the user's message is on the disk
@@ -92,7 +93,7 @@ class Writing(QObject):
         self._saver.stop()
         if turn is not None and chat is not None:
             if turn.reply.running:  # an engine that ended without a word
-                turn.reply.accept(Failed(tr("The reply ended unexpectedly.")), 0.0)
+                turn.reply.accept(Failed("reply_lost", tr("The reply ended unexpectedly.")), 0.0)
             if turn.answered is not None:
                 self._library.save(chat, [turn.answered])
             self.changed.emit(turn)

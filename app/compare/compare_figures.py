@@ -13,7 +13,8 @@ from app.conversations.reply import Reply
 from app.language import tr
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, Theme, look
-from mlx_engine.events import Mode, Stats
+from mlx_engine.events import Stats
+from mlx_engine.requests import Mode
 
 MODES: tuple[Mode, Mode] = ("plain", "dflash")
 

@@ -13,7 +13,7 @@ from app.transcript.stats_line import StatsLine
 from app.transcript.thinking_view import ThinkingView
 from app.widgets.button import button
 from app.widgets.theme import Theme
-from mlx_engine.events import Mode
+from mlx_engine.requests import Mode
 
 
 class CompareSide(QWidget):

@@ -26,7 +26,7 @@ from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.save_dialog import ask_where, file_name
 from app.widgets.theme import SMALL, Theme, look
-from mlx_engine.events import Mode
+from mlx_engine.requests import Mode
 
 REPEATS = (1, 3, 5, 9)
 USUAL = QSize(1000, 720)

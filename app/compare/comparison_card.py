@@ -10,7 +10,7 @@ from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
 from app.language import figures, tr
 from app.widgets.theme import Colours, Theme
-from mlx_engine.events import Mode
+from mlx_engine.requests import Mode
 
 WIDTH, HEIGHT, SCALE = 1200, 675, 2  # the shape that most sites show whole
 EDGE = 72

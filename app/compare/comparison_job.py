@@ -8,17 +8,9 @@ from app.conversations.chat_tree import Turn
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.reply import Reply
 from app.engine_thread import EngineThread, News
-from mlx_engine.events import (
-    CompareRequest,
-    CompareResult,
-    CompareRun,
-    Failed,
-    Finished,
-    GenerationRequest,
-    Mode,
-    PairInfo,
-    Stats,
-)
+from app.language import translated
+from mlx_engine.events import CompareResult, CompareRun, Failed, Finished, PairInfo, Stats
+from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
 
 PAUSE_S = 0.5  # between two runs, so that the second does not pay for the heat of the first
 
@@ -57,8 +49,8 @@ class Comparison(QObject):
                 self.replies[run.mode] = Reply(run.mode, self.request.max_tokens)
             case CompareResult() as result:
                 self.record = ComparisonRecord.of(result, self.runs, self.pair, self.prompt, self.request)
-            case Failed(error=error):
-                self.error = error
+            case Failed() as failed:
+                self.error = translated(failed)
             case event if self.now is not None:
                 self.replies[self.now.mode].accept(event, news.at_s)
                 if isinstance(event, Finished) and event.reason != "cancelled":

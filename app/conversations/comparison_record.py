@@ -10,17 +10,8 @@ from app.conversations.chat_tree import new_id, standing_before
 from app.conversations.plain_text import clean
 from app.conversations.records import stats_from
 from app.conversations.settings import sampling_from
-from mlx_engine.events import (
-    CompareResult,
-    GenerationRequest,
-    Mode,
-    PairInfo,
-    Reply,
-    Sampling,
-    Stats,
-    StopReason,
-    Verdict,
-)
+from mlx_engine.events import CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
+from mlx_engine.requests import GenerationRequest, Mode, Sampling
 
 FORMAT, VERSION = "slipstream-comparison", 1
 Json = dict[str, Any]
@@ -38,7 +29,7 @@ class Side:
     ttft_s: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, reply: Reply, runs: Sequence[Stats]) -> "Side":
+    def of(cls, reply: CompletedReply, runs: Sequence[Stats]) -> "Side":
         return cls(
             reply.text,
             reply.thinking,
@@ -78,7 +69,7 @@ class ComparisonRecord:
     ratio: float | None
     first_difference: int | None
     margin: float | None
-    verdict: Verdict
+    verdict: ComparisonVerdict
     id: str = field(default_factory=new_id)
     created: float = field(default_factory=time.time)
 
@@ -124,7 +115,7 @@ class ComparisonRecord:
         if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (FORMAT, VERSION):
             return None
         plain, dflash = _side(data.get("plain")), _side(data.get("dflash"))
-        if plain is None or dflash is None or data.get("verdict") not in get_args(Verdict):
+        if plain is None or dflash is None or data.get("verdict") not in get_args(ComparisonVerdict):
             return None
         sampling = data.get("sampling")
         created = data.get("created")
@@ -144,7 +135,7 @@ class ComparisonRecord:
             ratio=_number(data.get("ratio")),
             first_difference=_count(data.get("first_difference")),
             margin=_number(data.get("margin")),
-            verdict=cast(Verdict, data["verdict"]),
+            verdict=cast(ComparisonVerdict, data["verdict"]),
             id=_text(data.get("id")) or new_id(),
             created=_number(created) or 0.0,
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord
 from app.language import figures, tr
-from mlx_engine.events import Verdict
+from mlx_engine.events import ComparisonVerdict
 
 
 def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
@@ -39,7 +39,7 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
     return headline, verdict
 
 
-def short_verdict(verdict: Verdict) -> str:
+def short_verdict(verdict: ComparisonVerdict) -> str:
     """In a word, for a list."""
     return {"identical": tr("identical"), "tie": tr("tie"), "different": tr("different")}[verdict]
 

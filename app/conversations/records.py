@@ -17,7 +17,8 @@ from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings, sampling_from
 from app.conversations.token_sources import Suppliers
 from mlx_engine.errors import UserError
-from mlx_engine.events import GenerationRequest, Message, Mode, Stats, StopReason
+from mlx_engine.events import Stats, StopReason
+from mlx_engine.requests import GenerationRequest, Message, Mode
 
 Json = dict[str, Any]
 

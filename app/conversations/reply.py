@@ -5,18 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.conversations.token_sources import Suppliers
-from mlx_engine.events import (
-    Commit,
-    Event,
-    Failed,
-    Finished,
-    GenerationRequest,
-    Mode,
-    PrefillProgress,
-    Round,
-    Stats,
-    StopReason,
-)
+from app.language import translated
+from mlx_engine.events import Commit, Event, Failed, Finished, PrefillProgress, Round, Stats, StopReason
+from mlx_engine.requests import GenerationRequest, Mode
 
 RATE_WINDOW_S = 1.0
 
@@ -107,7 +98,7 @@ class Reply:
                 # a part that was interrupted or failed has left no figures but its tokens
                 self.stats = replace(stats, tokens=max(stats.tokens, self.tokens_before + event.stats.tokens))
             case Failed():
-                self.reason, self.error = "error", event.error
+                self.reason, self.error = "error", translated(event)
 
     def resume(self, mode: Mode) -> None:
         """It goes on where it ended; the figures in the end are those of all its parts."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.conversations.plain_text import clean
 from app.language import tr
-from mlx_engine.events import Sampling
+from mlx_engine.requests import Sampling
 
 MAX_TOKENS = 1024
 

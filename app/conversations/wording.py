@@ -2,7 +2,8 @@
 
 from app.conversations.reply import Reply
 from app.language import number, tr
-from mlx_engine.events import Mode, Stats
+from mlx_engine.events import Stats
+from mlx_engine.requests import Mode
 
 COUNT_UP_TO = 20_000  # characters; of longer thoughts the words are estimated
 

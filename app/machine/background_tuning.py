@@ -2,8 +2,9 @@
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from app.engine_thread import Calibrate, EngineThread, News, Prove
-from mlx_engine.events import Calibrated, Failed, PairInfo, Proved
+from app.engine_thread import EngineThread, News
+from mlx_engine.events import Calibrated, Failed, KernelsSelected, PairInfo
+from mlx_engine.requests import Calibrate, SelectKernels
 
 IDLE_MS = 1500  # without a request, before it begins
 
@@ -15,7 +16,7 @@ class Calibrating(QObject):
         super().__init__(parent)
         self._engine = engine
         self._engine.happened.connect(self._hear)
-        self._wanted: list[Calibrate | Prove] = []  # in this order
+        self._wanted: list[Calibrate | SelectKernels] = []  # in this order
         self._job = 0
         self._idle = QTimer(self)
         self._idle.setSingleShot(True)
@@ -25,7 +26,7 @@ class Calibrating(QObject):
     def of(self, pair: PairInfo) -> None:
         """Another pair has been loaded."""
         self._job = 0
-        self._wanted = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.proved else [Prove()])]
+        self._wanted = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.proved else [SelectKernels()])]
         self._wait()
 
     @Slot()
@@ -36,10 +37,10 @@ class Calibrating(QObject):
     @Slot(list)
     def _hear(self, news: list[News]) -> None:
         for item in news:
-            if item.job == self._job and isinstance(item.event, Calibrated | Proved | Failed):
+            if item.job == self._job and isinstance(item.event, Calibrated | KernelsSelected | Failed):
                 del self._wanted[:1]
                 self._job = 0
-                if isinstance(item.event, Proved) and any(trial.used for trial in item.event.trials):
+                if isinstance(item.event, KernelsSelected) and any(trial.used for trial in item.event.trials):
                     self._wanted.append(Calibrate())  # what passes cost with those kernels
         self._wait()
 

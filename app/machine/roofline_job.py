@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.engine_thread import EngineThread, MeasureMachine, News
-from app.language import tr
+from app.engine_thread import EngineThread, News
+from app.language import tr, translated
 from mlx_engine.events import CalibrationProgress, Failed, Roofline
+from mlx_engine.requests import MeasureMachine
 
 
 class Measuring(QObject):
@@ -56,8 +57,8 @@ class Measuring(QObject):
                 case Roofline() as found:
                     self.found = found
                     self.progress = CalibrationProgress(1.0, tr("Measured"))
-                case Failed(error=error):
-                    self.error = error
+                case Failed() as failed:
+                    self.error = translated(failed)
                 case None:
                     self.stopped = not self.error and self.progress is not None and self.progress.fraction < 1
                     self._job, self.progress = 0, None

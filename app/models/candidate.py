@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Literal
 
 from app.language import tr
-from mlx_engine.events import Mode
 from mlx_engine.pairs.catalog import BUILT_IN, Entry, Reported
 from mlx_engine.pairs.custom_pairs import OwnPair
 from mlx_engine.pairs.fit import Fit, Verdict
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speed_estimate import Speed
+from mlx_engine.requests import Mode
 
 State = Literal["unavailable", "absent", "waiting", "running", "paused", "failed", "ready", "loading", "loaded"]
 Filter = Literal["all", "fits", "on disk", "coding", "small"]

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.engine_thread import EngineThread, LoadPair, News
-from app.language import tr
+from app.engine_thread import EngineThread, News
+from app.language import tr, translated
 from app.machine.background_tuning import Calibrating
 from app.notice import Notice
 from mlx_engine.events import Failed, LoadProgress, PairInfo
+from mlx_engine.requests import LoadPair
 
 
 def _steps() -> dict[str, str]:
@@ -91,8 +92,10 @@ class PairLoading(QObject):
                 self._calibrating.of(pair)
                 if pair.why_plain:
                     self.noticed.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=pair.why_plain)))
-            case Failed(error=error):
-                self.noticed.emit(Notice(f"{error} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load"))
+            case Failed() as failed:
+                self.noticed.emit(
+                    Notice(f"{translated(failed)} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load")
+                )
             case None:
                 if self._cancelled and self.asked is not self.coming:
                     words = tr("Loading was cancelled. {what_is_left}", what_is_left=self._what_is_left()).rstrip()

@@ -8,7 +8,6 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.conductor import Conductor
-from app.engine_thread import LoadPair
 from app.language import tr
 from app.models.background import Background
 from app.models.candidate import Candidate, Choice, Filter, State, passes
@@ -27,6 +26,7 @@ from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, fin
 from mlx_engine.pairs.measured import MeasuredSpeeds, key
 from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
+from mlx_engine.requests import LoadPair
 
 ASK_AFTER_MS = 350  # that a pair was looked at before the hub is asked about it
 

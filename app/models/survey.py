@@ -11,7 +11,7 @@ from app.language import tr
 from app.models.candidate import Candidate, Choice, of_entry, order
 from app.models.recommendation import USABLE, fastest, needed_bytes, without_gpu
 from mlx_engine.errors import UserError
-from mlx_engine.events import MachineFacts, Mode
+from mlx_engine.events import MachineFacts
 from mlx_engine.pairs import machine, room
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalogue, Entry, TargetRepo, catalogue
@@ -28,6 +28,7 @@ from mlx_engine.pairs.metadata import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speed_estimate import Speed, expected, seen
 from mlx_engine.pairs.target_state import whole
+from mlx_engine.requests import Mode
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ already. `general`: chat, code, maths, copying and long context, for pairs that 
 
 from dataclasses import dataclass
 
-from mlx_engine.events import Message
+from mlx_engine.requests import Message
 
 
 @dataclass(frozen=True)

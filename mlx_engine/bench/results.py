@@ -11,7 +11,8 @@ from typing import Any
 
 from mlx_engine.bench.prompts import Prompt
 from mlx_engine.errors import UserError
-from mlx_engine.events import Mode, Reply, Stats
+from mlx_engine.events import CompletedReply, Stats
+from mlx_engine.requests import Mode
 from mlx_engine.terminal import reply_printer
 
 
@@ -33,7 +34,7 @@ class Measured:
     run: int
     prompt: Prompt
     way: Way
-    reply: Reply
+    reply: CompletedReply
     joules: float | None = None
 
 

@@ -22,9 +22,10 @@ from mlx_engine.bench import comparison, picture, results, roofline
 from mlx_engine.bench.energy import Meter
 from mlx_engine.bench.general_prompts import GENERAL
 from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
-from mlx_engine.events import GenerationRequest, Reply
+from mlx_engine.events import CompletedReply
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.requests import GenerationRequest
 from mlx_engine.terminal import interrupt, reply_printer
 from mlx_engine.terminal.pair import Engine, MakeEngine, folders, open_pair
 
@@ -97,7 +98,7 @@ def measure(engine: Engine, plan: Plan, meter: Meter) -> list[results.Measured] 
     fixed = tuple(results.Way("dflash", width) for width in plan.widths)
     with interrupt.stops_reply() as cancel:
 
-        def answer(prompt: Prompt, way: results.Way) -> tuple[Reply, float | None]:
+        def answer(prompt: Prompt, way: results.Way) -> tuple[CompletedReply, float | None]:
             request = GenerationRequest(prompt.messages, mode=way.mode, width=way.width, max_tokens=plan.max_tokens, reuse=False)
             meter.joules()
             return reply_printer.show(engine.generate(request, cancel), None), meter.joules()

@@ -10,9 +10,9 @@ from math import log
 import mlx.core as mx
 
 from mlx_engine.decoding.noise import gumbel
-from mlx_engine.events import Sampling
 from mlx_engine.kernels.block_verify import Draw, Verdict
 from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.requests import Sampling
 
 COLDEST = 1e-5  # a lower temperature is greedy: float32 could not divide by it
 # What a proposal is made by; `bench/proposals.py` compares the rules

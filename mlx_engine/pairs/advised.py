@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from mlx_engine.events import Sampling
+from mlx_engine.requests import Sampling
 
 # field of the file, our field, lowest and highest that make sense
 _FIELDS = (

@@ -5,9 +5,10 @@ import platform
 from collections.abc import Callable
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import Mode, Stats
+from mlx_engine.events import Stats
 from mlx_engine.pairs.checkpoint_paths import data_folder, read_json, write_json
 from mlx_engine.pairs.room import all_memory, machine_model
+from mlx_engine.requests import Mode
 
 _LAST = 20  # replies of a pair and mode that count
 _LEAST_TOKENS = 32  # a shorter reply says little of a speed

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
-from mlx_engine.events import MachineFacts, Mode
+from mlx_engine.events import MachineFacts
 from mlx_engine.pairs.compatibility import text_config
 from mlx_engine.pairs.drafter_config import DrafterConfig
 from mlx_engine.pairs.target_state import layer_states, whole
+from mlx_engine.requests import Mode
 
 LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that are chosen by themselves (`decoding.costs`)
 # Tokens a round that were published, least to most. DFlash: 2.96 for prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull

@@ -10,7 +10,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 
 from mlx_engine import chat
 from mlx_engine.errors import UserError
-from mlx_engine.events import GenerationRequest, Message
+from mlx_engine.requests import GenerationRequest, Message
 
 _WORDS = ("0", "a")  # contents that part at their first letter
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from mlx_engine import limits
 from mlx_engine.errors import UserError
-from mlx_engine.events import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.terminal.pair import folders
 
 

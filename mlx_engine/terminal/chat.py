@@ -6,7 +6,8 @@ import sys
 from contextlib import suppress
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import CompareRequest, GenerationRequest, Message, PairInfo
+from mlx_engine.events import PairInfo
+from mlx_engine.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.terminal import arguments, compare, controls, interrupt, reply_printer
 from mlx_engine.terminal.pair import Engine, MakeEngine, open_pair
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, CompareRequest, CompareResult, CompareRun, Event, Failed, Finished
+from mlx_engine.events import Commit, CompareResult, CompareRun, Event, Failed, Finished
+from mlx_engine.requests import CompareRequest
 from mlx_engine.terminal import arguments, interrupt, reply_printer
 from mlx_engine.terminal.pair import MakeEngine, open_pair
 
@@ -46,7 +47,7 @@ def show(events: Iterator[Event], out: TextIO | None) -> CompareResult | None:
                 print(file=out)
         elif isinstance(event, Failed):
             transcript.close()
-            raise UserError(event.error)
+            raise UserError.of(event)
         elif isinstance(event, CompareResult):
             return event
     return None

@@ -15,7 +15,8 @@ import platformdirs
 
 from mlx_engine import blas
 from mlx_engine.errors import UserError
-from mlx_engine.events import CompareRequest, CompareResult, Failed, GenerationRequest, Message
+from mlx_engine.events import CompareResult, Failed
+from mlx_engine.requests import CompareRequest, GenerationRequest, Message
 from mlx_engine.terminal.pair import MakeEngine, folders, open_pair
 
 _SETUP = "Run `make run` once: it installs what is missing."
@@ -148,7 +149,7 @@ def _pair(given: argparse.Namespace, make_engine: MakeEngine) -> Finding:
         result = None
         for event in engine.compare(CompareRequest(request)):
             if isinstance(event, Failed):
-                return Finding(name, "fail", event.error)
+                return Finding(name, "fail", event.message)
             result = event if isinstance(event, CompareResult) else result
     except UserError as error:
         return Finding(name, "fail", str(error), "" if given.target else f"The demo pair belongs in {place}; get Slipstream anew.")

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from mlx_engine.events import Mode
+from mlx_engine.requests import Mode
 from mlx_engine.terminal import arguments, interrupt, reply_printer
 from mlx_engine.terminal.pair import MakeEngine, open_pair
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import mlx.core as mx
 
-from mlx_engine.events import Proved, Trial
+from mlx_engine.events import KernelsSelected, KernelTrial
 from mlx_engine.kernels.operations import KERNELS
 from mlx_engine.terminal import interrupt
 from mlx_engine.terminal.pair import MakeEngine, open_pair
@@ -28,14 +28,14 @@ _LATER = (
 def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     """Try and print; 0 also where kernels are off, because then plain MLX does their work."""
     if not mx.metal.is_available():
-        trials = tuple(Trial(name, False, NO_METAL) for name in KERNELS)
+        trials = tuple(KernelTrial(name, False, NO_METAL) for name in KERNELS)
         _print(given, trials, "", kept=False)
         return 0
     engine, info = open_pair(make_engine, given)
     found = None
     with interrupt.stops_reply() as cancel:
         for event in engine.prove(cancel):
-            if isinstance(event, Proved):
+            if isinstance(event, KernelsSelected):
                 found = event
             elif sys.stderr.isatty():
                 print(f"\r\033[K{event.step}", end="", file=sys.stderr, flush=True)
@@ -48,7 +48,7 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     return 0
 
 
-def _print(given: argparse.Namespace, trials: tuple[Trial, ...], pair: str, kept: bool) -> None:
+def _print(given: argparse.Namespace, trials: tuple[KernelTrial, ...], pair: str, kept: bool) -> None:
     device = str(mx.device_info().get("device_name", "")) if mx.metal.is_available() else platform.machine()
     machine = f"{platform.system()} {platform.release()}, {device}, mlx {version('mlx')}"
     if given.json:

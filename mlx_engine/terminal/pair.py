@@ -7,18 +7,9 @@ from pathlib import Path
 from threading import Event as CancelEvent
 from typing import Protocol
 
-from mlx_engine.events import (
-    Calibrated,
-    CalibrationProgress,
-    CompareRequest,
-    Event,
-    GenerationRequest,
-    LoadProgress,
-    PairInfo,
-    Proved,
-    Roofline,
-)
+from mlx_engine.events import Calibrated, CalibrationProgress, Event, KernelsSelected, LoadProgress, PairInfo, Roofline
 from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.requests import CompareRequest, GenerationRequest
 from mlx_engine.terminal import interrupt
 
 
@@ -29,7 +20,7 @@ class Engine(Protocol):
     def generate(self, request: GenerationRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
     def compare(self, request: CompareRequest, cancel: CancelEvent | None = None) -> Iterator[Event]: ...
     def calibrate(self, cancel: CancelEvent | None = None) -> Iterator[CalibrationProgress | Calibrated]: ...
-    def prove(self, cancel: CancelEvent | None = None) -> Iterator[CalibrationProgress | Proved]: ...
+    def prove(self, cancel: CancelEvent | None = None) -> Iterator[CalibrationProgress | KernelsSelected]: ...
     def roofline(self, cancel: CancelEvent | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]: ...
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, TextIO
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Event, Failed, Finished, Reply, Stats, StopReason
+from mlx_engine.events import Commit, CompletedReply, Event, Failed, Finished, Stats, StopReason
 from mlx_engine.terminal import controls
 
 _DIM, _NORMAL = "\033[2m", "\033[0m"
@@ -47,10 +47,10 @@ class Transcript:
         self._out.flush()
         self._written = True
 
-    def end(self, finished: Finished) -> Reply:
+    def end(self, finished: Finished) -> CompletedReply:
         """The whole reply; the line it stands on is closed."""
         self.close()
-        return Reply(self._text["answer"], self._text["thinking"], tuple(self._tokens), finished.reason, finished.stats)
+        return CompletedReply(self._text["answer"], self._text["thinking"], tuple(self._tokens), finished.reason, finished.stats)
 
     def close(self) -> None:
         """Close the line that the text stands on."""
@@ -63,7 +63,7 @@ class Transcript:
         self._out.flush()
 
 
-def show(events: Iterator[Event], out: TextIO | None) -> Reply:
+def show(events: Iterator[Event], out: TextIO | None) -> CompletedReply:
     """Write one reply's events to `out` as they come, and return the reply.
 
     Raises:
@@ -76,7 +76,7 @@ def show(events: Iterator[Event], out: TextIO | None) -> Reply:
                 transcript.add(event)
             elif isinstance(event, Failed):
                 transcript.close()
-                raise UserError(event.error)
+                raise UserError.of(event)
             elif isinstance(event, Finished):
                 return transcript.end(event)
     except KeyboardInterrupt:
@@ -85,7 +85,7 @@ def show(events: Iterator[Event], out: TextIO | None) -> Reply:
     raise AssertionError("an engine ends every reply with Finished or Failed")
 
 
-def report(reply: Reply, sampled: bool) -> None:
+def report(reply: CompletedReply, sampled: bool) -> None:
     """What a reply cost, on one line of standard error. The seed is worth knowing only when choices were random."""
     print(stats_line(reply.stats, reply.reason, sampled), file=sys.stderr)
 
@@ -111,7 +111,7 @@ def stats_line(stats: Stats, reason: StopReason, sampled: bool = False) -> str:
     return " · ".join(parts)
 
 
-def as_json(reply: Reply) -> dict[str, Any]:
+def as_json(reply: CompletedReply) -> dict[str, Any]:
     """The object that `--json` prints for a reply. Its shape is a promise: others check the engine by it."""
     stats = reply.stats
     thinking = {"thinking": reply.thinking} if reply.thinking else {}

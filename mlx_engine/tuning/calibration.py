@@ -26,11 +26,12 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.decoding.width import Choice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.errors import UserError
-from mlx_engine.events import CalibrationProgress, Sampling
+from mlx_engine.events import CalibrationProgress
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.checkpoint_paths import read_json, write_json
 from mlx_engine.pairs.room import machine_model
+from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Caches, Target
 
 _DEPTHS = (128, 2048, 8192)  # tokens in the caches

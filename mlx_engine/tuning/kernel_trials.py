@@ -23,11 +23,12 @@ import platformdirs
 import metal
 from mlx_engine import kernels, memory
 from mlx_engine.errors import UserError
-from mlx_engine.events import Mode, Trial
+from mlx_engine.events import KernelTrial
 from mlx_engine.kernels.agreement import Agreement
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs.checkpoint_paths import read_json, write_json
+from mlx_engine.requests import Mode
 
 NO_METAL = "no Metal here"
 _ENOUGH_S = 5.0  # of replies for each kernel
@@ -71,8 +72,8 @@ def prove(
     bench: Bench,
     build: Any = mx.fast.metal_kernel,
     clock: Callable[[], float] = time.perf_counter,
-    done: Sequence[Trial] = (),
-) -> Iterator[Trial | tuple[Trial, ...]]:
+    done: Sequence[KernelTrial] = (),
+) -> Iterator[KernelTrial | tuple[KernelTrial, ...]]:
     """Try every kernel of the table, one after the other, and then those that won together.
 
     Args:
@@ -85,9 +86,9 @@ def prove(
         Stopped, UserError: as `bench` does.
 
     Yields:
-        A `Trial` of each kernel alone; last all of them, where only those that also hold together are used.
+        A `KernelTrial` of each kernel alone; last all of them, where only those that also hold together are used.
     """
-    found, before = list[Trial](), {trial.kernel: trial for trial in done}
+    found, before = list[KernelTrial](), {trial.kernel: trial for trial in done}
     for name in KERNELS:
         found.append(before.get(name) or _alone(bench, name, build, clock))
         yield found[-1]
@@ -106,19 +107,19 @@ def prove(
     yield tuple(found)
 
 
-def _ratio(trial: Trial) -> float:
+def _ratio(trial: KernelTrial) -> float:
     return (trial.kernel_s or 0.0) / (trial.plain_s or 1.0)
 
 
-def _alone(bench: Bench, name: str, build: Any, clock: Callable[[], float]) -> Trial:
-    def tried() -> Trial:
+def _alone(bench: Bench, name: str, build: Any, clock: Callable[[], float]) -> KernelTrial:
+    def tried() -> KernelTrial:
         seen = bench.agreement(name)
         if seen.wrong:
-            return Trial(name, False, f"not right here: {seen.wrong}")
+            return KernelTrial(name, False, f"not right here: {seen.wrong}")
         if bench.exact and name in _BLOCKWISE:
-            trial = Trial(name, False, _BLOCKWISE[name])
+            trial = KernelTrial(name, False, _BLOCKWISE[name])
         elif not seen.shapes:
-            trial = Trial(name, False, "not called: this pair has nothing for it to do")
+            trial = KernelTrial(name, False, "not called: this pair has nothing for it to do")
         else:
             trial = _try(bench, name, (name,), build, clock)
         return replace(trial, off=seen.off, shapes=seen.shapes) if seen.shapes else trial
@@ -126,11 +127,11 @@ def _alone(bench: Bench, name: str, build: Any, clock: Callable[[], float]) -> T
     return _guarded(name, tried)
 
 
-def _try(bench: Bench, label: str, names: tuple[str, ...], build: Any, clock: Callable[[], float]) -> Trial:
+def _try(bench: Bench, label: str, names: tuple[str, ...], build: Any, clock: Callable[[], float]) -> KernelTrial:
     return _guarded(label, lambda: _measure(bench, label, with_kernels(names, build), clock))
 
 
-def _guarded(label: str, tried: Callable[[], Trial]) -> Trial:
+def _guarded(label: str, tried: Callable[[], KernelTrial]) -> KernelTrial:
     try:
         return tried()
     except (Stopped, UserError):  # neither is the kernel's doing
@@ -138,7 +139,7 @@ def _guarded(label: str, tried: Callable[[], Trial]) -> Trial:
     except Exception as error:  # whatever a driver makes of a kernel, the pair runs without it
         if memory.exhausted(error):
             raise
-        return Trial(label, False, fails(error))
+        return KernelTrial(label, False, fails(error))
 
 
 def fails(error: Exception) -> str:
@@ -146,7 +147,7 @@ def fails(error: Exception) -> str:
     return f"fails in use: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
 
 
-def _measure(bench: Bench, label: str, operations: Operations, clock: Callable[[], float]) -> Trial:
+def _measure(bench: Bench, label: str, operations: Operations, clock: Callable[[], float]) -> KernelTrial:
     notes, texts = list[str](), dict[Mode, Tokens]()
     modes: tuple[Mode, Mode] = ("dflash", "plain")
     for mode in modes:  # none of these counts in time: the kernel is compiled, caches are filled
@@ -159,22 +160,22 @@ def _measure(bench: Bench, label: str, operations: Operations, clock: Callable[[
         )
         said = f"the {'text' if mode == 'dflash' else 'plain text'} parts from plain MLX's at token {at}"
         if bench.exact:
-            return Trial(label, False, f"not exact: {said}, in float32")
+            return KernelTrial(label, False, f"not exact: {said}, in float32")
         if not bench.tie(mode, wanted, texts[mode]):
-            return Trial(label, False, f"not exact: {said}, by more than rounding")
+            return KernelTrial(label, False, f"not exact: {said}, by more than rounding")
         notes.append(f"{said}, a near tie")
     if bench.exact and texts["plain"] != texts["dflash"]:
-        return Trial(label, False, "not exact: DFlash's text is not plain decoding's, in float32")
+        return KernelTrial(label, False, "not exact: DFlash's text is not plain decoding's, in float32")
     (before, after), (plain_before, plain_after) = (
         _medians(bench, operations, "dflash", clock),
         _medians(bench, operations, "plain", clock),
     )
     why = "; ".join([_change(before, after), *notes])
     if after >= _QUICKER * before:
-        return Trial(label, False, f"not quicker: {why}", before, after)
+        return KernelTrial(label, False, f"not quicker: {why}", before, after)
     if plain_after > _SLOWER * plain_before:
-        return Trial(label, False, f"slows plain decoding: {_change(plain_before, plain_after)}", before, after)
-    return Trial(label, True, why, before, after)
+        return KernelTrial(label, False, f"slows plain decoding: {_change(plain_before, plain_after)}", before, after)
+    return KernelTrial(label, True, why, before, after)
 
 
 def _medians(bench: Bench, operations: Operations, mode: Mode, clock: Callable[[], float]) -> tuple[float, float]:
@@ -213,16 +214,16 @@ def folder() -> Path:
     return platformdirs.user_cache_path("Slipstream", appauthor=False) / "kernels"
 
 
-def known(pair: LoadedPair) -> tuple[Trial, ...]:
+def known(pair: LoadedPair) -> tuple[KernelTrial, ...]:
     """The trials made earlier with this pair, machine, MLX and these very kernels; none where none can be read."""
     try:
         kept = read_json(_file(pair))
-        return tuple(Trial(**trial) for trial in kept if trial["kernel"] in KERNELS and isinstance(trial["used"], bool))
+        return tuple(KernelTrial(**trial) for trial in kept if trial["kernel"] in KERNELS and isinstance(trial["used"], bool))
     except (UserError, ValueError, KeyError, TypeError):
         return ()
 
 
-def keep(pair: LoadedPair, trials: tuple[Trial, ...]) -> bool:
+def keep(pair: LoadedPair, trials: tuple[KernelTrial, ...]) -> bool:
     """Keep trials for later starts; False where the folder cannot be written to, which is no error."""
     try:
         write_json(_file(pair), [asdict(trial) for trial in trials])

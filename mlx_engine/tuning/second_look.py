@@ -14,7 +14,7 @@ from typing import Any, cast
 from mlx_engine.decoding.costs import Pass
 from mlx_engine.decoding.width import Choice, Controller, Outcome
 from mlx_engine.drafters.lookup import Offer
-from mlx_engine.events import Source, Trial
+from mlx_engine.events import KernelTrial, Source
 
 _SLOWER = 1.02  # of the time without: less than this is noise
 _ENOUGH = 64  # passes of each sort, of kinds and depths that both have seen
@@ -33,7 +33,7 @@ class SecondLook:
         evidence: what an earlier one of these trials had seen; whatever is none counts for nothing.
     """
 
-    def __init__(self, trials: Sequence[Trial], evidence: Any = None) -> None:
+    def __init__(self, trials: Sequence[KernelTrial], evidence: Any = None) -> None:
         self._trials = trials
         self._seconds: dict[bool, defaultdict[Cell, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
         self._replies = 0
@@ -72,7 +72,7 @@ class SecondLook:
         """The present reply is over; the next one may run the other way."""
         self._replies += 1
 
-    def concluded(self) -> tuple[Trial, ...] | None:
+    def concluded(self) -> tuple[KernelTrial, ...] | None:
         """The trials with what real use says of the kernels; None until enough was seen.
 
         If passes are slower with them all go, for it cannot be told which of them is the cause.

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 
 from mlx_engine.comparison import collect, first_difference, parting
 from mlx_engine.errors import UserError
-from mlx_engine.events import Event, Failed, Finished, GenerationRequest, Message, Mode
+from mlx_engine.events import Event, Failed, Finished
 from mlx_engine.kernels.agreement import Agreement, Witness
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.loading import LoadedPair
+from mlx_engine.requests import GenerationRequest, Message, Mode
 from mlx_engine.tuning import self_check
 from mlx_engine.tuning.kernel_trials import Stopped, Tokens, exact
 
@@ -54,7 +55,7 @@ class Bench:
             raise Stopped
         ended = seen[-1]
         if isinstance(ended, Failed):
-            raise UserError(ended.error)
+            raise UserError.of(ended)
         assert isinstance(ended, Finished)
         if not ended.stats.decode_tok_s:
             raise UserError("The reply is too short to be timed.")

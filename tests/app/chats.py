@@ -8,7 +8,8 @@ from app.conversations.chat_tree import Chat, Node
 from app.conversations.records import ENDINGS, chat_to_json
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
-from mlx_engine.events import GenerationRequest, Message, Sampling, Stats
+from mlx_engine.events import Stats
+from mlx_engine.requests import GenerationRequest, Message, Sampling
 
 # No half pairs and no NUL: those are cleaned where text comes in.
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=40)

@@ -10,27 +10,24 @@ from mlx_engine.events import (
     Calibrated,
     CalibrationProgress,
     Commit,
-    CompareRequest,
     CompareResult,
     CompareRun,
-    CountTokens,
+    CompletedReply,
     Event,
     Finished,
-    GenerationRequest,
+    KernelsSelected,
+    KernelTrial,
     LoadProgress,
     MachineFacts,
-    Mode,
     PairInfo,
     Phase,
-    Proved,
-    Reply,
     Roofline,
     Round,
     Stats,
     StopReason,
     TokenCount,
-    Trial,
 )
+from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
 
@@ -101,7 +98,7 @@ class ScriptedEngine:
         self.calibration_gate: threading.Event | None = None
         self.calibrations = 0
         self.proofs: list[int] = []  # how many calibrations there had been
-        self.trials: tuple[Trial, ...] = ()  # what a proof finds
+        self.trials: tuple[KernelTrial, ...] = ()  # what a proof finds
         self.proof_gate: threading.Event | None = None
         self.requests: list[GenerationRequest] = []
         self.threads: set[int] = set()
@@ -140,7 +137,7 @@ class ScriptedEngine:
             yield done(request.mode, "cancelled", tokens=1)
 
     def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
-        replies: dict[Mode, Reply] = {}
+        replies: dict[Mode, CompletedReply] = {}
         order: list[Mode] = []
         for repeat in range(request.repeats):
             order += ["dflash", "plain"] if repeat % 2 else ["plain", "dflash"]
@@ -153,7 +150,7 @@ class ScriptedEngine:
                 if isinstance(event, Finished):
                     if event.reason == "cancelled":
                         return
-                    replies[mode] = Reply(text, "", (1, 2, 3), event.reason, event.stats)
+                    replies[mode] = CompletedReply(text, "", (1, 2, 3), event.reason, event.stats)
         yield CompareResult(replies["plain"], replies["dflash"], 3.9, None, None, "identical")
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
@@ -172,13 +169,13 @@ class ScriptedEngine:
                 return
         yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), kept=True)
 
-    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Proved]:
+    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]:
         self.proofs.append(self.calibrations)
         yield CalibrationProgress(0.1, "Trying")
         while self.proof_gate and not self.proof_gate.wait(0.005):
             if cancel.is_set():
                 return
-        yield Proved(self.trials, kept=True)
+        yield KernelsSelected(self.trials, kept=True)
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         self.counted.append(request)

@@ -80,20 +80,20 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     app = start(ScriptedEngine([[commit("First thoughts", 2, "thinking"), a_round(), commit(RICH, 9), done()]]), data=tmp_path)
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    app.chat.conductor.attaching.attach([note])
-    app.until(lambda: bool(app.chat.conductor.attaching.counts))
+    app.conductor.attaching.attach([note])
+    app.until(lambda: bool(app.conductor.attaching.counts))
     app.ask("Show me")
-    app.chat.conductor.attaching.attach([note])
-    app.until(lambda: bool(app.chat.conductor.attaching.files))
-    app.chat.conductor.tell("A notice.")
+    app.conductor.attaching.attach([note])
+    app.until(lambda: bool(app.conductor.attaching.files))
+    app.conductor.tell("A notice.")
     window = app.window
     window.transcript.finding.open()
     window.show_settings()
     window.show_chat_settings()
     window.show_palette()
     app.reply.buttons.details.click()
-    app.chat.conductor.compare()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.conductor.compare()
+    app.until(lambda: not app.conductor.busy)
     fresh = start(welcomed=False)
     found: dict[str, QWidget] = {"chat": window, "first run": fresh.window}
     found |= {type(dialog).__name__: dialog for dialog in window.findChildren(QDialog)}
@@ -126,20 +126,20 @@ def test_every_command_of_the_menus_has_words_and_no_two_share_a_shortcut(start:
 
 def test_a_finished_reply_is_announced_once_and_its_tokens_never(start: Start) -> None:
     said: list[str] = []
-    app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("It broke.")]]))
-    Announcing(app.chat.conductor, app.window, said.append)
+    app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
+    Announcing(app.conductor, app.window, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
     app.ask("Again")
     assert said[1:] == ["The reply failed. It broke."]
-    app.chat.conductor.tell("Something to know.")
+    app.conductor.tell("Something to know.")
     assert said[2:] == ["Something to know."]
 
 
 def test_a_long_reply_is_announced_by_its_beginning(start: Start) -> None:
     app = start(ScriptedEngine([answer("word " * 1000)]))
     app.ask("Go")
-    words = sentence(app.chat.conductor.chat.turns[-1])
+    words = sentence(app.conductor.chat.turns[-1])
     assert words.endswith("…") and len(words) < LONGEST + 40
 
 

@@ -262,7 +262,7 @@ def drop(app: Running, *files: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
     app.window.composer.field.insertFromMimeData(data)
-    app.until(lambda: app.chat.conductor.attaching.reading == 0)
+    app.until(lambda: app.conductor.attaching.reading == 0)
 
 
 def test_a_dropped_file_shows_its_size_and_tokens_and_goes_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_goes_with_the_message(star
     (tmp_path / "data").mkdir(exist_ok=True)
     drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("a.bin", b"\0\1\2"))
     composer = app.window.composer
-    app.until(lambda: bool(app.chat.conductor.attaching.counts))
+    app.until(lambda: bool(app.conductor.attaching.counts))
     (chip,) = composer.files.chips
     assert chip.open_button.text() == "notes.md" and chip.facts.text() == "1 KB · 7 tokens"
     assert "a.bin" in app.notices[-1] and composer.text == ""
@@ -289,10 +289,10 @@ def test_a_file_can_be_taken_out_and_a_file_alone_can_be_sent(start: Start, file
     app = start()
     drop(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
     app.window.composer.files.chips[0].remove_button.click()
-    assert [one.name for one in app.chat.conductor.attaching.files] == ["two.py"]
+    assert [one.name for one in app.conductor.attaching.files] == ["two.py"]
     app.ask("")
     assert app.engine.requests[0].messages[-1].content == "--- two.py ---\nprint(2)\n--- end of two.py ---"
-    assert app.chat.conductor.chat.title == "two.py"
+    assert app.conductor.chat.title == "two.py"
 
 
 def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(start: Start, file: File) -> None:
@@ -301,24 +301,24 @@ def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(
     app.ask("First")
     drop(app, file("new.txt", b"new"))
     app.type("Second")
-    app.chat.conductor.edit(app.chat.conductor.chat.turns[0])
-    assert [one.name for one in app.chat.conductor.attaching.files] == ["old.txt"] and app.window.composer.text == "First"
-    app.chat.conductor.cancel_edit()
-    assert [one.name for one in app.chat.conductor.attaching.files] == ["new.txt"] and app.window.composer.text == "Second"
+    app.conductor.edit(app.conductor.chat.turns[0])
+    assert [one.name for one in app.conductor.attaching.files] == ["old.txt"] and app.window.composer.text == "First"
+    app.conductor.cancel_edit()
+    assert [one.name for one in app.conductor.attaching.files] == ["new.txt"] and app.window.composer.text == "Second"
 
 
 def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     gate = threading.Event()
     monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, wanted: (gate.wait(60), read(path))[1])
-    app.chat.conductor.attaching.attach([file("n.txt", b"content")])
+    app.conductor.attaching.attach([file("n.txt", b"content")])
     app.send("What does it say?")
-    assert not app.chat.conductor.busy and app.window.composer.text == "What does it say?"
+    assert not app.conductor.busy and app.window.composer.text == "What does it say?"
     assert "still being read" in app.notices[-1]
     gate.set()
-    app.until(lambda: app.chat.conductor.attaching.reading == 0)
+    app.until(lambda: app.conductor.attaching.reading == 0)
     app.ask("What does it say?")
-    assert "content" in app.engine.requests[-1].messages[-1].content and app.chat.conductor.attaching.files == []
+    assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attaching.files == []
 
 
 def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -327,20 +327,20 @@ def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: Fi
     monkeypatch.setattr(
         "app.chat.attachment_reader.read", lambda path, wanted: for_ever.wait() if path.name == "b.pdf" else read(path)
     )
-    app.chat.conductor.attaching.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
-    app.until(lambda: app.chat.conductor.attaching.readings[0].path.name == "b.pdf")
+    app.conductor.attaching.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
+    app.until(lambda: app.conductor.attaching.readings[0].path.name == "b.pdf")
     composer = app.window.composer
-    app.until(lambda: all(one.result for one in app.chat.conductor.attaching.readings[1:]))
-    assert [one.name for one in app.chat.conductor.attaching.files] == ["a.txt"]
+    app.until(lambda: all(one.result for one in app.conductor.attaching.readings[1:]))
+    assert [one.name for one in app.conductor.attaching.files] == ["a.txt"]
     assert composer.files.waiting.label.text() == "Reading b.pdf and 1 more…" and composer.files.waiting.isVisible()
     composer.files.waiting.leave_button.click()
-    assert [one.name for one in app.chat.conductor.attaching.files] == ["a.txt", "c.txt"]
+    assert [one.name for one in app.conductor.attaching.files] == ["a.txt", "c.txt"]
     assert not composer.files.waiting.isVisible()
     app.ask("What do they say?")
     assert "first" in app.engine.requests[-1].messages[-1].content
     for_ever.set()  # it ends after all: nobody waits for it any more
     app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
-    assert app.chat.conductor.attaching.files == []
+    assert app.conductor.attaching.files == []
 
 
 @pytest.fixture
@@ -359,18 +359,18 @@ def let_go(app: Running, gate: threading.Event) -> None:
 
 def test_a_file_goes_to_the_chat_that_it_was_attached_in(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
-    attaching, composer = app.chat.conductor.attaching, app.window.composer
+    attaching, composer = app.conductor.attaching, app.window.composer
     app.ask("First")
-    first = app.chat.conductor.chat.id
+    first = app.conductor.chat.id
     attaching.attach([file("n.txt", b"content"), file("bad.bin", b"\0\1")])
     app.type("About the file")
-    app.chat.conductor.new_chat()
+    app.conductor.new_chat()
     assert attaching.reading == 0 and not composer.files.waiting.isVisible()
     app.ask("It holds up nothing here")
     let_go(app, gated)
     assert attaching.files == [] and "bad.bin" in app.notices[-1]
-    app.chat.conductor.open_chat(first)
-    app.until(lambda: app.chat.conductor.chat.id == first)
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
     assert [one.name for one in attaching.files] == ["n.txt"] and composer.text == "About the file"
     app.until(lambda: attaching.files[0] in attaching.counts)
     app.ask("About the file")
@@ -379,19 +379,19 @@ def test_a_file_goes_to_the_chat_that_it_was_attached_in(start: Start, file: Fil
 
 def test_a_file_that_is_still_being_read_does_not_go_with_an_edit(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
-    attaching = app.chat.conductor.attaching
+    attaching = app.conductor.attaching
     app.ask("First")
     attaching.attach([file("draft.txt", b"for the draft")])
-    app.chat.conductor.edit(app.chat.conductor.chat.turns[0])
+    app.conductor.edit(app.conductor.chat.turns[0])
     assert attaching.reading == 0
     attaching.attach([file("edit.txt", b"for the edit")])
     (edits,) = attaching.readings
-    app.chat.conductor.cancel_edit()
+    app.conductor.cancel_edit()
     assert edits.wanted.ended and [one.path.name for one in attaching.readings] == ["draft.txt"]
-    app.chat.conductor.edit(app.chat.conductor.chat.turns[0])
+    app.conductor.edit(app.conductor.chat.turns[0])
     let_go(app, gated)
     assert attaching.files == []
-    app.chat.conductor.cancel_edit()
+    app.conductor.cancel_edit()
     assert [one.name for one in attaching.files] == ["draft.txt"]
 
 
@@ -407,8 +407,8 @@ def test_a_file_that_is_left_out_is_not_told_of_though_its_reading_ends_at_once(
         raise UserError("It takes too long.")
 
     monkeypatch.setattr("app.chat.attachment_reader.read", refused)
-    app.chat.conductor.attaching.attach([file("slow.pdf", b"slow")])
-    (reading,) = app.chat.conductor.attaching.readings
+    app.conductor.attaching.attach([file("slow.pdf", b"slow")])
+    (reading,) = app.conductor.attaching.readings
     (reader,) = [thread for thread in threading.enumerate() if thread.name == "attachment"]
 
     def end(wanted: Wanted) -> None:
@@ -417,7 +417,7 @@ def test_a_file_that_is_left_out_is_not_told_of_though_its_reading_ends_at_once(
 
     monkeypatch.setattr(Wanted, "end", end)
     app.window.composer.files.waiting.leave_button.click()
-    assert reading.result == "It takes too long." and not app.chat.conductor.attaching.reading
+    assert reading.result == "It takes too long." and not app.conductor.attaching.reading
     QApplication.processEvents()
     assert app.notices == []
 
@@ -429,7 +429,7 @@ def test_a_pdf_that_is_left_out_or_outlives_the_window_is_not_read_on(
     slow = file("slow.pdf", slow_pdf())
     app = start()
     for end in (app.window.composer.files.waiting.leave_button.click, app.window.close):
-        app.chat.conductor.attaching.attach([slow])
+        app.conductor.attaching.attach([slow])
         app.until(lambda: bool(started))
         end()
         app.until(lambda: started[-1].returncode is not None)

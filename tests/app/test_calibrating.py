@@ -8,9 +8,10 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 import app.machine.background_tuning
-from app.engine_thread import EngineThread, LoadPair
+from app.engine_thread import EngineThread
 from app.models.pair_loader import PairLoading
-from mlx_engine.events import GenerationRequest, Message, Trial
+from mlx_engine.events import KernelTrial
+from mlx_engine.requests import GenerationRequest, LoadPair, Message
 from tests.app.conftest import PATIENCE_MS
 from tests.app.scripted_engine import PAIR, ScriptedEngine
 
@@ -19,7 +20,7 @@ ASK = GenerationRequest(messages=(Message("user", "Hello"),))
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.machine.background_tuning, "IDLE_MS", 20)
+    monkeypatch.setattr(app.calibrating, "IDLE_MS", 20)
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) 
 
 def test_with_kernels_that_are_used_passes_are_measured_again(qtbot: QtBot) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, proved=False))
-    engine.trials = (Trial("kv_injection", True, "quicker"), Trial("block_verify", False, "not quicker"))
+    engine.trials = (KernelTrial("kv_injection", True, "quicker"), KernelTrial("block_verify", False, "not quicker"))
     thread = EngineThread(lambda: engine)
     loading = PairLoading(thread)
     loading.load(LoadPair())

@@ -1,7 +1,8 @@
 """What of a chat goes into the next request."""
 
 from app.conversations.chat_tree import Chat, same_again
-from mlx_engine.events import Failed, Message
+from mlx_engine.events import Failed
+from mlx_engine.requests import Message
 from tests.app.scripted_engine import commit, done
 
 
@@ -17,7 +18,7 @@ def test_the_next_request_carries_what_was_said_before() -> None:
 
 def test_a_question_that_failed_does_not_burden_the_next() -> None:
     chat = Chat()
-    chat.ask("Far too long", "dflash").reply.accept(Failed("Too long."), 0.0)
+    chat.ask("Far too long", "dflash").reply.accept(Failed("error", "Too long."), 0.0)
     assert chat.ask("Short", "dflash").request.messages == (Message("user", "Short"),)
 
 
@@ -26,7 +27,7 @@ def test_compare_repeats_the_last_answered_prompt_with_its_seed() -> None:
     turn = chat.ask("One?", "dflash")
     assert chat.last_answered is None
     turn.reply.accept(done(seed=99), 0.0)
-    chat.ask("Failed?", "dflash").reply.accept(Failed("No."), 0.0)
+    chat.ask("Failed?", "dflash").reply.accept(Failed("error", "No."), 0.0)
     assert chat.last_answered is turn
     assert same_again(turn).seed == 99
     assert same_again(turn).messages == turn.request.messages
@@ -40,6 +41,6 @@ def test_asking_again_takes_an_empty_reply_out_and_keeps_one_that_can_be_read() 
     assert (again.prompt, again.request.mode) == ("Q", "plain")
     assert again.last.place == (1, 1)
     again.reply.accept(commit("Half"), 0.0)
-    again.reply.accept(Failed("No."), 0.0)
+    again.reply.accept(Failed("error", "No."), 0.0)
     third = chat.ask_again(again, "plain")
     assert chat.turns == [third] and third.last.place == (2, 2)

@@ -15,7 +15,7 @@ def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path,
     app = start()
     chat_with(app, "First")
     app.window.commands.again.trigger()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     chat_with(app, "Second")
     file = tmp_path / "all"
     dialogs = "app.window.chat_commands.QFileDialog."
@@ -69,35 +69,35 @@ def test_a_file_that_the_dialog_did_not_ask_about_is_not_replaced_unasked(
 def test_what_was_said_in_imported_chats_survives_the_undo_of_the_import(start: Start, tmp_path: Path) -> None:
     app = start()
     one = chat_with(app, "First")
-    app.chat.conductor.library.export_chats([one], tmp_path / "one.json")
+    app.conductor.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
-    app.chat.conductor.library.import_file(tmp_path / "one.json")
-    app.until(lambda: len(app.chat.conductor.library.entries) == 2)
-    (new,) = set(app.chat.conductor.library.entries) - {one}
-    app.chat.conductor.open_chat(new)
-    app.until(lambda: app.chat.conductor.chat.id == new)
+    app.conductor.library.import_file(tmp_path / "one.json")
+    app.until(lambda: len(app.conductor.library.entries) == 2)
+    (new,) = set(app.conductor.library.entries) - {one}
+    app.conductor.open_chat(new)
+    app.until(lambda: app.conductor.chat.id == new)
     app.ask("An hour of work")
     app.window.commands.undo.trigger()
-    assert set(app.chat.conductor.library.entries) == {one}
+    assert set(app.conductor.library.entries) == {one}
     app.window.commands.undo.trigger()
-    app.chat.conductor.open_chat(new)
-    app.until(lambda: app.chat.conductor.chat.id == new)
+    app.conductor.open_chat(new)
+    app.until(lambda: app.conductor.chat.id == new)
     assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]
 
 
 def test_chats_of_one_file_that_share_an_id_are_all_imported(start: Start, tmp_path: Path) -> None:
     app = start()
     one = chat_with(app, "First")
-    app.chat.conductor.library.export_chats([one], tmp_path / "one.json")
+    app.conductor.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
     data = json.loads((tmp_path / "one.json").read_text())
     data["chats"] = [data["chats"][0] | {"id": f"chat {number}"} for number in (1, 2)]  # with the same messages
     (tmp_path / "two.json").write_text(json.dumps(data))
-    app.chat.conductor.library.delete([one])
-    app.chat.conductor.library.import_file(tmp_path / "two.json")
-    app.until(lambda: len(app.chat.conductor.library.entries) == 2)
+    app.conductor.library.delete([one])
+    app.conductor.library.import_file(tmp_path / "two.json")
+    app.until(lambda: len(app.conductor.library.entries) == 2)
     loaded: list[Chat | None] = []
-    for two in app.chat.conductor.library.entries:
+    for two in app.conductor.library.entries:
         app.slipstream.store.read(lambda store, two=two: store.load(two), loaded.append)
     app.until(lambda: len(loaded) == 2)
     assert all(chat is not None and chat.turns[0].prompt == "First" for chat in loaded)
@@ -107,9 +107,9 @@ def test_an_import_that_the_disk_refuses_is_told_and_leaves_nothing(start: Start
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     one = chat_with(app, "word " * 20_000)
-    app.chat.conductor.library.export_chats([one], tmp_path / "one.json")
+    app.conductor.library.export_chats([one], tmp_path / "one.json")
     app.until(lambda: (tmp_path / "one.json").exists())
     app.slipstream.store.write(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone())
-    app.chat.conductor.library.import_file(tmp_path / "one.json")
+    app.conductor.library.import_file(tmp_path / "one.json")
     app.until(lambda: any("was not imported" in notice for notice in app.notices))
-    assert set(app.chat.conductor.library.entries) == {one} and "one.json" in app.notices[-1]
+    assert set(app.conductor.library.entries) == {one} and "one.json" in app.notices[-1]

@@ -17,7 +17,7 @@ Start = Callable[..., Running]
 
 def test_the_list_is_the_library_whatever_changed_in_it(start: Start) -> None:
     app = start(ScriptedEngine())
-    listed, library, draw = app.window.sidebar.list, app.chat.conductor.library, random.Random(5)
+    listed, library, draw = app.window.sidebar.list, app.conductor.library, random.Random(5)
     library.folders = {one: Folder(one, f"Folder {one}", 0.0) for one in ("f", "g")}
     now = time.time()
     for step in range(300):

@@ -7,7 +7,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.conversations.settings import ChatSettings
-from mlx_engine.events import Message, Sampling
+from mlx_engine.requests import Message, Sampling
 from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_chats_window import Start, chat_with
 
@@ -31,15 +31,15 @@ def test_settings_of_a_chat_go_into_its_requests_and_stay_with_it(start: Start, 
     assert request.messages == (Message("system", "Be brief."), Message("user", "One"))
     assert (request.sampling, request.seed) == (Sampling(temperature=0.7, min_p=0.05, top_k=40), 42)
     assert (request.max_tokens, request.thinking) == (64, True)
-    one = app.chat.conductor.chat.id
+    one = app.conductor.chat.id
     chat_with(app, "Two")
     assert app.engine.requests[-1].messages == (Message("user", "Two"),) and app.engine.requests[-1].seed is None
-    app.chat.conductor.open_chat(one)
-    app.until(lambda: app.chat.conductor.chat.id == one)
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
     app.window.show_chat_settings()
     assert sheet.system.toPlainText() == "Be brief." and sheet.seed.text() == "42"
     sheet.reset.click()
-    assert app.chat.conductor.chat.settings == ChatSettings(thinking=True)
+    assert app.conductor.chat.settings == ChatSettings(thinking=True)
     sheet.accept()
     app.window.close()
     app.until(lambda: not app.slipstream.store._thread.is_alive())
@@ -60,9 +60,9 @@ def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest
     assert sheet.preset.currentText() == "Mine" and sheet.delete.isVisible()
     sheet.preset.setCurrentText("Creative")
     sheet.preset.activated.emit(sheet.preset.currentIndex())
-    assert app.chat.conductor.chat.settings == ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))
+    assert app.conductor.chat.settings == ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))
     sheet.preset.activated.emit(sheet.preset.findText("Mine"))
-    assert app.chat.conductor.chat.settings.system == "In French."
+    assert app.conductor.chat.settings.system == "In French."
     sheet.delete.click()
     assert sheet.preset.findText("Mine") < 0 and sheet.preset.currentText() == "Custom"
     sheet.accept()
@@ -75,18 +75,18 @@ def test_a_prompt_that_is_typed_is_written_once_and_never_lost(start: Start, qtb
     app.window.show_chat_settings()
     sheet = app.window.settings_dialog
     saved: list[str] = []
-    save = app.chat.conductor.library.save
-    app.chat.conductor.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
+    save = app.conductor.library.save
+    app.conductor.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
     qtbot.keyClicks(sheet.system, "Be brief")
     app.until(lambda: bool(saved))
-    assert len(saved) < len("Be brief") and app.chat.conductor.chat.settings.system == "Be brief"
+    assert len(saved) < len("Be brief") and app.conductor.chat.settings.system == "Be brief"
     qtbot.keyClicks(sheet.system, ".")
     sheet.accept()
     app.window.commands.new.trigger()
-    app.chat.conductor.open_chat(one)
-    app.until(lambda: app.chat.conductor.chat.id == one)
-    assert app.chat.conductor.chat.settings.system == "Be brief."
-    app.chat.conductor.set_dflash(False)
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    assert app.conductor.chat.settings.system == "Be brief."
+    app.conductor.set_dflash(False)
     app.window.close()
     app.until(lambda: not app.slipstream.store._thread.is_alive())
     again = start(data=tmp_path / "data")
@@ -101,6 +101,6 @@ def test_what_is_no_seed_is_not_taken(start: Start, qtbot: QtBot, typed: str) ->
     app.window.show_chat_settings()
     seed = app.window.settings_dialog.seed
     seed.insert(typed)
-    assert seed.text() == "" and app.chat.conductor.chat.settings.seed is None
+    assert seed.text() == "" and app.conductor.chat.settings.seed is None
     seed.insert(str(2**64 - 1))
-    assert app.chat.conductor.chat.settings.seed == 2**64 - 1
+    assert app.conductor.chat.settings.seed == 2**64 - 1

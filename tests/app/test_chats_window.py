@@ -14,7 +14,8 @@ from pytestqt.qtbot import QtBot
 from app.conversations.database import FILE
 from app.sidebar.chat_list import ID, KIND
 from app.sidebar.search_results import TITLE, WHEN, plainly
-from mlx_engine.events import Commit, Message
+from mlx_engine.events import Commit
+from mlx_engine.requests import Message
 from tests.app.conftest import Running, draw_sidebar
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, done
 from tests.app.test_window import shown_text
@@ -38,14 +39,14 @@ def select(app: Running, one: str) -> None:
 
 
 def texts(app: Running) -> list[tuple[str, str]]:
-    return [(turn.prompt, turn.reply.answer) for turn in app.chat.conductor.chat.turns]
+    return [(turn.prompt, turn.reply.answer) for turn in app.conductor.chat.turns]
 
 
 def chat_with(app: Running, *prompts: str) -> str:
     app.window.menus.new_chat.trigger()
     for prompt in prompts:
         app.ask(prompt)
-    return app.chat.conductor.chat.id
+    return app.conductor.chat.id
 
 
 def click(widget: QWidget, name: str) -> None:
@@ -84,7 +85,7 @@ def test_cancelling_an_edit_gives_the_draft_back(start: Start) -> None:
     app.window.commands.edit.trigger()
     assert app.window.composer.text == "One"
     app.window.composer.cancel_button.click()
-    assert app.window.composer.text == "a draft" and app.chat.conductor.editing is None
+    assert app.window.composer.text == "a draft" and app.conductor.editing is None
     app.ask("Two")
     assert [prompt for prompt, _ in texts(app)] == ["One", "Two"]
 
@@ -101,7 +102,7 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
     app = start(ScriptedEngine([answer("First."), answer("Second.")]))
     app.ask("One")
     click(app.reply, "Answer once more")
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert texts(app) == [("One", "Second.")]
     assert [request.messages for request in app.engine.requests] == [(Message("user", "One"),)] * 2
     assert app.engine.requests[1].seed is None
@@ -113,15 +114,15 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
 def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
     engine = ScriptedEngine([[commit("One, two,", 3), done(reason="length", tokens=3)], [commit(" three.", 2), done(tokens=2)]])
     app = start(engine)
-    app.chat.conductor.set_settings(replace(app.chat.conductor.chat.settings, max_tokens=3))
+    app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=3))
     app.ask("Count")
     assert "reached the limit of 3 tokens" in app.reply.stats.facts.text()
     click(app.reply, "Continue this reply")
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "One, two, three."
     request = app.engine.requests[1]
     assert (request.continue_from, request.messages, request.seed) == ("One, two,", (Message("user", "Count"),), 7)
-    stats = app.chat.conductor.chat.turns[0].reply.stats
+    stats = app.conductor.chat.turns[0].reply.stats
     assert stats.tokens == 5 and stats.decode_tok_s == pytest.approx(512.3) and stats.rounds == 4
     assert not app.reply.buttons.more.isVisible() and not app.reply.buttons.versions.isVisible()
 
@@ -131,10 +132,10 @@ def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_pa
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]), data=tmp_path / "data")
     app.ask("One")
     app.window.commands.again.trigger()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     app.window.commands.version_before.trigger()
     app.ask("And then?")
-    chat = app.chat.conductor.chat.id
+    chat = app.conductor.chat.id
     app.window.close()
     app.until(lambda: not app.slipstream.store._thread.is_alive())
     again = start(data=tmp_path / "data")
@@ -153,36 +154,36 @@ def test_a_reply_goes_on_while_another_chat_is_read(start: Start) -> None:
     app.window.menus.new_chat.trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
-    new = app.chat.conductor.chat.id
-    app.chat.conductor.open_chat(old)
-    app.until(lambda: app.chat.conductor.chat.id == old)
-    assert app.chat.conductor.written_chat == new and shown_text(app) == "Old."
+    new = app.conductor.chat.id
+    app.conductor.open_chat(old)
+    app.until(lambda: app.conductor.chat.id == old)
+    assert app.conductor.written_chat == new and shown_text(app) == "Old."
     app.type("Not now")
     app.window.composer.field.submitted.emit()
     assert "is being written in “New?”" in app.notices[-1] and app.window.composer.text == "Not now"
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Old."
-    app.chat.conductor.open_chat(new)
-    app.until(lambda: app.chat.conductor.chat.id == new)
+    app.conductor.open_chat(new)
+    app.until(lambda: app.conductor.chat.id == new)
     assert shown_text(app) == "Half whole."
 
 
 def test_two_hundred_turns_are_kept_opened_and_continued(start: Start) -> None:
     app = start()
-    chat = app.chat.conductor.chat
+    chat = app.conductor.chat
     for number in range(200):
         turn = chat.ask(f"Question {number} <script>alert(1)</script> '; DROP TABLE chat; --", "plain")
         turn.reply.accept(commit(f"Answer {number}"), 0.0)
         turn.reply.accept(done("plain"), 0.0)
-    app.chat.conductor.library.save(chat, chat.root.below())
+    app.conductor.library.save(chat, chat.root.below())
     app.window.menus.new_chat.trigger()
-    other = app.chat.conductor.chat
+    other = app.conductor.chat
     del chat, turn
-    app.chat.conductor.library.search("answer 150", lambda hits: app.chat.conductor.open_chat(hits[0].chat, hits[0].message))
-    app.until(lambda: app.chat.conductor.chat is not other)
+    app.conductor.library.search("answer 150", lambda hits: app.conductor.open_chat(hits[0].chat, hits[0].message))
+    app.until(lambda: app.conductor.chat is not other)
     app.until(lambda: not app.window.transcript.following)
-    assert len(app.chat.conductor.chat.turns) == 200
+    assert len(app.conductor.chat.turns) == 200
     app.ask("One more")
     assert len(app.engine.requests[-1].messages) == 401
 
@@ -195,19 +196,19 @@ def test_the_list_follows_what_is_done_to_chats(start: Start) -> None:
     assert rows(app) == []
     first, second = chat_with(app, "# First *title*"), chat_with(app, "Second")
     assert rows(app) == ["[Today]", "Second", "First *title"]
-    library, commands = app.chat.conductor.library, app.window.commands
+    library, commands = app.conductor.library, app.window.commands
     library.rename(first, "  Renamed \n now ")
     assert rows(app) == ["[Today]", "Second", "Renamed now"]
     library.rename(first, "   ")
-    app.chat.conductor.open_chat(first)
-    app.until(lambda: app.chat.conductor.chat.id == first)
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
     commands.pin.trigger()
     assert rows(app) == ["[Pinned]", "Renamed now", "[Today]", "Second"]
     folder = library.add_folder("Work")
     library.move(second, folder.id)
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second"]
     commands.duplicate.trigger()
-    app.until(lambda: app.chat.conductor.chat.title == "Renamed now copy")
+    app.until(lambda: app.conductor.chat.title == "Renamed now copy")
     assert texts(app) == [("# First *title*", "Fine.")]
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
     library.delete_folder(folder.id)
@@ -220,29 +221,29 @@ def test_a_deleted_chat_comes_back_whole_by_undo(start: Start) -> None:
     app = start()
     kept, gone = chat_with(app, "Kept"), chat_with(app, "Gone")
     app.window.commands.delete.trigger()
-    assert rows(app) == ["[Today]", "Kept"] and app.chat.conductor.chat.empty
+    assert rows(app) == ["[Today]", "Kept"] and app.conductor.chat.empty
     bar = app.window.sidebar.undo_bar
     assert bar.isVisible() and bar.label.text() == "Deleted “Gone”"
     bar.button.click()
     assert rows(app) == ["[Today]", "Gone", "Kept"] and not bar.isVisible()
-    app.chat.conductor.open_chat(gone)
-    app.until(lambda: app.chat.conductor.chat.id == gone)
+    app.conductor.open_chat(gone)
+    app.until(lambda: app.conductor.chat.id == gone)
     assert texts(app) == [("Gone", "Fine.")]
-    assert kept in app.chat.conductor.library.entries
+    assert kept in app.conductor.library.entries
 
 
 def test_a_chat_deleted_in_mid_reply_is_stopped_and_can_be_brought_back(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("Story")
     app.until(lambda: "Half" in shown_text(app))
-    one = app.chat.conductor.chat.id
+    one = app.conductor.chat.id
     app.window.commands.delete.trigger()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert rows(app) == []
     app.window.commands.undo.trigger()
-    app.chat.conductor.open_chat(one)
-    app.until(lambda: app.chat.conductor.chat.id == one)
-    assert texts(app) == [("Story", "Half")] and app.chat.conductor.chat.turns[0].reply.reason == "cancelled"
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
+    assert texts(app) == [("Story", "Half")] and app.conductor.chat.turns[0].reply.reason == "cancelled"
 
 
 def test_by_keyboard_alone_chats_are_gone_through_renamed_deleted_and_brought_back(start: Start, qtbot: QtBot) -> None:
@@ -252,10 +253,10 @@ def test_by_keyboard_alone_chats_are_gone_through_renamed_deleted_and_brought_ba
     app.window.commands.focus_list.trigger()
     select(app, second)
     qtbot.keyClick(listed, Qt.Key.Key_Down)
-    app.until(lambda: app.chat.conductor.chat.id == first)  # passing by opens it after a moment
+    app.until(lambda: app.conductor.chat.id == first)  # passing by opens it after a moment
     qtbot.keyClick(listed, Qt.Key.Key_Up)
     qtbot.keyClick(listed, Qt.Key.Key_Return)
-    app.until(lambda: app.chat.conductor.chat.id == second)
+    app.until(lambda: app.conductor.chat.id == second)
     app.window.commands.rename.trigger()
     app.until(lambda: bool(listed.findChildren(QLineEdit)))
     (editor,) = listed.findChildren(QLineEdit)
@@ -269,9 +270,9 @@ def test_by_keyboard_alone_chats_are_gone_through_renamed_deleted_and_brought_ba
     assert rows(app) == ["[Today]", "Better"]
     app.window.commands.undo.trigger()
     app.window.commands.after.trigger()
-    app.until(lambda: app.chat.conductor.chat.id == first)
+    app.until(lambda: app.conductor.chat.id == first)
     app.window.commands.before.trigger()
-    app.until(lambda: app.chat.conductor.chat.id == second)
+    app.until(lambda: app.conductor.chat.id == second)
 
 
 EDITING = [
@@ -308,7 +309,7 @@ def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, whe
         field.setFocus()
         qtbot.keySequence(field, key)
         assert not ran, f"{key.toString()} in the {where} field"
-        assert one in app.chat.conductor.library.entries
+        assert one in app.conductor.library.entries
         if where == "rename":
             qtbot.keyClick(field, Qt.Key.Key_Escape)
             app.until(lambda: not listed.findChildren(QLineEdit))
@@ -317,14 +318,14 @@ def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, whe
 def test_folders_open_and_close_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:
     app = start()
     one = chat_with(app, "Inside")
-    folder = app.chat.conductor.library.add_folder("Work")
-    app.chat.conductor.library.move(one, folder.id)
+    folder = app.conductor.library.add_folder("Work")
+    app.conductor.library.move(one, folder.id)
     listed = app.window.sidebar.list
     select(app, folder.id)
     qtbot.keyClick(listed, Qt.Key.Key_Return)
     index = listed._rows[folder.id].index()
     assert not listed.isExpanded(index)
-    app.chat.conductor.library.rename(one, "Renamed")
+    app.conductor.library.rename(one, "Renamed")
     assert not listed.isExpanded(listed._rows[folder.id].index())
     qtbot.keyClick(listed, Qt.Key.Key_Return)
     assert listed.isExpanded(listed._rows[folder.id].index())
@@ -340,7 +341,7 @@ def test_the_lists_menu_acts_on_the_row_under_the_pointer(start: Start) -> None:
     assert delete in menu.actions()
     menu.hide()
     delete.trigger()
-    assert rows(app) == ["[Today]", "Second"] and app.chat.conductor.chat.id == second
+    assert rows(app) == ["[Today]", "Second"] and app.conductor.chat.id == second
     app.until(lambda: app.window.commands.target == ("chat", second))
     assert listed.model().index(0, 0).data(KIND) == "heading" and not listed.model().index(0, 0).data(ID)
 
@@ -352,14 +353,14 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
     app = start(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
     first = chat_with(app, "One")
     app.window.commands.again.trigger()  # the needle is now in a version that is not shown
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     chat_with(app, "Two")
     app.window.commands.search.trigger()
     side = app.window.sidebar
     qtbot.keyClicks(side.search, "NEEDLE")
     app.until(lambda: len(side.results.hits()) == 1)
     qtbot.keyClick(side.search, Qt.Key.Key_Return)
-    app.until(lambda: app.chat.conductor.chat.id == first)
+    app.until(lambda: app.conductor.chat.id == first)
     assert texts(app) == [("One", "A needle.")]
     side.search.setText("nowhere to be found")
     app.until(lambda: side.nothing.isVisible())
@@ -392,8 +393,8 @@ def test_a_folder_that_cannot_be_written_to_is_told_and_the_app_works(start: Sta
     app.until(lambda: any("not kept" in notice for notice in app.notices) and "A complaint." in app.notices)
     one = chat_with(app, "Hi")
     chat_with(app, "Other")
-    app.chat.conductor.open_chat(one)
-    app.until(lambda: app.chat.conductor.chat.id == one)
+    app.conductor.open_chat(one)
+    app.until(lambda: app.conductor.chat.id == one)
     assert texts(app) == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
 
 
@@ -411,7 +412,7 @@ def test_a_disk_that_fills_up_is_told_once_and_what_waits_is_kept_later(start: S
     app.ask("Short")
     app.until(lambda: any("being kept again" in notice for notice in app.notices))
     found: list[int] = []
-    app.slipstream.store.read(lambda store: len(store.load(app.chat.conductor.chat.id).turns), found.append)
+    app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
     app.until(lambda: found == [3])
 
 
@@ -420,12 +421,12 @@ def test_a_disk_that_fills_up_is_told_once_and_what_waits_is_kept_later(start: S
 
 def test_nul_half_pairs_and_a_pasted_megabyte_are_sent_and_kept(start: Start) -> None:
     app = start(ScriptedEngine([[Commit("odd \0\ud800 reply", "answer", (1,), ("target",)), done()]]))
-    assert app.chat.conductor.send("a\0b \ud800 " + "word " * 200_000)
-    app.until(lambda: not app.chat.conductor.busy)
+    assert app.conductor.send("a\0b \ud800 " + "word " * 200_000)
+    app.until(lambda: not app.conductor.busy)
     sent = app.engine.requests[0].messages[0].content
     assert sent.startswith("a\N{REPLACEMENT CHARACTER}b") and sent.encode() and len(sent) > 999_000
     found: list[str] = []
-    app.slipstream.store.read(lambda store: store.load(app.chat.conductor.chat.id).turns[0].reply.answer, found.append)
+    app.slipstream.store.read(lambda store: store.load(app.conductor.chat.id).turns[0].reply.answer, found.append)
     app.until(lambda: bool(found))
     assert found == ["odd \N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER} reply"]
 

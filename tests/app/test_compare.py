@@ -34,7 +34,7 @@ def test_compare_answers_the_last_prompt_both_ways_and_gives_the_verdict(start: 
     app.ask("Hi")
     app.window.top_bar.compare.click()
     dialog = app.window.compare_dialog
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
     assert {request.seed for request in app.engine.requests[1:]} == {7}
     assert dialog.headline.text() == "DFlash is 3.9 times as fast"
@@ -51,9 +51,9 @@ def test_closing_compare_in_the_middle_ends_it(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.chat.conductor.comparison.replies)
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
     app.window.compare_dialog.close()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     app.ask("And on")
     assert shown_text(app) == "Fine."
 
@@ -62,7 +62,7 @@ def test_closing_the_window_in_mid_comparison_ends_cleanly(start: Start, qtbot: 
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.chat.conductor.comparison.replies)
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         app.window.close()
     assert app.window.compare_dialog is None
@@ -73,7 +73,7 @@ def test_a_comparison_that_fails_says_so(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.window.compare_dialog.error.label.text() == "The memory ran out."
     assert app.window.compare_dialog.record is None
     app.window.compare_dialog.close()
@@ -83,7 +83,7 @@ def compared(app: Running) -> CompareDialog:
     """Ask something, and compare on it."""
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.window.compare_dialog is not None
     return app.window.compare_dialog
 
@@ -94,7 +94,7 @@ def test_any_turn_can_be_compared_after_what_stood_before_it(start: Start) -> No
         app.ask(prompt)
     second = app.window.transcript.reply_views()[1]
     second.buttons.both_ways.click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
     assert "After the 2 messages that stood before it" in app.window.compare_dialog.how.text()
@@ -108,23 +108,23 @@ def test_a_turn_that_cannot_be_compared_now_says_why(start: Start) -> None:
     app.send("Two")
     first.buttons.both_ways.click()
     assert app.window.compare_dialog is None and "A reply is being written" in app.notices[-1]
-    app.chat.conductor.stop()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.conductor.stop()
+    app.until(lambda: not app.conductor.busy)
 
 
 def test_a_prompt_by_itself_is_compared_with_the_chats_settings_and_without_its_messages(start: Start) -> None:
     app = start()
     app.ask("Before")
-    app.chat.conductor.set_settings(replace(app.chat.conductor.chat.settings, system="Be brief.", max_tokens=33))
+    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
     app.window.menus.compare_prompt.trigger()
     dialog = app.window.compare_dialog
     assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
     dialog.prompt.setPlainText("Alone")
     dialog.prompt.submitted.emit()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["Be brief.", "Alone"] and asked.max_tokens == 33
-    assert len(app.chat.conductor.chat.turns) == 1, "the chat is as it was"
+    assert len(app.conductor.chat.turns) == 1, "the chat is as it was"
 
 
 def test_repeats_alternate_and_give_medians_with_their_spread(start: Start) -> None:
@@ -139,8 +139,8 @@ def test_repeats_alternate_and_give_medians_with_their_spread(start: Start) -> N
 
 def compared_with(app: Running, repeats: int) -> CompareDialog:
     app.ask("Hi")
-    app.chat.conductor.compare_turn(app.chat.conductor.chat.turns[-1], repeats)
-    app.until(lambda: not app.chat.conductor.busy)
+    app.conductor.compare_turn(app.conductor.chat.turns[-1], repeats)
+    app.until(lambda: not app.conductor.busy)
     assert app.window.compare_dialog is not None
     return app.window.compare_dialog
 
@@ -149,7 +149,7 @@ def test_what_was_compared_is_listed_by_pair_shown_again_and_forgotten(start: St
     app = start()
     dialog = compared(app)
     dialog.close()
-    app.chat.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
+    app.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
     app.window.menus.compare_prompt.trigger()
     dialog = app.window.compare_dialog
     dialog.history_button.click()
@@ -161,9 +161,9 @@ def test_what_was_compared_is_listed_by_pair_shown_again_and_forgotten(start: St
     assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9 times as fast"
     assert dialog.record.pair == "Another pair" and dialog.save_button.isEnabled()
     history.list.forget.emit()
-    app.until(lambda: len(app.chat.conductor.comparisons.records) == 1)
-    app.chat.conductor.comparisons.read()
-    app.until(lambda: [one.pair for one in app.chat.conductor.comparisons.records] == [PAIR.name])
+    app.until(lambda: len(app.conductor.comparisons.records) == 1)
+    app.conductor.comparisons.read()
+    app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
 
 
 def test_figures_and_picture_are_saved_whole_or_the_reason_is_told(
@@ -193,11 +193,11 @@ def test_a_message_sent_while_a_comparison_runs_stays_in_the_composer(start: Sta
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.chat.conductor.comparison.replies)
+    app.until(lambda: "plain" in app.conductor.comparison.replies)
     app.send("Now?")
     assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
     app.window.compare_dialog.close()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
 
 
 def test_the_text_of_a_table_in_compare_can_be_selected(start: Start) -> None:
@@ -216,13 +216,13 @@ def test_the_text_of_a_table_in_compare_can_be_selected(start: Start) -> None:
 )
 def test_whatever_is_asked_is_compared_kept_and_drawn(start: Start, prompt: str) -> None:
     app = start()
-    app.chat.conductor.compare_prompt(prompt)
-    app.until(lambda: not app.chat.conductor.busy)
+    app.conductor.compare_prompt(prompt)
+    app.until(lambda: not app.conductor.busy)
     dialog = app.window.compare_dialog
     assert app.engine.requests[-1].messages[-1].content == clean(prompt).strip() == dialog.record.prompt
     assert not card(app.slipstream.theme, dialog.record).isNull()
-    app.chat.conductor.comparisons.read()
-    app.until(lambda: [one.prompt for one in app.chat.conductor.comparisons.records] == [clean(prompt).strip()])
+    app.conductor.comparisons.read()
+    app.until(lambda: [one.prompt for one in app.conductor.comparisons.records] == [clean(prompt).strip()])
 
 
 # Records

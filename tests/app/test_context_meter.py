@@ -32,7 +32,7 @@ def test_chat_instructions_and_draft_are_counted_a_moment_after_the_last_change(
     app.until(lambda: shown(app) == "0 of 100 tokens used · 100 left")
     app.ask("One two")
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
-    app.chat.conductor.set_settings(replace(app.chat.conductor.chat.settings, system="Be brief."))
+    app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief."))
     app.until(lambda: shown(app) == "8 of 100 tokens used · 92 left")
     before = len(app.engine.counted)
     for length in range(1, 40):
@@ -59,7 +59,7 @@ def test_while_a_reply_is_written_its_own_tokens_are_added_and_the_engine_is_lef
     asked = len(app.engine.counted)
     app.type("a draft")
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     app.until(lambda: shown(app) == "6 of 100 tokens used · 94 left")
     assert len(app.engine.counted) == asked + 1
 
@@ -69,11 +69,11 @@ def test_what_stood_there_before_continue_is_counted_once(start: Start) -> None:
     first = [PrefillProgress(10, 10, 0), commit("Half", 20), done(reason="length", tokens=20)]
     app = start(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
     app.ask("One two")
-    app.chat.conductor.resume(app.chat.conductor.chat.turns[0])
+    app.conductor.resume(app.conductor.chat.turns[0])
     app.until(lambda: shown(app) == "~35 of 100 tokens used · 65 left")
     assert "25 tokens" in app.reply.stats.facts.text()
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert "26 tokens" in app.reply.stats.facts.text()
 
 
@@ -96,7 +96,7 @@ def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> N
     app = start(counting(answer("a b c"), answer("d e f")))
     app.ask("1")
     app.ask("2 3")
-    app.chat.conductor.edit(app.chat.conductor.chat.turns[1])
+    app.conductor.edit(app.conductor.chat.turns[1])
     app.until(lambda: shown(app).startswith("6 of 100"))
 
 

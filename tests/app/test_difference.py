@@ -15,7 +15,8 @@ from app.compare.compare_side import CompareSide
 from app.compare.compare_view import CompareDialog
 from app.conversations.comparison_record import ComparisonRecord, Side
 from app.conversations.difference import LONGEST, difference_between
-from mlx_engine.events import CompareRequest, CompareResult, Event
+from mlx_engine.events import CompareResult, Event
+from mlx_engine.requests import CompareRequest
 from tests.app.chats import texts
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer, stats
@@ -37,7 +38,7 @@ class PartingEngine(ScriptedEngine):
 def opened(app: Running) -> CompareDialog:
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.window.compare_dialog is not None
     return app.window.compare_dialog
 
@@ -116,7 +117,7 @@ def test_replies_that_are_alike_bear_no_mark_and_a_new_comparison_takes_it_away(
     dialog = opened(app)
     assert all(marked(side) and side.parting.isVisible() for side in dialog.sides.values())
     dialog.run_button.click()
-    app.until(lambda: not app.chat.conductor.busy and dialog.record is not None)
+    app.until(lambda: not app.conductor.busy and dialog.record is not None)
     assert not any(marked(side) or side.parting.isVisible() for side in dialog.sides.values())
 
 

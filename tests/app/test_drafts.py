@@ -12,7 +12,7 @@ def test_a_message_that_was_not_sent_is_there_after_a_restart(start: Start, tmp_
     app = start(data=tmp_path)
     app.ask("One")
     app.type('Not sent,\nyet: "ü" 中')
-    app.chat.conductor.edit(app.chat.conductor.chat.turns[0])
+    app.conductor.edit(app.conductor.chat.turns[0])
     app.window.close()
     again = start(data=tmp_path)
     again.until(lambda: again.window.composer.text == 'Not sent,\nyet: "ü" 中')
@@ -23,20 +23,20 @@ def test_what_was_written_and_not_sent_stays_with_its_chat(start: Start, tmp_pat
     app.ask("One")
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    app.chat.conductor.attaching.attach([note])
-    app.until(lambda: len(app.chat.conductor.attaching.files) == 1)
+    app.conductor.attaching.attach([note])
+    app.until(lambda: len(app.conductor.attaching.files) == 1)
     app.type("to the first")
-    app.chat.conductor.new_chat()
-    assert app.window.composer.text == "" and not app.chat.conductor.attaching.files
+    app.conductor.new_chat()
+    assert app.window.composer.text == "" and not app.conductor.attaching.files
     app.type("to a new one")
-    first = next(iter(app.chat.conductor.library.entries))
-    app.chat.conductor.open_chat(first)
-    app.until(lambda: app.chat.conductor.chat.id == first)
-    assert app.window.composer.text == "to the first" and [one.name for one in app.chat.conductor.attaching.files] == ["note.md"]
-    app.chat.conductor.new_chat()
+    first = next(iter(app.conductor.library.entries))
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
+    assert app.window.composer.text == "to the first" and [one.name for one in app.conductor.attaching.files] == ["note.md"]
+    app.conductor.new_chat()
     app.ask(app.window.composer.text)
-    assert [turn.prompt for turn in app.chat.conductor.chat.turns] == ["to a new one"]
-    app.chat.conductor.new_chat()
+    assert [turn.prompt for turn in app.conductor.chat.turns] == ["to a new one"]
+    app.conductor.new_chat()
     assert app.window.composer.text == "", "what was sent is no draft any more"
 
 

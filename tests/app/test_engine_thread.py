@@ -9,8 +9,9 @@ import pytest
 from PySide6.QtCore import QObject, Slot
 from pytestqt.qtbot import QtBot
 
-from app.engine_thread import TURN_S, EngineThread, LoadPair, News
-from mlx_engine.events import CountTokens, Failed, Finished, GenerationRequest, Message, PairInfo, TokenCount
+from app.engine_thread import TURN_S, EngineThread, News
+from mlx_engine.events import Failed, Finished, PairInfo, TokenCount
+from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Message
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import ScriptedEngine, answer, commit, refuse
 
@@ -105,7 +106,7 @@ def test_a_bug_is_logged_and_told_in_one_sentence_and_the_thread_lives_on(
     qtbot.waitUntil(lambda: ear.over(second), timeout=PATIENCE_MS)
     assert thread.wait(120)
     (failed,) = [event for event in ear.of(first) if isinstance(event, Failed)]
-    assert failed.error == "Something went wrong inside Slipstream; the details are in /logs/slipstream.log."
+    assert failed.message == "Something went wrong inside Slipstream; the details are in /logs/slipstream.log."
     assert "secret detail" in caplog.text
     assert any(isinstance(event, Finished) for event in ear.of(second))
 
@@ -115,7 +116,7 @@ def test_a_user_error_is_told_in_its_own_words(qtbot: QtBot) -> None:
     ear = Ear(thread)
     job = thread.submit(PAIR)
     qtbot.waitUntil(lambda: ear.over(job), timeout=PATIENCE_MS)
-    assert Failed("The drafter does not fit this target.") in ear.of(job)
+    assert Failed("error", "The drafter does not fit this target.") in ear.of(job)
     assert thread.wait(120)
 
 

@@ -82,7 +82,7 @@ def test_the_first_start_says_what_this_is_and_a_click_begins(start: Start) -> N
 def test_who_simply_writes_has_begun_too(start: Start) -> None:
     app = start(welcomed=False)
     app.ask("Hello")
-    app.chat.conductor.new_chat()
+    app.conductor.new_chat()
     assert app.window.transcript.welcome.introduction is None
 
 
@@ -90,8 +90,8 @@ def test_one_begins_once(start: Start) -> None:
     app = start(welcomed=False)
     app.ask("Hello")
     app.window.focus_list()
-    app.chat.conductor.send("Hello again")
-    app.until(lambda: not app.chat.conductor.busy)
+    app.conductor.send("Hello again")
+    app.until(lambda: not app.conductor.busy)
     assert app.window.sidebar.list.hasFocus()  # a second question takes no focus and writes no setting
 
 
@@ -118,12 +118,12 @@ def test_a_load_that_failed_can_be_tried_again_from_the_empty_page(start: Start)
     welcome = app.window.transcript.welcome
     app.slipstream.start()
     assert not welcome.load_again.isVisible()
-    app.until(lambda: app.chat.conductor.loading is None)
+    app.until(lambda: app.conductor.loading is None)
     assert welcome.load_again.isVisible() and app.notices == ["The file is damaged."]
     engine.load_error = None
     engine.load_gate = threading.Event()
     welcome.load_again.click()
     assert not welcome.load_again.isVisible() and app.notices == []
     engine.load_gate.set()
-    app.until(lambda: app.chat.conductor.pair is not None)
+    app.until(lambda: app.conductor.pair is not None)
     assert not welcome.load_again.isVisible()

@@ -129,7 +129,7 @@ def test_kill_9_in_mid_reply_loses_at_most_a_second(
         assert turn.reply.answer == "".join(f"w{number} " for number in range(10_000))[: len(turn.reply.answer)]
     # and the app opens with it
     app = start(ScriptedEngine(), data=folder)
-    app.until(lambda: bool(app.chat.conductor.chat.turns))
+    app.until(lambda: bool(app.conductor.chat.turns))
     view = app.window.transcript.reply_views()[-1]
     assert view.stats.facts.text().endswith("interrupted: Slipstream ended before this reply did")
     app.until(view.buttons.more.isVisible)

@@ -71,7 +71,7 @@ def test_the_window_speaks_another_language_at_once_and_back_again(start: Start,
     speak(app, "en")
     assert app.reply.buttons.again.text() == "Regenerate"
     app.ask("And on")
-    assert shown_text(app) == "Fine." and len(app.chat.conductor.chat.turns) == 2
+    assert shown_text(app) == "Fine." and len(app.conductor.chat.turns) == 2
 
 
 def test_a_reply_that_is_written_goes_on_in_the_new_window(start: Start) -> None:
@@ -83,7 +83,7 @@ def test_a_reply_that_is_written_goes_on_in_the_new_window(start: Start) -> None
     speak(app, "de")
     assert shown_text(app).strip() == "Half" and app.window.composer.button.accessibleName() == "Stopp"
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Half whole." and app.window.composer.text == "The next one"
 
 
@@ -91,16 +91,16 @@ def test_draft_edit_files_notices_place_and_selection_stay(start: Start, tmp_pat
     app = start(ScriptedEngine([answer(LONG)]))
     app.ask("Long")
     (tmp_path / "note.md").write_text("content")
-    app.chat.conductor.attaching.attach([tmp_path / "note.md"])
-    app.until(lambda: app.chat.conductor.attaching.reading == 0)
+    app.conductor.attaching.attach([tmp_path / "note.md"])
+    app.until(lambda: app.conductor.attaching.reading == 0)
     app.type("A draft")
-    app.chat.conductor.edit(app.chat.conductor.chat.turns[0])
+    app.conductor.edit(app.conductor.chat.turns[0])
     app.type("Longer, with a cursor")
     cursor = app.window.composer.field.textCursor()
     cursor.setPosition(3)
     cursor.setPosition(6, QTextCursor.MoveMode.KeepAnchor)
     app.window.composer.field.setTextCursor(cursor)
-    app.chat.conductor.noticed.emit(Notice("Something to know.", until="idle"))
+    app.conductor.noticed.emit(Notice("Something to know.", until="idle"))
     transcript = app.window.transcript
     app.until(lambda: transcript.verticalScrollBar().maximum() > 2000)
     transcript.verticalScrollBar().setValue(1500)
@@ -112,24 +112,24 @@ def test_draft_edit_files_notices_place_and_selection_stay(start: Start, tmp_pat
     assert not now.following and abs(now.shown_band()[0] - band[0]) < 40
     assert now.selecting.markdown() == selected and now.notices() == ["Something to know."]
     assert composer.text == "Longer, with a cursor" and composer.field.textCursor().selectedText() == "ger"
-    assert composer.banner.isVisible() and app.chat.conductor.editing is not None
-    app.chat.conductor.cancel_edit()
-    assert composer.text == "A draft" and [one.name for one in app.chat.conductor.attaching.files] == ["note.md"]
-    app.chat.conductor.new_chat()
+    assert composer.banner.isVisible() and app.conductor.editing is not None
+    app.conductor.cancel_edit()
+    assert composer.text == "A draft" and [one.name for one in app.conductor.attaching.files] == ["note.md"]
+    app.conductor.new_chat()
     assert composer.text == "" and app.window.transcript.notices() == []
 
 
 def test_what_is_sent_after_the_change_is_no_draft_any_more(start: Start, tmp_path: Path) -> None:
     app = start()
     (tmp_path / "note.md").write_text("content")
-    app.chat.conductor.attaching.attach([tmp_path / "note.md"])
-    app.until(lambda: app.chat.conductor.attaching.reading == 0)
+    app.conductor.attaching.attach([tmp_path / "note.md"])
+    app.until(lambda: app.conductor.attaching.reading == 0)
     app.type("A question")
     speak(app, "de")
-    assert app.window.composer.text == "A question" and [one.name for one in app.chat.conductor.attaching.files] == ["note.md"]
+    assert app.window.composer.text == "A question" and [one.name for one in app.conductor.attaching.files] == ["note.md"]
     app.ask("A question")
-    app.chat.conductor.new_chat()
-    assert app.window.composer.text == "" and app.chat.conductor.attaching.files == []
+    app.conductor.new_chat()
+    assert app.window.composer.text == "" and app.conductor.attaching.files == []
 
 
 def test_a_comparison_goes_on_and_open_pages_come_back(start: Start) -> None:
@@ -140,12 +140,12 @@ def test_a_comparison_goes_on_and_open_pages_come_back(start: Start) -> None:
     app.window.show_this_mac()
     app.window.show_models()
     app.window.top_bar.compare.click()
-    app.until(lambda: app.chat.conductor.comparison is not None and "plain" in app.chat.conductor.comparison.replies)
+    app.until(lambda: app.conductor.comparison is not None and "plain" in app.conductor.comparison.replies)
     speak(app, "de")
     dialog = app.window.compare_dialog
     assert dialog is not None and dialog.isVisible() and dialog.running and app.window.models is not None
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert dialog.record is not None and dialog.headline.text() == "DFlash ist 3,9-mal so schnell"
     assert app.window.this_mac is not None and app.window.this_mac.isVisible()
     speak(app, "zh_CN")
@@ -157,7 +157,7 @@ def test_a_prompt_that_is_written_in_compare_stays_and_so_does_the_history(start
     app = start()
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     before = app.window.compare_dialog
     assert before is not None
     before.history_button.setChecked(True)
@@ -174,13 +174,13 @@ def test_that_a_reply_is_written_elsewhere_is_still_said(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half "), gate, commit("whole."), done()]]))
     app.send("Hello")
     app.until(lambda: "Half" in shown_text(app))
-    app.chat.conductor.new_chat()
+    app.conductor.new_chat()
     assert app.window.foot.elsewhere.isVisible()
     speak(app, "de")
     bar = app.window.foot.elsewhere
     assert bar.isVisible() and "Hello" in bar.label.text()
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert not bar.isVisible()
 
 
@@ -207,7 +207,7 @@ def test_where_the_new_window_fails_all_is_as_before_and_a_second_try_works(
     app.ask("Hi")
     app.window.show_models()
     app.window.top_bar.compare.click()
-    app.until(lambda: app.chat.conductor.comparison is not None and "plain" in app.chat.conductor.comparison.replies)
+    app.until(lambda: app.conductor.comparison is not None and "plain" in app.conductor.comparison.replies)
     windows = set(qapp.topLevelWidgets())
 
     def fail(*_: object) -> None:
@@ -227,14 +227,14 @@ def test_where_the_new_window_fails_all_is_as_before_and_a_second_try_works(
     app.until(lambda: set(qapp.topLevelWidgets()) <= windows)
     dialog = app.window.compare_dialog
     assert dialog is not None and dialog.isVisible() and dialog.running
-    app.chat.conductor.tell("Still here.")
+    app.conductor.tell("Still here.")
     assert app.notices[-1] == "Still here."
     speak(app, "de")
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
     dialog = app.window.compare_dialog
     assert dialog is not None and dialog.running
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert dialog.headline.text() == "DFlash ist 3,9-mal so schnell"
 
 
@@ -273,8 +273,8 @@ def test_a_list_of_chats_that_is_hidden_keeps_its_width(start: Start) -> None:
 def test_what_is_searched_for_and_what_was_just_deleted_stay(start: Start) -> None:
     app = start()
     app.ask("Hello there")
-    kept = app.chat.conductor.chat.id
-    app.chat.conductor.library.move(kept, app.chat.conductor.library.add_folder("Work").id)
+    kept = app.conductor.chat.id
+    app.conductor.library.move(kept, app.conductor.library.add_folder("Work").id)
     bar = app.window.sidebar.list
     bar.collapse(bar.model().index(0, 0))
     app.window.commands.new.trigger()
@@ -287,7 +287,7 @@ def test_what_is_searched_for_and_what_was_just_deleted_stay(start: Start) -> No
     assert sidebar.undo_bar.label.text() == "„Hello again“ gelöscht"
     app.until(lambda: [hit.chat for hit in sidebar.results.hits()] == [kept, kept])  # by its title and by its words
     sidebar.undo_bar.button.click()
-    assert len(app.chat.conductor.library.entries) == 2 and not sidebar.undo_bar.isVisible()
+    assert len(app.conductor.library.entries) == 2 and not sidebar.undo_bar.isVisible()
     sidebar.search.clear()
     assert not sidebar.list.isExpanded(sidebar.list.model().index(0, 0))
     speak(app, "en")

@@ -64,12 +64,12 @@ def test_every_command_that_can_be_done_is_there_with_its_keys(start: Start) -> 
 
 def test_a_few_letters_and_enter_do_it(start: Start, qtbot: QtBot) -> None:
     app = start()
-    assert app.chat.conductor.dflash
+    assert app.conductor.dflash
     palette = open_palette(app)
     qtbot.keyClicks(palette.field, "dfl")
     assert palette.shown[0].text == "DFlash"
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert not app.chat.conductor.dflash
+    assert not app.conductor.dflash
     app.until(lambda: not app.window.findChildren(Palette))
 
 
@@ -91,16 +91,16 @@ def test_arrows_choose_and_escape_leaves(start: Start, qtbot: QtBot) -> None:
 def test_chats_and_presets_are_found(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
     app = start(data=tmp_path)
     app.ask("Alpha question")
-    first = app.chat.conductor.chat.id
-    app.chat.conductor.new_chat()
+    first = app.conductor.chat.id
+    app.conductor.new_chat()
     app.ask("Beta question")
     palette = open_palette(app)
     qtbot.keyClicks(palette.field, "alpha")
     assert (palette.shown[0].text, palette.shown[0].where) == ("Alpha question", "Chat")
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    app.until(lambda: app.chat.conductor.chat.id == first)
+    app.until(lambda: app.conductor.chat.id == first)
     palette = open_palette(app)
     qtbot.keyClicks(palette.field, "creative")
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    sampling = app.chat.conductor.chat.settings.sampling
+    sampling = app.conductor.chat.settings.sampling
     assert sampling is not None and sampling.temperature == 1.0

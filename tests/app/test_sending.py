@@ -29,7 +29,7 @@ def test_a_question_is_shown_a_frame_before_its_reply_and_neither_when_it_is_sen
     built: list[int] = []  # after each frame
     app.window.transcript._soon.timeout.connect(lambda: built.append(sum(entry.view is not None for entry in column.entries)))
     app.until(lambda: len(built) == 2)
-    app.chat.conductor.stop()
+    app.conductor.stop()
     assert built == [1, 2]
     assert column.entries[0].top < column.entries[1].top
 
@@ -78,44 +78,44 @@ def test_only_the_chat_in_which_a_reply_is_written_can_stop_it(start: Start, qtb
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
     bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.menus.stop
     app.ask("Old?")
-    old = app.chat.conductor.chat.id
+    old = app.conductor.chat.id
     app.window.menus.new_chat.trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
-    new = app.chat.conductor.chat.id
+    new = app.conductor.chat.id
     assert composer.button.accessibleName() == "Stop" and stop.isEnabled() and not bar.isVisible()
-    app.chat.conductor.open_chat(old)
-    app.until(lambda: app.chat.conductor.chat.id == old)
+    app.conductor.open_chat(old)
+    app.until(lambda: app.conductor.chat.id == old)
     assert composer.button.accessibleName() == "Send" and not stop.isEnabled()
     assert bar.isVisible() and bar.label.text() == "A reply is being written in “New?”."
     qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
-    app.chat.conductor.stop()
+    app.conductor.stop()
     app.type("Not now")
     composer.button.click()
     assert composer.text == "Not now" and "go there to stop it" in app.notices[-1]
-    app.chat.conductor.library.rename(new, "Another name")
+    app.conductor.library.rename(new, "Another name")
     assert "“Another name”" in bar.label.text()
     bar.go.click()
-    assert app.chat.conductor.chat.id == new and not bar.isVisible()
-    assert composer.button.accessibleName() == "Stop" and app.chat.conductor.busy
+    assert app.conductor.chat.id == new and not bar.isVisible()
+    assert composer.button.accessibleName() == "Stop" and app.conductor.busy
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
-    assert shown_text(app) == "Half whole." and app.chat.conductor.chat.turns[-1].reply.reason == "eos"
+    app.until(lambda: not app.conductor.busy)
+    assert shown_text(app) == "Half whole." and app.conductor.chat.turns[-1].reply.reason == "eos"
 
 
 def test_a_reply_in_a_chat_that_is_deleted_from_afar_ends(start: Start) -> None:
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
     app.ask("Old?")
-    old = app.chat.conductor.chat.id
+    old = app.conductor.chat.id
     app.window.menus.new_chat.trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
-    new = app.chat.conductor.chat.id
-    app.chat.conductor.open_chat(old)
-    app.until(lambda: app.chat.conductor.chat.id == old)
-    app.chat.conductor.library.delete([new])
-    app.until(lambda: not app.chat.conductor.busy)
-    assert not app.window.foot.elsewhere.isVisible() and app.chat.conductor.chat.id == old
+    new = app.conductor.chat.id
+    app.conductor.open_chat(old)
+    app.until(lambda: app.conductor.chat.id == old)
+    app.conductor.library.delete([new])
+    app.until(lambda: not app.conductor.busy)
+    assert not app.window.foot.elsewhere.isVisible() and app.conductor.chat.id == old
 
 
 def test_a_pasted_megabyte_is_sent_from_the_field_and_shown_folded(start: Start) -> None:
@@ -125,7 +125,7 @@ def test_a_pasted_megabyte_is_sent_from_the_field_and_shown_folded(start: Start)
     assert len(pasted.text()) > 1_000_000
     app.window.composer.field.insertFromMimeData(pasted)
     app.window.composer.button.click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.window.composer.text == "" and app.reply.read
     assert app.engine.requests[0].messages[0].content == pasted.text().strip()
     prompt = app.window.transcript.column.entries[0].view

@@ -220,15 +220,15 @@ def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
 def test_an_exported_file_that_macos_hands_over_is_imported(start: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
     app = start()
     app.ask("A question to keep")
-    app.until(lambda: len(app.chat.conductor.library.entries) == 1)
+    app.until(lambda: len(app.conductor.library.entries) == 1)
     file = tmp_path / "chats.json"
-    app.chat.conductor.library.export_chats(list(app.chat.conductor.library.entries), file)
+    app.conductor.library.export_chats(list(app.conductor.library.entries), file)
     app.until(file.exists)
     opening = FileOpening(app.window)
-    opening.opened.connect(app.chat.conductor.library.import_file)
+    opening.opened.connect(app.conductor.library.import_file)
     qapp.installEventFilter(opening)
     try:
         QApplication.sendEvent(qapp, QFileOpenEvent(str(file)))
-        app.until(lambda: len(app.chat.conductor.library.entries) == 2)
+        app.until(lambda: len(app.conductor.library.entries) == 2)
     finally:
         qapp.removeEventFilter(opening)

@@ -258,7 +258,7 @@ def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
     assert view.header.text() == "▾  Thinking… · 2 words"
     assert view.body.isVisible()
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert view.header.text().startswith("▸  Thought for ") and view.header.text().endswith(" · 3 words")
     assert not view.body.isVisible()
     assert shown_text(app) == "42"
@@ -279,7 +279,7 @@ def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None
     assert not app.reply.thinking.opened
     app.reply.thinking.header.click()
     gates[1].set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.reply.thinking.opened
 
 

@@ -127,7 +127,7 @@ def test_markdown_shows_the_branch_in_view_with_how_it_ended() -> None:
     again = chat.ask_again(turn, "plain")
     again.reply.accept(commit("No, it is"), 0.0)
     again.reply.accept(done(reason="cancelled"), 0.0)
-    chat.ask("And 11?", "dflash").reply.accept(Failed("The memory ran out."), 0.0)
+    chat.ask("And 11?", "dflash").reply.accept(Failed("error", "The memory ran out."), 0.0)
     text = to_markdown(chat)
     assert text.startswith("# Primes\n") and "Yes." not in text and "hm" not in text
     assert "No, it is\n\n*(stopped by you)*" in text and "*(The memory ran out.)*" in text

@@ -73,7 +73,7 @@ def test_a_message_sent_while_loading_stays_in_the_composer(start: Start) -> Non
 def test_a_sample_prompt_is_one_click_away(start: Start) -> None:
     app = start()
     app.window.transcript.welcome.cards[2].click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.engine.requests[0].messages[-1].content == "Convert 37 kilometres to metres."
     assert not app.window.transcript.welcome.isVisible()
 
@@ -89,7 +89,7 @@ def test_a_reply_streams_in_and_ends_with_its_figures(start: Start) -> None:
     assert app.window.composer.text == ""
     app.until(lambda: app.reply.stats.chip.text() == "DFlash · 6.0 tokens/round · 83 %")  # its news may come a beat later
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Half a reply."
     assert app.reply.stats.facts.text() == "512 tok/s · first token 38 ms · 12 tokens"
     assert "Seed: 7" in app.reply.stats.chip.toolTip()
@@ -103,7 +103,7 @@ def test_enter_sends_and_shift_enter_begins_a_new_line(start: Start, qtbot: QtBo
     qtbot.keyClicks(field, "two")
     assert field.toPlainText() == "one\ntwo"
     qtbot.keyClick(field, Qt.Key.Key_Return)
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.engine.requests[0].messages[-1].content == "one\ntwo"
 
 
@@ -151,7 +151,7 @@ def test_a_second_message_while_a_reply_runs_is_kept_not_lost(start: Start) -> N
     assert app.window.composer.text == "Two"
     assert "still being written" in app.notices[-1]
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert len(app.engine.requests) == 1
 
 
@@ -168,7 +168,7 @@ def test_stop_ends_a_reply_and_keeps_what_was_written(start: Start, qtbot: QtBot
         app.window.composer.button.click()
     else:
         app.window.menus.stop.trigger()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Once upon"
     assert app.reply.stats.facts.text().endswith("stopped by you")
     app.ask("Another")
@@ -203,7 +203,7 @@ def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> Non
     app = start(ScriptedEngine([[commit("Once"), gate, commit(" upon a time")]]))
     app.send("A story")
     app.until(lambda: "Once" in shown_text(app))
-    story = app.chat.conductor.chat
+    story = app.conductor.chat
     app.window.menus.new_chat.trigger()
     assert app.window.transcript.reply_views() == []
     assert app.window.transcript.welcome.isVisible()
@@ -211,7 +211,7 @@ def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> Non
     app.window.composer.field.submitted.emit()
     assert "is being written in “A story”" in app.notices[-1]
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert story.turns[-1].reply.answer == "Once upon a time"
     app.until(lambda: app.notices == [])  # what it said is no longer so
     app.ask("Fresh")
@@ -238,16 +238,16 @@ def test_a_pair_that_cannot_be_loaded_is_told_in_the_chat_and_can_be_tried_again
     assert app.window.composer.text == "Hello?"
     engine.load_error = None
     press(app, "Try Again")
-    app.until(lambda: app.chat.conductor.pair is not None)
+    app.until(lambda: app.conductor.pair is not None)
     assert app.notices == []
     app.window.composer.button.click()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Fine."
 
 
 def test_a_prompt_longer_than_the_context_is_told_and_can_be_edited(start: Start) -> None:
     sentence = "The chat is 9,000 tokens long; this target holds 2,048. Shorten it or start a new chat."
-    app = start(ScriptedEngine([[Failed(sentence)]]))
+    app = start(ScriptedEngine([[Failed("error", sentence)]]))
     app.ask("word " * 9000)
     assert app.reply.error.label.text() == sentence
     assert not app.reply.stats.isVisible()
@@ -261,12 +261,12 @@ def test_a_prompt_longer_than_the_context_is_told_and_can_be_edited(start: Start
 
 
 def test_a_failed_reply_can_be_tried_again(start: Start) -> None:
-    app = start(ScriptedEngine([[commit("Half"), Failed("The memory ran out.")]]))
+    app = start(ScriptedEngine([[commit("Half"), Failed("error", "The memory ran out.")]]))
     app.ask("Go")
     assert "Half" in shown_text(app)
     assert app.reply.error.label.text() == "The memory ran out."
     press(app, "Try Again")
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert len(app.window.transcript.reply_views()) == 1
     assert shown_text(app) == "Fine."
 
@@ -299,7 +299,7 @@ def test_the_dflash_switch_holds_for_the_next_reply_and_each_reply_keeps_its_own
     assert app.window.top_bar.pending.text() == "Plain from the next reply on"
     assert app.window.top_bar.pending.isVisible()
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert app.window.top_bar.pending.text() == ""
     app.ask("Without")
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain"]
@@ -312,9 +312,9 @@ def test_switch_and_menu_always_agree(start: Start) -> None:
     bar, menus = app.window.top_bar, app.window.menus
     for _ in range(3):
         menus.dflash.trigger()
-        assert bar.dflash.isChecked() == menus.dflash.isChecked() == app.chat.conductor.dflash
+        assert bar.dflash.isChecked() == menus.dflash.isChecked() == app.conductor.dflash
         bar.dflash.click()
-        assert bar.dflash.isChecked() == menus.dflash.isChecked() == app.chat.conductor.dflash
+        assert bar.dflash.isChecked() == menus.dflash.isChecked() == app.conductor.dflash
 
 
 def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
@@ -331,7 +331,7 @@ def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
 def test_thinking_can_be_asked_for_only_where_the_model_thinks(start: Start) -> None:
     app = start()
     assert not app.window.top_bar.thinking.isEnabled()
-    app.chat.conductor.set_thinking(True)
+    app.conductor.set_thinking(True)
     app.ask("Hi")
     assert not app.engine.requests[0].thinking
     other = start(ScriptedEngine(pair=replace(PAIR, can_think=True)))
@@ -369,7 +369,7 @@ def test_the_end_is_followed_only_while_the_reader_is_there(start: Start) -> Non
     app.window.transcript.to_end.click()
     assert not app.window.transcript.to_end.isVisible()
     second.set()
-    app.until(lambda: not app.chat.conductor.busy and bar.value() == bar.maximum())
+    app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum())
 
 
 def test_a_long_chat_is_read_by_keyboard(start: Start, qtbot: QtBot) -> None:

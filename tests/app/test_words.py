@@ -12,8 +12,9 @@ from app.conversations.comparison_words import verdict_on
 from app.conversations.records import details, node_from
 from app.conversations.reply import LiveRate, Reply, joined
 from app.conversations.settings import ChatSettings
-from mlx_engine.events import CompareResult, Failed, Finished, GenerationRequest, Message, PrefillProgress, Stats
-from mlx_engine.events import Reply as WholeReply
+from mlx_engine.events import CompareResult, Failed, Finished, PrefillProgress, Stats
+from mlx_engine.events import CompletedReply as WholeReply
+from mlx_engine.requests import GenerationRequest, Message
 from tests.app.chats import stats as made_up_stats
 from tests.app.scripted_engine import PAIR, a_round, commit, done, stats
 
@@ -118,7 +119,7 @@ def test_a_long_prompt_shows_how_far_it_was_read() -> None:
 def test_an_error_ends_a_reply_and_keeps_its_text() -> None:
     reply = Reply("plain", 1024)
     reply.accept(commit("Half a"), 0.0)
-    reply.accept(Failed("The disk is gone."), 0.1)
+    reply.accept(Failed("error", "The disk is gone."), 0.1)
     assert (reply.answer, reply.error, reply.running) == ("Half a", "The disk is gone.", False)
     assert wording.facts(reply).endswith("ended by an error")
 

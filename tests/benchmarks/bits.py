@@ -18,8 +18,9 @@ blas.prepare()  # before anything imports MLX
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.errors import UserError  # noqa: E402
-from mlx_engine.events import Failed, Finished, GenerationRequest, Message, Sampling, Stats  # noqa: E402
+from mlx_engine.events import Failed, Finished, Stats  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 
 BITS = (16, 8, 4)
 
@@ -42,7 +43,7 @@ def stats_of(engine: Engine, request: GenerationRequest) -> Stats:
     """
     for event in engine.generate(request):
         if isinstance(event, Failed):
-            raise UserError(event.error)
+            raise UserError.of(event)
         if isinstance(event, Finished):
             return event.stats
     raise AssertionError("a reply ends with its figures")

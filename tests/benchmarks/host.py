@@ -30,9 +30,10 @@ from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.drafters.placed import PlacedContext  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.errors import UserError  # noqa: E402
-from mlx_engine.events import Failed, GenerationRequest, Round, Sampling  # noqa: E402
+from mlx_engine.events import Failed, Round  # noqa: E402
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
 from mlx_engine.positions import Place  # noqa: E402
+from mlx_engine.requests import GenerationRequest, Sampling  # noqa: E402
 from tests.benchmarks import deep_pairs, dispatches, host_peers, tracing  # noqa: E402
 
 PROMPT = tuple(range(20, 84))
@@ -84,7 +85,7 @@ def ours(target: Path, drafter: Path, operations: Operations = PLAIN) -> Iterato
     request = GenerationRequest(prompt_tokens=PROMPT, width=deep_pairs.BLOCK, max_tokens=1000, ignore_eos=True, reuse=False)
     for event in engine.generate(request):
         if isinstance(event, Failed):
-            raise UserError(event.error)
+            raise UserError.of(event)
         if isinstance(event, Round):
             yield
 

@@ -26,13 +26,14 @@ from mlx_engine.bench.paired import paired_ratio  # noqa: E402
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import CountTokens, Failed, Finished, GenerationRequest, Message, PrefillProgress, Reply  # noqa: E402
+from mlx_engine.events import CompletedReply, Failed, Finished, PrefillProgress  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.requests import CountTokens, GenerationRequest, Message  # noqa: E402
 
 MB = 1 << 20
 
 
-def ask(engine: Engine, request: GenerationRequest) -> Reply:
+def ask(engine: Engine, request: GenerationRequest) -> CompletedReply:
     """One reply.
 
     Raises:
@@ -41,7 +42,7 @@ def ask(engine: Engine, request: GenerationRequest) -> Reply:
     events = list(engine.generate(request))
     ended = events[-1]
     if not isinstance(ended, Finished):
-        raise RuntimeError(ended.error if isinstance(ended, Failed) else "the reply has no end")
+        raise RuntimeError(ended.message if isinstance(ended, Failed) else "the reply has no end")
     return collect(events, ended)
 
 

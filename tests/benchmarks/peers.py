@@ -41,8 +41,9 @@ from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.errors import UserError  # noqa: E402
-from mlx_engine.events import Finished, GenerationRequest, Mode  # noqa: E402
+from mlx_engine.events import Finished  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.requests import GenerationRequest, Mode  # noqa: E402
 
 
 class Run(NamedTuple):

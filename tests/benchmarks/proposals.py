@@ -33,9 +33,9 @@ from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.drafters.context import DraftContext  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.targets.caches import Caches  # noqa: E402
 
 # A question and how its reply begins. The demo pair was taught nothing like them, so it is unsure and its text varies.

@@ -10,19 +10,15 @@ from mlx_engine.events import (
     Calibrated,
     CalibrationProgress,
     Commit,
-    CompareRequest,
     CompareResult,
     CompareRun,
-    CountTokens,
+    CompletedReply,
     Event,
     Finished,
-    GenerationRequest,
+    KernelsSelected,
     LoadProgress,
-    Mode,
     PairInfo,
     PrefillProgress,
-    Proved,
-    Reply,
     Roofline,
     Round,
     Source,
@@ -30,6 +26,7 @@ from mlx_engine.events import (
     StopReason,
     TokenCount,
 )
+from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 
 TEXT = '''## Checking whether a number is prime
 
@@ -139,7 +136,7 @@ class RecordedEngine:
         yield Finished(reason, stats)
 
     def compare(self, request: CompareRequest, cancel: threading.Event) -> Iterator[Event]:
-        replies: dict[Mode, Reply] = {}
+        replies: dict[Mode, CompletedReply] = {}
         modes: tuple[Mode, Mode] = ("plain", "dflash")
         for index, mode in enumerate(modes):
             yield CompareRun(mode, index, 2)
@@ -152,7 +149,7 @@ class RecordedEngine:
                     if event.reason == "cancelled":
                         return
                     tokens = tuple(range(event.stats.tokens))
-                    replies[mode] = Reply(text, "", tokens, event.reason, event.stats)
+                    replies[mode] = CompletedReply(text, "", tokens, event.reason, event.stats)
         plain, dflash = replies["plain"], replies["dflash"]
         rates = dflash.stats.decode_tok_s, plain.stats.decode_tok_s
         yield CompareResult(plain, dflash, rates[0] / rates[1] if rates[0] and rates[1] else None, None, None, "identical")
@@ -166,7 +163,7 @@ class RecordedEngine:
     def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
         raise UserError("A recorded pair cannot be measured.")
 
-    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Proved]:
+    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]:
         raise UserError("A recorded pair cannot be measured.")
 
     def unload(self) -> None:

@@ -27,9 +27,9 @@ from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.decoding.prefill import prefill  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import Message, Sampling  # noqa: E402
 from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.requests import Message, Sampling  # noqa: E402
 
 
 class Clock:

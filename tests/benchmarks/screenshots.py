@@ -1,7 +1,7 @@
 """The README's pictures, made by the running app with the demo pair.
 
-python -m tests.benchmarks.screenshots                 into resources/pictures/
-python -m tests.benchmarks.screenshots --out FOLDER
+python -m app.screenshots                 into resources/pictures/
+python -m app.screenshots --out FOLDER
 """
 
 import argparse
@@ -18,9 +18,7 @@ LAYOUT_MS = 15  # until the layout has made room for new text
 
 def main(arguments: list[str] | None = None) -> int:
     """Writes window.png, window-dark.png and compare.png."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks.screenshots", description=__doc__.split("\n")[0] if __doc__ else ""
-    )
+    parser = argparse.ArgumentParser(prog="python -m app.screenshots", description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "resources" / "pictures")
     out: Path = parser.parse_args(arguments).out
     out.mkdir(parents=True, exist_ok=True)

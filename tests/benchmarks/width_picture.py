@@ -16,8 +16,9 @@ from mlx_engine import blas
 blas.prepare()  # before anything imports MLX
 
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import Commit, Finished, GenerationRequest, Message, Round, Sampling, Stats  # noqa: E402
+from mlx_engine.events import Commit, Finished, Round, Stats  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 
 _STEP, _ROW, _LEFT, _TOP = 3.0, 11.0, 64.0, 56.0  # pixels: a token, a row, margins
 _INK, _GREY, _KEPT, _COPIED, _REFUSED, _PLAIN = "#1d2733", "#6b7682", "#2f7fd6", "#1f9d6b", "#c9dcf2", "#f0b37e"

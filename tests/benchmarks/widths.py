@@ -30,8 +30,9 @@ from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.decoding.costs import LADDER  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
-from mlx_engine.events import Finished, GenerationRequest, Message, Reply  # noqa: E402
+from mlx_engine.events import CompletedReply, Finished  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
+from mlx_engine.requests import GenerationRequest, Message  # noqa: E402
 
 _LONG = 256  # tokens of a hopeless reply
 _COPIED = ("table", "list", "function", "counting", "divisors", "talk", "sorting")
@@ -63,7 +64,7 @@ def loaded(target: Path, drafter: Path, cold: bool, lookup: bool = True) -> Engi
     return engine
 
 
-def answer(engine: Engine, request: GenerationRequest) -> Reply:
+def answer(engine: Engine, request: GenerationRequest) -> CompletedReply:
     """One reply."""
     events = list(engine.generate(request))
     ended = events[-1]
@@ -74,9 +75,11 @@ def answer(engine: Engine, request: GenerationRequest) -> Reply:
 Mode = tuple[str, Engine, dict[str, Any]]  # what it is called, who answers, and what it changes in a request
 
 
-def measure(modes: list[Mode], requests: list[GenerationRequest], runs: int, draw: random.Random) -> dict[str, list[list[Reply]]]:
+def measure(
+    modes: list[Mode], requests: list[GenerationRequest], runs: int, draw: random.Random
+) -> dict[str, list[list[CompletedReply]]]:
     """Every mode on every request, [requests][runs], in turn, after a warm-up."""
-    out: dict[str, list[list[Reply]]] = {name: [[] for _ in requests] for name, _, _ in modes}
+    out: dict[str, list[list[CompletedReply]]] = {name: [[] for _ in requests] for name, _, _ in modes}
     for _, engine, changes in modes:
         answer(engine, dataclasses.replace(requests[0], **changes))
     for _ in range(runs):
@@ -86,7 +89,7 @@ def measure(modes: list[Mode], requests: list[GenerationRequest], runs: int, dra
     return out
 
 
-def rates(replies: list[list[Reply]]) -> list[float]:
+def rates(replies: list[list[CompletedReply]]) -> list[float]:
     """Tokens a second of every run, all requests together."""
     out = []
     for run in zip(*replies, strict=True):
@@ -95,7 +98,7 @@ def rates(replies: list[list[Reply]]) -> list[float]:
     return out
 
 
-def summary(measured: dict[str, list[list[Reply]]], auto: str, others: list[str]) -> dict[str, Any]:
+def summary(measured: dict[str, list[list[CompletedReply]]], auto: str, others: list[str]) -> dict[str, Any]:
     """Medians of rates, and the automatic mode over the best of the others: over their medians, and prompt by prompt."""
     by_mode = {name: rates(replies) for name, replies in measured.items()}
     best = max(others, key=lambda name: median(by_mode[name]))

@@ -1,8 +1,8 @@
 """What the window costs while a reply streams: the longest gap of its event loop, how busy its thread is, what memory it takes.
 
-    python -m tests.benchmarks.window                  the demo pair, at full speed, for a minute
-    python -m tests.benchmarks.window --recorded       a recorded reply at 400 tokens a second, without a model
-    python -m tests.benchmarks.window --json
+    python -m app.bench                  the demo pair, at full speed, for a minute
+    python -m app.bench --recorded       a recorded reply at 400 tokens a second, without a model
+    python -m app.bench --json
 
 The reply streams into a chat of 300 messages with code, tables and maths, whose opening is measured too. A timer beats every 5 ms
 in the window's thread; a gap is the time between two beats.
@@ -212,9 +212,7 @@ def _until(condition: Callable[[], bool], seconds: float = 600.0) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints the report; 1 when something was over its limit."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks.window", description=__doc__.split("\n")[0] if __doc__ else ""
-    )
+    parser = argparse.ArgumentParser(prog="python -m app.bench", description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--recorded", action="store_true", help="play a recorded reply instead of decoding")
     parser.add_argument("--rate", type=float, default=400.0, help="tokens a second of the recording (default 400)")
     parser.add_argument("--mode", choices=("dflash", "plain"), default="dflash")

@@ -10,8 +10,9 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, Failed, Finished, GenerationRequest, Sampling
+from mlx_engine.events import Commit, Failed, Finished
 from mlx_engine.loading import LoadedPair
+from mlx_engine.requests import GenerationRequest, Sampling
 from tests.golden.drafter_case import Differences
 
 
@@ -79,7 +80,7 @@ def _reply(found: Differences, engine: Engine, name: str, case: dict, limit: int
     request = GenerationRequest(prompt_tokens=prompt, mode="dflash" if width else "plain", width=width, max_tokens=limit)
     for event in engine.generate(request):
         if isinstance(event, Failed):
-            raise UserError(event.error)
+            raise UserError.of(event)
         if isinstance(event, Commit):
             tokens.extend(event.tokens)
         elif isinstance(event, Finished):

@@ -4,7 +4,8 @@ import threading
 
 from mlx_engine.comparison import collect
 from mlx_engine.engine import Engine
-from mlx_engine.events import Event, Failed, Finished, GenerationRequest, Message, Reply, Sampling
+from mlx_engine.events import CompletedReply, Event, Failed, Finished
+from mlx_engine.requests import GenerationRequest, Message, Sampling
 
 
 def question(text: str, **options) -> GenerationRequest:
@@ -21,7 +22,7 @@ def events(engine: Engine, request: GenerationRequest, cancel: threading.Event |
     return list(engine.generate(request, cancel))
 
 
-def reply(engine: Engine, request: GenerationRequest) -> Reply:
+def reply(engine: Engine, request: GenerationRequest) -> CompletedReply:
     seen = events(engine, request)
     assert isinstance(seen[-1], Finished), seen[-1]
     return collect(seen, seen[-1])
@@ -30,4 +31,4 @@ def reply(engine: Engine, request: GenerationRequest) -> Reply:
 def failure(engine: Engine, request: GenerationRequest) -> str:
     seen = events(engine, request)
     assert isinstance(seen[-1], Failed), seen[-1]
-    return seen[-1].error
+    return seen[-1].message

@@ -11,22 +11,20 @@ from mlx_engine.events import (
     Calibrated,
     CalibrationProgress,
     Commit,
-    CompareRequest,
     CompareResult,
     CompareRun,
+    CompletedReply,
     Event,
     Failed,
     Finished,
-    GenerationRequest,
     LoadProgress,
-    Mode,
     PairInfo,
     PrefillProgress,
-    Reply,
     Round,
     Stats,
     StopReason,
 )
+from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
 
 
 def stats(mode: Mode, tokens: int = 5) -> Stats:
@@ -87,7 +85,7 @@ class ScriptedEngine:
         self.requests.append(request)
         yield PrefillProgress(7, 7, 0)
         if self._fails:
-            yield Failed(self._fails)
+            yield Failed("error", self._fails)
             return
         reason: StopReason = "eos"
         for number, (channel, text) in enumerate(self._pieces):
@@ -113,7 +111,7 @@ class ScriptedEngine:
         yield Calibrated((128,), (2, 8), (0.01,), ((0.011, 0.012),), ((0.004, 0.005),), True)
 
     def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
-        replies: list[Reply] = []
+        replies: list[CompletedReply] = []
         for index, mode in enumerate(("plain", "dflash")):
             yield CompareRun(mode, index, 2)  # type: ignore[arg-type]
             asked = GenerationRequest(request.request.messages, mode=mode)  # type: ignore[arg-type]
@@ -123,7 +121,7 @@ class ScriptedEngine:
                     return
                 if isinstance(event, Finished):
                     text = "".join(text for channel, text in self._pieces if channel == "answer")
-                    replies.append(Reply(text, "", tuple(range(len(self._pieces))), event.reason, event.stats))
+                    replies.append(CompletedReply(text, "", tuple(range(len(self._pieces))), event.reason, event.stats))
         margin = None if self._parts_at is None else 0.5
         verdict = "identical" if self._parts_at is None else "different"
         yield CompareResult(replies[0], replies[1], 3.0, self._parts_at, margin, verdict)  # type: ignore[arg-type]

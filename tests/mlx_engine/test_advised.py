@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.events import Sampling
 from mlx_engine.pairs.advised import advised_sampling
+from mlx_engine.requests import Sampling
 
 
 @pytest.mark.parametrize(

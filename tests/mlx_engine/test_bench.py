@@ -18,7 +18,7 @@ from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
 from mlx_engine.bench.results import DFLASH, PLAIN, Measured, Way
 from mlx_engine.bench.speed import Plan, measure, turns
 from mlx_engine.cli import main
-from mlx_engine.events import Reply
+from mlx_engine.events import CompletedReply
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 
@@ -57,9 +57,9 @@ def test_acceptance_by_position_is_a_count_over_drafts(rounds: list[tuple[int, i
 
 
 def measured(rate: dict[Way, float], runs: int = 3) -> list[Measured]:
-    def reply(way: Way, run: int) -> Reply:
+    def reply(way: Way, run: int) -> CompletedReply:
         told = replace(stats(way.mode, tokens=101), decode_tok_s=rate[way] * (1 + run / 100), prompt_tok_s=50.0 + run)
-        return Reply("", "", (1, 2), "eos", told)
+        return CompletedReply("", "", (1, 2), "eos", told)
 
     return [
         Measured(run, prompt, way, reply(way, run), joules=202.0) for run in range(runs) for prompt in PROMPTS[:5] for way in rate

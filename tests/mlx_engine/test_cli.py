@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.events import Sampling
+from mlx_engine.requests import Sampling
 from tests.golden.__main__ import HERE
 from tests.mlx_engine.scripted_engine import ScriptedEngine
 

@@ -9,7 +9,7 @@ from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.drafters.loading import usual_bits
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.errors import UserError
-from mlx_engine.events import Sampling
+from mlx_engine.requests import Sampling
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.drafter_cases import Case

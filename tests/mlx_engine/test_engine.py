@@ -10,20 +10,8 @@ from hypothesis import strategies as st
 
 from mlx_engine import families
 from mlx_engine.engine import Engine
-from mlx_engine.events import (
-    Commit,
-    CompareRequest,
-    CompareResult,
-    CompareRun,
-    CountTokens,
-    Failed,
-    Finished,
-    GenerationRequest,
-    Message,
-    PrefillProgress,
-    Round,
-    Sampling,
-)
+from mlx_engine.events import Commit, CompareResult, CompareRun, Failed, Finished, PrefillProgress, Round
+from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Message, Sampling
 from tests.mlx_engine.asking import events, failure, question, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -108,7 +96,7 @@ def test_closing_the_events_early_leaves_the_engine_ready(tiny):
 def test_a_second_start_while_one_runs_is_refused_and_harms_nothing(tiny):
     running = tiny.generate(tokens(PROMPT, max_tokens=30))
     first = next(event for event in running if isinstance(event, Commit))
-    assert "still being written" in failure(tiny, tokens(PROMPT))
+    assert "still being generated" in failure(tiny, tokens(PROMPT))
     rest = [event for event in running if isinstance(event, Commit)]
     got = tuple(token for commit in (first, *rest) for token in commit.tokens)
     assert got == reply(tiny, tokens(PROMPT, max_tokens=30)).tokens

@@ -13,7 +13,7 @@ import pytest
 
 from mlx_engine.decoding import sampling as sampling_module
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.events import Sampling
+from mlx_engine.requests import Sampling
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.exact_law import chi_square, law
 

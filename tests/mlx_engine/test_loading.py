@@ -10,7 +10,8 @@ import pytest
 from mlx_engine import comparison, loading
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import CompareRequest, Failed, LoadProgress, PairInfo
+from mlx_engine.events import Failed, LoadProgress, PairInfo
+from mlx_engine.requests import CompareRequest
 from mlx_engine.tuning import calibration, roofline
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -325,7 +326,7 @@ class TestMemoryThatRunsOut:
     def test_where_a_comparisons_texts_part(self, tiny, monkeypatch):
         monkeypatch.setattr(comparison, "_worst", self.out)
         *_, last = tiny.compare(CompareRequest(tokens((73, 122, 51), max_tokens=4)))
-        assert isinstance(last, Failed) and "not enough memory" in last.error
+        assert isinstance(last, Failed) and "not enough memory" in last.message
 
     def test_another_error_stays_what_it_is(self, pair, monkeypatch):
         def bug(*_):

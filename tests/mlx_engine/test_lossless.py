@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mlx_lm.generate import generate_step
 
 from mlx_engine import chat
-from mlx_engine.events import Message, Sampling
+from mlx_engine.requests import Message, Sampling
 from resources.demo_pair.corpus.questions import fresh_questions
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens

@@ -17,7 +17,8 @@ from mlx_engine.decoding import prefill, queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
-from mlx_engine.events import Commit, GenerationRequest, PrefillProgress, Reply
+from mlx_engine.events import Commit, CompletedReply, PrefillProgress
+from mlx_engine.requests import GenerationRequest
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -79,7 +80,7 @@ def reusing(request: GenerationRequest) -> GenerationRequest:
     return dataclasses.replace(request, reuse=True)
 
 
-def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, close: bool) -> Reply | None:
+def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, close: bool) -> CompletedReply | None:
     """Stop a reply by cancelling or by closing its events, once `after` events of a kind have come."""
     cancel, count = threading.Event(), 0
     running = engine.generate(request, cancel)
@@ -103,7 +104,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
     ahead = data.draw(st.booleans(), "queued ahead")
     kept.reckon_with(dataclasses.replace(ASSUMED, queued=ahead))
 
-    def again(request: GenerationRequest) -> Reply:
+    def again(request: GenerationRequest) -> CompletedReply:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(queued_rounds, "pays", lambda: True)
             return reply(kept, reusing(request))

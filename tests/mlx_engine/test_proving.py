@@ -10,7 +10,7 @@ import pytest
 
 from mlx_engine import cli
 from mlx_engine.errors import UserError
-from mlx_engine.events import Proved, Trial
+from mlx_engine.events import KernelsSelected, KernelTrial
 from mlx_engine.kernels.agreement import Agreement
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations
 from mlx_engine.tuning import kernel_trials, trial_bench
@@ -56,7 +56,7 @@ class Machine:
         self.now += 64 * seconds
         return seconds, self.texts.get(f"{name} {mode}", self.texts.get(name, (1, 2, 3)))
 
-    def trials(self) -> dict[str, Trial]:
+    def trials(self) -> dict[str, KernelTrial]:
         *alone, found = kernel_trials.prove(self, clock=self.clock)
         assert isinstance(found, tuple)
         assert [trial.kernel for trial in alone] == [trial.kernel for trial in found] == list(KERNELS)
@@ -148,10 +148,10 @@ def test_what_is_wrong_or_fails_is_off_with_its_reason_and_the_others_are_tried(
         "delta_inputs": Agreement(),
     }
     found = machine.trials()
-    assert found["kv_injection"] == Trial("kv_injection", False, "fails in use: no such pipeline", off=0.001, shapes=3)
-    assert found["block_verify"] == Trial("block_verify", False, "not right here: off by 0.3")
-    assert found["attention_inputs"] == Trial("attention_inputs", False, "fails in use: does not compile")
-    assert found["delta_inputs"] == Trial("delta_inputs", False, "not called: this pair has nothing for it to do")
+    assert found["kv_injection"] == KernelTrial("kv_injection", False, "fails in use: no such pipeline", off=0.001, shapes=3)
+    assert found["block_verify"] == KernelTrial("block_verify", False, "not right here: off by 0.3")
+    assert found["attention_inputs"] == KernelTrial("attention_inputs", False, "fails in use: does not compile")
+    assert found["delta_inputs"] == KernelTrial("delta_inputs", False, "not called: this pair has nothing for it to do")
     assert not any(name in each for each, _ in machine.order for name in machine.seen)
     assert found["verify_matmul"].kernel_s == 0.005
 
@@ -187,7 +187,7 @@ def test_the_engine_tries_every_kernel_with_its_own_replies(demo, tmp_path, monk
     monkeypatch.setattr(trial_bench.self_check, "check_kernels", lambda: ())
     cancel = threading.Event()
     found = list(demo.prove(cancel))[-1]
-    assert isinstance(found, Proved) and found.kept
+    assert isinstance(found, KernelsSelected) and found.kept
     assert [trial.kernel for trial in found.trials] == list(KERNELS)
     reasons = {trial.kernel: trial.why for trial in found.trials}
     assert "float32" in reasons["gated_delta_replay"]  # which this pair does not call
@@ -211,7 +211,7 @@ def test_a_pair_says_a_reply_that_parts_is_a_tie_only_within_rounding(demo):
 
 def test_trials_are_kept_for_the_pair_and_what_cannot_be_read_counts_for_nothing(tiny, demo, tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kernels")
-    trials = (Trial("kv_injection", True, "quicker", 0.010, 0.008), Trial("block_verify", False, "not quicker"))
+    trials = (KernelTrial("kv_injection", True, "quicker", 0.010, 0.008), KernelTrial("block_verify", False, "not quicker"))
     assert kernel_trials.known(tiny.pair) == ()
     assert kernel_trials.keep(tiny.pair, trials)
     assert kernel_trials.known(tiny.pair) == trials
@@ -244,7 +244,7 @@ def test_a_proof_is_of_every_file_that_a_kernel_is_made_of_and_of_the_system(tin
     assert {f"{name}.{kind}" for name in KERNELS for kind in ("metal", "py")} <= {path.name for path in files}
     copies = [Path(shutil.copy(path, tmp_path)) for path in files]
     monkeypatch.setattr(kernel_trials, "kernel_files", lambda: copies)
-    trials = (Trial("kv_injection", True, "quicker", 0.010, 0.008),)
+    trials = (KernelTrial("kv_injection", True, "quicker", 0.010, 0.008),)
     monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kept")
     assert kernel_trials.keep(tiny.pair, trials) and kernel_trials.known(tiny.pair) == trials
     for copy in copies:

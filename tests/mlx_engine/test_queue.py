@@ -22,10 +22,10 @@ from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import Fixed
 from mlx_engine.drafters.placed import PlacedContext
-from mlx_engine.events import Message, Sampling
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
 from mlx_engine.positions import Place
+from mlx_engine.requests import Message, Sampling
 from tests import metal_emulator
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import events, reply, tokens

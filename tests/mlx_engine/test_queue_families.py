@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from mlx_engine import families
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
-from mlx_engine.events import Sampling
 from mlx_engine.kernels import operations
 from mlx_engine.positions import Place
+from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import loaded

@@ -7,14 +7,14 @@ import pytest
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
-from mlx_engine.events import Trial
+from mlx_engine.events import KernelTrial
 from mlx_engine.kernels.operations import PLAIN
 from mlx_engine.tuning import calibration, kernel_trials, readiness
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
 PAIR = (GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
-PROVED = (Trial("block_verify", True, "quicker", 0.010, 0.008), Trial("kv_injection", False, "not quicker"))
+PROVED = (KernelTrial("block_verify", True, "quicker", 0.010, 0.008), KernelTrial("kv_injection", False, "not quicker"))
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mlx_engine.decoding.sampling import Chooser, Penalties
-from mlx_engine.events import Sampling
+from mlx_engine.requests import Sampling
 from tests.mlx_engine.exact_law import boundaries, law
 
 # in steps of 1/4, so that ties are common and what is no tie is no rounding either

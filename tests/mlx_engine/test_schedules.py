@@ -16,7 +16,7 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import Choice, Outcome
 from mlx_engine.drafters.lookup import Offer
-from mlx_engine.events import Message, Sampling
+from mlx_engine.requests import Message, Sampling
 from resources.demo_pair.corpus.questions import fresh_questions
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens

@@ -14,17 +14,18 @@ from mlx_engine.decoding.costs import PLAIN as PLAIN_STEP
 from mlx_engine.decoding.costs import Pass
 from mlx_engine.decoding.width import Choice, Outcome
 from mlx_engine.engine import Engine
-from mlx_engine.events import CompareRequest, Trial
+from mlx_engine.events import KernelTrial
 from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.requests import CompareRequest
 from mlx_engine.tuning import kernel_trials, second_look
 from mlx_engine.tuning.second_look import SecondLook
 from tests.mlx_engine.asking import failure, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
 
 TRIALS = (
-    Trial("kv_injection", True, "20.0 % less time a token", 0.010, 0.008),
-    Trial("block_verify", False, "not quicker", 0.010, 0.011),
-    Trial("verify_matmul", True, "10.0 % less time a token", 0.010, 0.009),
+    KernelTrial("kv_injection", True, "20.0 % less time a token", 0.010, 0.008),
+    KernelTrial("block_verify", False, "not quicker", 0.010, 0.011),
+    KernelTrial("verify_matmul", True, "10.0 % less time a token", 0.010, 0.009),
 )
 ASKED = tokens([5, 17, 40, 41, 42, 17, 40], seed=11, max_tokens=10, ignore_eos=True, width=4)
 
@@ -132,7 +133,7 @@ def begin(tiny, tmp_path, monkeypatch):
         engine.unload()
 
 
-def kept(engine: Engine) -> dict[str, Trial]:
+def kept(engine: Engine) -> dict[str, KernelTrial]:
     return {trial.kernel: trial for trial in kernel_trials.known(engine.pair)}
 
 

@@ -94,7 +94,7 @@ def test_a_pair_can_be_used_as_soon_as_a_reply_has_ended(start: Start, hub: Loca
     app.until(lambda: not card(app).main.isEnabled())
     assert card(app).main.toolTip() == "A reply is still being written."
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
     assert card(app).main.isEnabled() and not card(app).main.toolTip()
 
 
@@ -103,12 +103,12 @@ def test_this_machine_is_measured_once_though_another_pair_is_loaded(start: Star
     fetch(hub, Cache())
     app = start()
     opened(app)
-    app.until(lambda: app.window.picker.measured_machine and not app.chat.conductor.measuring.running)
+    app.until(lambda: app.window.picker.measured_machine and not app.conductor.measuring.running)
     assert len(app.engine.measured) == 1
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "ready")
     card(app).main.click()
-    app.until(lambda: state(app) == "loaded" and app.chat.conductor.loading is None)
+    app.until(lambda: state(app) == "loaded" and app.conductor.loading is None)
     app.window.picker.refresh()
     qtbot.wait(500)
     assert len(app.engine.measured) == 1
@@ -327,32 +327,32 @@ def test_a_failed_load_keeps_the_old_pair_where_only_files_were_looked_at(start:
         yield
 
     monkeypatch.setattr(engine, "load", refused)
-    from app.engine_thread import LoadPair
+    from mlx_engine.requests import LoadPair
 
-    app.chat.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.chat.conductor.loading is None)
-    assert app.chat.conductor.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
+    app.conductor.use(LoadPair(Path("/somewhere"), None))
+    app.until(lambda: app.conductor.loading is None)
+    assert app.conductor.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
 
 
 def test_a_load_that_fails_later_says_that_none_is_loaded_and_one_that_is_cancelled_too(start: Start) -> None:
-    from app.engine_thread import LoadPair
+    from mlx_engine.requests import LoadPair
 
     engine = ScriptedEngine()
     app = start(engine)
     engine.load_error = refuse("The target is damaged.")
-    app.chat.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.chat.conductor.loading is None)
-    assert app.chat.conductor.pair is None and app.notices[-1] == "The target is damaged. No models are loaded now."
+    app.conductor.use(LoadPair(Path("/somewhere"), None))
+    app.until(lambda: app.conductor.loading is None)
+    assert app.conductor.pair is None and app.notices[-1] == "The target is damaged. No models are loaded now."
     engine.load_error = None
-    app.chat.conductor.load()
-    app.until(lambda: app.chat.conductor.pair is not None)
+    app.conductor.load()
+    app.until(lambda: app.conductor.pair is not None)
     engine.load_gate = threading.Event()
-    app.chat.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.chat.conductor.loading is not None and app.chat.conductor.loading.fraction > 0)
-    app.chat.conductor.cancel_load()
+    app.conductor.use(LoadPair(Path("/somewhere"), None))
+    app.until(lambda: app.conductor.loading is not None and app.conductor.loading.fraction > 0)
+    app.conductor.cancel_load()
     engine.load_gate.set()
-    app.until(lambda: app.chat.conductor.loading is None)
-    assert app.chat.conductor.pair is None or "cancelled" not in app.notices[-1]
+    app.until(lambda: app.conductor.loading is None)
+    assert app.conductor.pair is None or "cancelled" not in app.notices[-1]
 
 
 def test_it_has_room_for_large_text_which_stays_large_when_the_appearance_changes(start: Start) -> None:
@@ -410,15 +410,15 @@ def test_the_speed_that_is_noted_is_that_of_the_reply_that_ended(start: Start, m
     app = start(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))
     app.ask("First")
     app.until(lambda: noted == [11.0])  # what is noted by two threads comes in any order
-    first = app.chat.conductor.chat.id
+    first = app.conductor.chat.id
     app.window.commands.new.trigger()
     app.send("Second")
-    app.until(lambda: app.chat.conductor.chat.turns[-1].reply.answer == "b")
-    app.chat.conductor.open_chat(first)
-    app.until(lambda: app.chat.conductor.chat.id == first)
+    app.until(lambda: app.conductor.chat.turns[-1].reply.answer == "b")
+    app.conductor.open_chat(first)
+    app.until(lambda: app.conductor.chat.id == first)
     gate.set()
-    app.until(lambda: not app.chat.conductor.busy)
-    app.chat.conductor.compare()  # its figures are kept elsewhere
-    app.until(lambda: not app.chat.conductor.busy)
+    app.until(lambda: not app.conductor.busy)
+    app.conductor.compare()  # its figures are kept elsewhere
+    app.until(lambda: not app.conductor.busy)
     app.until(lambda: len(noted) == 2)
     assert noted == [11.0, 999.0]
