@@ -36,7 +36,7 @@ def real_engine() -> Engine:
     blas.prepare()
     import mlx_engine.engine
 
-    return mlx_engine.engine.Engine(second_look=True)
+    return mlx_engine.engine.Engine()
 
 
 def demo_pair() -> tuple[Path, Path]:

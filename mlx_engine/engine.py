@@ -7,11 +7,11 @@ Only the `cancel` events that requests carry may be set from elsewhere.
 import secrets
 import threading
 import time
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import mlx.core as mx
 
@@ -44,7 +44,7 @@ from mlx_engine.events import (
     StopReason,
     TokenCount,
 )
-from mlx_engine.kernels.operations import PLAIN, with_kernels
+from mlx_engine.kernels.operations import with_kernels
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs.checkpoint import weight_bytes
 from mlx_engine.prefix.boundaries import boundaries
@@ -53,7 +53,6 @@ from mlx_engine.reply_stats import Tally
 from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from mlx_engine.tuning import calibration, kernel_trials, roofline
 from mlx_engine.tuning.readiness import ready
-from mlx_engine.tuning.second_look import SecondLook, Watched
 from mlx_engine.tuning.trial_bench import Bench
 
 
@@ -63,19 +62,16 @@ class Engine:
     Args:
         snapshot_bytes: for what later turns may reuse; None: half of what the weights leave of this machine's working set.
         lookup: whether automatic rounds may also test copies of prompt and reply.
-        second_look: whether replies may run with the proved kernels and without in turn until real use has spoken on them; for
-            whoever is there for long, and measures nothing.
     """
 
-    def __init__(self, snapshot_bytes: int | None = None, lookup: bool = True, second_look: bool = False) -> None:
-        self._lookup, self._second_look = lookup, second_look
+    def __init__(self, snapshot_bytes: int | None = None, lookup: bool = True) -> None:
+        self._lookup = lookup
         self._snapshot_bytes = snapshot_bytes
         self._pair: LoadedPair | None = None
         self._experience = Experience(1)
         self._snapshots: Snapshots | None = None
         self._running: Generator[Event, None, None] | None = None
         self._trials: list[KernelTrial] = []  # of a stopped `prove` of this pair
-        self._look: SecondLook | None = None  # at the kernels in use, while it lasts
 
     @property
     def pair(self) -> LoadedPair:
@@ -134,21 +130,16 @@ class Engine:
     def _take(self, pair: LoadedPair) -> None:
         budget = memory.snapshot_budget(pair.held) if self._snapshot_bytes is None else self._snapshot_bytes
         table = ready(pair)
-        self._look_again(pair, kernel_trials.known(pair), kernel_trials.evidence(pair))
         self._trials = []
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
-
-    def _look_again(self, pair: LoadedPair, trials: Sequence[KernelTrial], evidence: Any = None) -> None:
-        look = SecondLook(trials, evidence)
-        self._look = look if self._second_look and pair.operations != PLAIN and look.due else None
 
     def unload(self) -> None:
         """Free the pair and all that was kept of its chats; a reply that is still being written ends without a word."""
         if self._running is not None:
             self._running.close()
             self._running = None
-        self._snapshots = self._look = None
+        self._snapshots = None
         if self._pair is not None:
             self._pair.target.release()
             self._pair = None
@@ -181,41 +172,10 @@ class Engine:
             `PrefillProgress`, then `Round` and `Commit`, then `Finished`; or `Failed` with a sentence, after which the engine is
             ready for the next request. Closing the generator ends the reply.
         """
-        look = self._look if self._running is None and request.mode == "dflash" else None
-        if look is None:
-            yield from self._answer(request, cancel)
-            return
-        pair = self.pair
-        proved = pair.operations
-        pair.use(proved if look.with_kernels else PLAIN)
-        try:
-            yield from self._answer(request, cancel, look)
-        finally:
-            look.ended()
-            if self._pair is pair:  # else it was unloaded while the reply was written
-                pair.use(proved)
-                self._conclude(pair, look)
-
-    def _conclude(self, pair: LoadedPair, look: SecondLook) -> None:
-        """Keep what a second look has come to, if it has, and run what it leaves."""
-        trials = look.concluded()
-        if trials is not None:
-            kernel_trials.keep(pair, trials)
-            if not any(trial.used for trial in trials):
-                pair.use(PLAIN)
-                self.reckon_with(calibration.known(pair) or replace(self._experience.costs.table, measured=False))
-        kernel_trials.keep_evidence(pair, look.evidence)
-        if trials is not None or not look.due:
-            self._look = None
-
-    def _answer(
-        self, request: GenerationRequest, cancel: threading.Event | None = None, look: SecondLook | None = None
-    ) -> Iterator[Event]:
-        """As `generate`, with the operations that are in use."""
         if self._running is not None:
             yield Failed("engine_busy", "A reply is still being generated. Stop it or wait until it is done, then try again.")
             return
-        running = self._running = self._relieved(request, cancel or threading.Event(), look)
+        running = self._running = self._relieved(request, cancel or threading.Event())
         try:
             with memory.wired():
                 yield from running
@@ -226,14 +186,12 @@ class Engine:
             if self._running is running:
                 self._running = None
 
-    def _relieved(
-        self, request: GenerationRequest, cancel: threading.Event, look: SecondLook | None
-    ) -> Generator[Event, None, None]:
+    def _relieved(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
         """The reply; where memory runs out before its first word, once more with all the rest of it free."""
         for last in (False, True):
             begun = False
             try:
-                with closing(self._generate(request, cancel, look)) as events:
+                with closing(self._generate(request, cancel)) as events:
                     for event in events:
                         begun = begun or not isinstance(event, PrefillProgress)
                         yield event
@@ -302,12 +260,11 @@ class Engine:
             yield CalibrationProgress(0.0, "Checking the kernels")
             done, self._trials = self._trials, []
             with memory.enough_for("to try the kernels"):
-                for found in kernel_trials.prove(Bench(pair, self._answer, cancel), done=done):
+                for found in kernel_trials.prove(Bench(pair, self.generate, cancel), done=done):
                     if isinstance(found, tuple):
                         self._trials = []
                         wanted = with_kernels(tuple(trial.kernel for trial in found if trial.used))
                         kept = kernel_trials.keep(pair, found)
-                        kernel_trials.keep_evidence(pair, None)
                         yield KernelsSelected(found, kept)
                     else:
                         self._trials.append(found)
@@ -319,7 +276,6 @@ class Engine:
         finally:
             if self._pair is pair:
                 pair.use(wanted)
-                self._look_again(pair, kernel_trials.known(pair), kernel_trials.evidence(pair))
 
     def roofline(self, cancel: threading.Event | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
         """Hold the loaded pair's passes against what this machine can do at most, in a few seconds.
@@ -349,11 +305,9 @@ class Engine:
         except UserError as error:
             yield Failed.because(error)
             return
-        yield from compare(pair, self._answer, request, cancel or threading.Event())
+        yield from compare(pair, self.generate, request, cancel or threading.Event())
 
-    def _generate(
-        self, request: GenerationRequest, cancel: threading.Event, look: SecondLook | None
-    ) -> Generator[Event, None, None]:
+    def _generate(self, request: GenerationRequest, cancel: threading.Event) -> Generator[Event, None, None]:
         began = time.perf_counter()
         pair, snapshots = self.pair, self.snapshots
         plan = _plan(request, pair)
@@ -362,7 +316,7 @@ class Engine:
         marks = boundaries(pair.tokenizer, request, prompt) if request.reuse and snapshots.marked else ()
         tally = Tally(began, plan.mode, len(prompt), branch.reused, plan.chooser.seed, plan.why_plain)
         reply = chat.ReplyText(pair.tokenizer, plan.prompt, request.stop)
-        steps = _steps(pair, plan, branch, marks, self._experience, look, cancel)
+        steps = _steps(pair, plan, branch, marks, self._experience, cancel)
         reason: StopReason = "length"
         whole = False  # between two passes, where caches and context say the same
         try:
@@ -439,7 +393,6 @@ def _steps(
     branch: Branch,
     marks: Collection[int],
     experience: Experience,
-    look: SecondLook | None,
     cancel: threading.Event,
 ) -> Generator[Step | PrefillProgress, None, None]:
     """Prefill, the token it yields, and the decoding loop."""
@@ -478,7 +431,7 @@ def _steps(
         automatic = plan.width is None
         copies = Lookup((*plan.prompt.tokens, first), experience.block - 1) if automatic and experience.lookup else None
         controller: Controller = Automatic(experience) if plan.width is None else Fixed(plan.width)
-        rounds = Rounds(*shared, Watched(controller, look) if look else controller, copies, lag=lag)
+        rounds = Rounds(*shared, controller, copies, lag=lag)
         yield from rounds.run(first, plan.budget - 1, plan.ends)
 
 

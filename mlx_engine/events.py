@@ -86,7 +86,7 @@ class KernelTrial:
     """What became of one Metal kernel: whether it is used, why, and DFlash's seconds a token on plain MLX and with it.
 
     `off` is the largest difference from its reference on the pair's own arrays, as a share of the largest value, over so many
-    `shapes`. `in_use` is the time of a pass in real replies with all kernels in use over that without; None until it was seen.
+    `shapes`.
     """
 
     kernel: str
@@ -96,7 +96,6 @@ class KernelTrial:
     kernel_s: float | None = None
     off: float | None = None
     shapes: int = 0
-    in_use: float | None = None
 
 
 @dataclass(frozen=True)

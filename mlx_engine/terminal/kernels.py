@@ -19,10 +19,6 @@ _EXPLAINED = (
     "Times are a token's, in whole replies. Off by: the largest difference from plain MLX in float32 on this pair's own arrays,\n"
     "as a share of the largest value."
 )
-_LATER = (
-    "What is used is looked at once more in real use: the window's next replies run it or not in turn, until it is known whether\n"
-    "passes are slower with it; then it goes."
-)
 
 
 def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
@@ -61,5 +57,3 @@ def _print(given: argparse.Namespace, trials: tuple[KernelTrial, ...], pair: str
         off = "–" if trial.off is None else f"{trial.off:.1e}"
         print(f"{trial.kernel:22}{'used' if trial.used else 'off':6}{times}{off:>12}  {trial.why}")
     print(_EXPLAINED if pair else "Plain MLX does their work.")
-    if any(trial.used for trial in trials):
-        print(_LATER)

@@ -2,7 +2,7 @@
 
 A kernel that wins by itself can lose in use, so what is timed is replies, with plain MLX and with the kernel in turn: DFlash's,
 which must be quicker, and plain decoding's, which runs the same kernels and must not be slower. What won alone is then tried
-together. What came of it is kept in the user's cache folder, and held against real replies once (`second_look.py`).
+together. What came of it is kept in the user's cache folder.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ import json
 import platform
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -232,26 +231,12 @@ def keep(pair: LoadedPair, trials: tuple[KernelTrial, ...]) -> bool:
     return True
 
 
-def evidence(pair: LoadedPair) -> Any:
-    """What real replies told of the kernels in use (`second_look.py`); None where nothing can be read."""
-    try:
-        return read_json(_file(pair, ".look.json"))
-    except (UserError, ValueError):
-        return None
-
-
-def keep_evidence(pair: LoadedPair, told: Any) -> None:
-    """Keep that for later starts, if it can be kept."""
-    with suppress(UserError):
-        write_json(_file(pair, ".look.json"), told)
-
-
 def kernel_files() -> list[Path]:
     """Whatever a kernel's result or speed comes from: every Metal source, those that others include too, and what launches them."""
     return sorted([*Path(metal.__file__).parent.glob("*.metal"), *Path(kernels.__file__).parent.glob("*.py")])
 
 
-def _file(pair: LoadedPair, ending: str = ".json") -> Path:
+def _file(pair: LoadedPair) -> Path:
     info = pair.info
     of: list[Any] = [
         _FORMAT,
@@ -266,4 +251,4 @@ def _file(pair: LoadedPair, ending: str = ".json") -> Path:
         str(mx.device_info().get("device_name", "")),
         *((path.name, path.read_text(encoding="utf-8")) for path in kernel_files()),
     ]
-    return folder() / (hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32] + ending)
+    return folder() / (hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32] + ".json")
