@@ -10,8 +10,8 @@ from app.language import tr
 from app.widgets.button import button
 from app.widgets.flow import Flow
 from app.widgets.icon_button import IconButton
-from app.widgets.label import Label, as_tip
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.label import Label, as_tooltip
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import TokenCount
 
 LONGEST_NAME = 40
@@ -62,10 +62,10 @@ class _Waiting(QFrame):
 
     def __init__(self, theme: Theme, chips: AttachmentChips) -> None:
         super().__init__(chips)
-        look(self, "attachment")
+        set_look(self, "attachment")
         self.label = Label()
         theme.set_font(self.label, SMALL)
-        look(self.label, "secondary")
+        set_look(self.label, "secondary")
         self.leave_button = IconButton(theme, "close", tr("Leave out what is still being read"))
         self.leave_button.clicked.connect(chips.left_out)
         row = QHBoxLayout(self)
@@ -80,7 +80,7 @@ class _Waiting(QFrame):
 
 
 class AttachmentChip(QFrame):
-    """One file. A text longer than the model can read is told by colour and words."""
+    """One file. A text longer than the model can read is told by color and words."""
 
     removed = Signal(object)
 
@@ -88,15 +88,15 @@ class AttachmentChip(QFrame):
         super().__init__()
         self._theme = theme
         self.file = file
-        look(self, "attachment")
+        set_look(self, "attachment")
         self.open_button = button(shortened(file.name), tr("Attached: {name}. Show its text", name=file.name))
-        self.open_button.setToolTip(as_tip(tr("Show the text of {name}", name=file.name)))
+        self.open_button.setToolTip(as_tooltip(tr("Show the text of {name}", name=file.name)))
         self.open_button.clicked.connect(self.show_text)
         facts, too_long = figures(file, count)
         self.facts = Label(facts)
         self.facts.setAccessibleName(facts)
         theme.set_font(self.facts, SMALL)
-        look(self.facts, "danger" if too_long else "secondary")
+        set_look(self.facts, "danger" if too_long else "secondary")
         row = QHBoxLayout(self)
         row.setContentsMargins(4, 2, 4 if removable else 12, 2)
         row.setSpacing(4)
@@ -149,7 +149,7 @@ class TextDialog(QDialog):
         self.resize(640, 520)
         note = Label(tr("This text goes to the model with the message."))
         note.setWordWrap(True)
-        look(note, "secondary")
+        set_look(note, "secondary")
         theme.set_font(note, SMALL)
         text = QPlainTextEdit()
         text.setReadOnly(True)

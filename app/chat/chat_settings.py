@@ -29,7 +29,7 @@ from app.language import tr
 from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.sheet import lay_out
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.requests import Sampling
 
 
@@ -108,7 +108,7 @@ class ChatSettingsDialog(QDialog):
         self.system.setTabChangesFocus(True)
         self.system.textChanged.connect(self._change)
         frame = QFrame()
-        look(frame, "composer")
+        set_look(frame, "composer")
         around = QVBoxLayout(frame)
         around.setContentsMargins(8, 6, 4, 6)
         around.addWidget(self.system)
@@ -141,7 +141,7 @@ class ChatSettingsDialog(QDialog):
         self.max_tokens.valueChanged.connect(self._change)
         self._place(tr("Token limit"), tr("A reply that reaches this many tokens stops; Continue lets it go on."), self.max_tokens)
         self.seed = QLineEdit()
-        look(self.seed, "entry")
+        set_look(self.seed, "entry")
         self.seed.setPlaceholderText(tr("Random"))
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
@@ -284,7 +284,7 @@ class _NoWheel(QObject):
 def _heading(theme: Theme, text: str) -> QLabel:
     label = Label(text)
     theme.set_font(label, SMALL, bold=True)
-    look(label, "secondary")
+    set_look(label, "secondary")
     return label
 
 

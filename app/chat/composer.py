@@ -23,7 +23,7 @@ from app.conversations.plain_text import clean
 from app.language import tr
 from app.widgets.icon_button import IconButton
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 MOST_LINES = 8
 
@@ -40,7 +40,7 @@ class Composer(QFrame):
     def __init__(self, theme: Theme, attaching: Attaching, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._attaching = attaching
-        look(self, "composer")
+        set_look(self, "composer")
         self.field = _Field(self)
         self.field.setPlaceholderText(tr("Message Slipstream"))
         self.field.setAccessibleName(tr("Message"))
@@ -62,11 +62,11 @@ class Composer(QFrame):
         self._editing = False
         self.banner = QWidget()
         label = Label(tr("Editing an earlier message"))
-        look(label, "secondary")
+        set_look(label, "secondary")
         theme.set_font(label, SMALL)
         self.cancel_button = QPushButton(tr("Cancel"))
         self.cancel_button.setAccessibleName(tr("Cancel editing"))
-        look(self.cancel_button, "quiet")
+        set_look(self.cancel_button, "quiet")
         self.cancel_button.clicked.connect(self.edit_cancelled)
         head = QHBoxLayout(self.banner)
         head.setContentsMargins(2, 0, 0, 0)
@@ -271,14 +271,14 @@ class _RoundButton(QAbstractButton):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ground = colours.accent if self._ready else colours.track
+        ground = colors.accent if self._ready else colors.track
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(ground))
         painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
-        front = QColor(colours.on_accent if self._ready else colours.window)
+        front = QColor(colors.on_accent if self._ready else colors.window)
         centre = QRectF(self.rect()).center()
         if self._shape == "stop":
             painter.setBrush(front)
@@ -290,6 +290,6 @@ class _RoundButton(QAbstractButton):
             painter.drawPolyline([QPointF(x - 5, y - 1), QPointF(x, y - 6), QPointF(x + 5, y - 1)])
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(colours.text), 1))
+            painter.setPen(QPen(QColor(colors.text), 1))
             painter.drawEllipse(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5))
         painter.end()

@@ -8,7 +8,7 @@ from app.chat.context_meter import ContextMeter, Room
 from app.conversations.wording import number
 from app.language import tr
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 BAR = QSize(56, 4)
 
@@ -45,7 +45,9 @@ class ContextView(QWidget):
         room = self._meter.room
         self._bar.show_room(room)
         self.label.setText(sentence(room) if room is not None else " ")
-        look(self.label, "danger" if room is not None and room.too_long else "secondary" if room and room.nearly_full else "faint")
+        set_look(
+            self.label, "danger" if room is not None and room.too_long else "secondary" if room and room.nearly_full else "faint"
+        )
         self._bar.setVisible(room is not None)
 
 
@@ -93,14 +95,14 @@ class _Bar(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colours.track))
+        painter.setBrush(QColor(colors.track))
         painter.drawRoundedRect(QRectF(self.rect()), 2, 2)
         if self._room is not None and self._room.used:
-            full = colours.danger if self._room.too_long else colours.accent
+            full = colors.danger if self._room.too_long else colors.accent
             painter.setBrush(QColor(full))
             painter.drawRoundedRect(QRectF(0, 0, max(4.0, self.width() * self._room.share), self.height()), 2, 2)
         painter.end()

@@ -7,7 +7,7 @@ from app.chat.conductor import Conductor
 from app.language import tr
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 LONGEST = 40  # characters of a title
 
@@ -18,12 +18,12 @@ class ElsewhereBar(QFrame):
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._conductor = conductor
-        look(self, "notice")
+        set_look(self, "notice")
         self.label = Label()
         self.label.setWordWrap(True)
         self.label.setAccessibleName(tr("Note"))
         theme.set_font(self.label, SMALL)
-        look(self.label, "secondary")
+        set_look(self.label, "secondary")
         self.go = button(tr("Go There"), tr("Open the chat in which the reply is being written"), "bordered")
         self.go.clicked.connect(conductor.go_to_written)
         row = QHBoxLayout(self)

@@ -8,7 +8,7 @@ from app.language import tr
 from app.models.recommendation import Suiting
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 def _what_it_is() -> str:
@@ -35,14 +35,14 @@ class Introduction(QWidget):
         self.what = Label(_what_it_is())
         self.what.setWordWrap(True)
         self.what.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        look(self.what, "secondary")
+        set_look(self.what, "secondary")
         heading = Label(tr("Suits this computer"))
         theme.set_font(heading, SMALL, bold=True)
-        look(heading, "secondary")
+        set_look(heading, "secondary")
         self.name, self.why = Label(), Label()
         theme.set_font(self.name, 1.15, bold=True)
         theme.set_font(self.why, SMALL)
-        look(self.why, "secondary")
+        set_look(self.why, "secondary")
         for label in (self.name, self.why):
             label.setWordWrap(True)
         self.choose_button = button(tr("Choose Models…"), tr("Choose among the pairs of the catalogue"), "bordered")
@@ -55,9 +55,9 @@ class Introduction(QWidget):
         private.setWordWrap(True)
         private.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         theme.set_font(private, SMALL)
-        look(private, "secondary")
+        set_look(private, "secondary")
         panel = QFrame()
-        look(panel, "notice")
+        set_look(panel, "notice")
         inside = QVBoxLayout(panel)
         inside.setContentsMargins(20, 16, 20, 16)
         inside.setSpacing(4)

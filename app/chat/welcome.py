@@ -7,7 +7,7 @@ from app.chat.introduction import Introduction
 from app.language import tr
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import Theme, look
+from app.widgets.theme import Theme, set_look
 from mlx_engine.events import LoadProgress, PairInfo
 
 
@@ -42,7 +42,7 @@ class Welcome(QWidget):
         self.subtitle = Label()
         self.subtitle.setWordWrap(True)
         self.subtitle.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        look(self.subtitle, "secondary")
+        set_look(self.subtitle, "secondary")
         self.progress = QProgressBar()
         self.progress.setRange(0, 1000)
         self.progress.setTextVisible(False)
@@ -70,8 +70,8 @@ class Welcome(QWidget):
         layout.addLayout(self._cards)
         layout.addStretch(3)
         self._arrange(2)
-        theme.changed.connect(self._colour)
-        self._colour()
+        theme.changed.connect(self._color)
+        self._color()
         self.show_state(None, None)
 
     def introduce(self, page: Introduction) -> None:
@@ -126,7 +126,7 @@ class Welcome(QWidget):
         card = _Card(text)
         card.setAccessibleName(tr("Ask: {value}", value=text))
         card.setCursor(Qt.CursorShape.PointingHandCursor)
-        look(card, "card")
+        set_look(card, "card")
         card.clicked.connect(self._choose)
         return card
 
@@ -144,11 +144,11 @@ class Welcome(QWidget):
             self.chosen.emit(card.prompt)
 
     @Slot()
-    def _colour(self) -> None:
-        colours = self._theme.colours
+    def _color(self) -> None:
+        colors = self._theme.colors
         self.progress.setStyleSheet(
-            f"QProgressBar {{ background: {colours.bubble}; border: none; border-radius: 3px; }}"
-            f"QProgressBar::chunk {{ background: {colours.accent}; border-radius: 3px; }}"
+            f"QProgressBar {{ background: {colors.bubble}; border: none; border-radius: 3px; }}"
+            f"QProgressBar::chunk {{ background: {colors.accent}; border-radius: 3px; }}"
         )
 
 

@@ -12,7 +12,7 @@ from app.conversations.comparison_words import spread
 from app.conversations.reply import Reply
 from app.language import tr
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import Stats
 from mlx_engine.requests import Mode
 
@@ -101,7 +101,7 @@ def _label(theme: Theme, kind: str, text: str) -> QLabel:
     theme.set_font(made, SMALL)
     made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     if kind:
-        look(made, kind)
+        set_look(made, kind)
     return made
 
 
@@ -125,14 +125,14 @@ class _Bar(QWidget):
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         room = QRectF(0, self.height() / 2 - 4, self.width(), 8)
-        painter.setBrush(QColor(colours.bubble))
+        painter.setBrush(QColor(colors.bubble))
         painter.drawRoundedRect(room, 4, 4)
         if self._share:
-            painter.setBrush(QColor(colours.accent if self._mode == "dflash" else colours.faint))
+            painter.setBrush(QColor(colors.accent if self._mode == "dflash" else colors.faint))
             painter.drawRoundedRect(QRectF(room.topLeft(), QSize(max(8, round(room.width() * self._share)), 8)), 4, 4)
         painter.end()

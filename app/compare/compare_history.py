@@ -11,8 +11,8 @@ from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import short_verdict
 from app.language import tr
-from app.widgets.label import Label, as_tip
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.label import Label, as_tooltip
+from app.widgets.theme import SMALL, Theme, set_look
 
 WIDTH = 230
 
@@ -43,11 +43,11 @@ class CompareHistory(QWidget):
         self.list.currentItemChanged.connect(self._choose)
         self.list.itemClicked.connect(self._choose)
         self.list.forget.connect(self._forget)
-        look(self.list, "history")
+        set_look(self.list, "history")
         self.empty = Label(tr("What you compare is listed here."))
         self.empty.setWordWrap(True)
         theme.set_font(self.empty, SMALL)
-        look(self.empty, "faint")
+        set_look(self.empty, "faint")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
@@ -78,7 +78,7 @@ class CompareHistory(QWidget):
             if pair in (_every_pair(), record.pair):
                 item = QListWidgetItem(_words(record))
                 item.setData(Qt.ItemDataRole.UserRole, record)
-                item.setToolTip(as_tip(f"{record.pair}\n{record.prompt[:400]}"))
+                item.setToolTip(as_tooltip(f"{record.pair}\n{record.prompt[:400]}"))
                 self.list.addItem(item)
         self.list.setCurrentRow(-1)
         self.list.blockSignals(False)

@@ -24,8 +24,8 @@ from app.language import tr
 from app.transcript.message import NoticeView
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.save_dialog import ask_where, file_name
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.save_dialog import ask_save_path, file_name
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.requests import Mode
 
 REPEATS = (1, 3, 5, 9)
@@ -68,7 +68,7 @@ class CompareDialog(QDialog):
         self.how = Label()
         theme.set_font(self.how, SMALL)
         self.how.setWordWrap(True)
-        look(self.how, "secondary")
+        set_look(self.how, "secondary")
 
         self.sides: dict[Mode, CompareSide] = {mode: CompareSide(theme, mode) for mode in MODES}
         columns = QHBoxLayout()
@@ -83,7 +83,7 @@ class CompareDialog(QDialog):
         self.headline.setAccessibleName(tr("Result"))
         self.verdict = Label()
         self.verdict.setAccessibleName(tr("Verdict"))
-        look(self.verdict, "secondary")
+        set_look(self.verdict, "secondary")
         for label in (self.headline, self.verdict):
             label.setWordWrap(True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -102,7 +102,7 @@ class CompareDialog(QDialog):
         self.close_button.clicked.connect(self.reject)
         self.told = Label()
         theme.set_font(self.told, SMALL)
-        look(self.told, "faint")
+        set_look(self.told, "faint")
         foot = QHBoxLayout()
         foot.setSpacing(4)
         foot.addWidget(self.history_button)
@@ -285,7 +285,7 @@ class CompareDialog(QDialog):
     def _ask_file(self, title: str, ending: str, kind: str) -> Path | None:
         assert self.record is not None
         stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("comparison"))
-        return ask_where(self, title, tr("Compare {stem}", stem=stem), {ending: kind})
+        return ask_save_path(self, title, tr("Compare {stem}", stem=stem), {ending: kind})
 
     def take_over(self, other: "CompareDialog") -> None:
         """Show what another one shows. The comparison, if one runs, is this one's once the other has let it go."""
@@ -328,7 +328,7 @@ def _progress(state: Comparison) -> tuple[str, str]:
 
 def _line(kind: str) -> QFrame:
     made = QFrame()
-    look(made, kind)
+    set_look(made, kind)
     return made
 
 
@@ -345,7 +345,7 @@ class _Prompt(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(4)
         self.setFixedHeight(PROMPT_LINES * self.fontMetrics().lineSpacing() + 14)
-        look(self, "field")
+        set_look(self, "field")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)

@@ -9,7 +9,7 @@ from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.comparison_words import verdict_on
 from app.language import figures, tr
-from app.widgets.theme import Colours, Theme
+from app.widgets.theme import Colors, Theme
 from mlx_engine.requests import Mode
 
 WIDTH, HEIGHT, SCALE = 1200, 675, 2  # the shape that most sites show whole
@@ -19,10 +19,10 @@ LONGEST = 400  # characters of a line that are looked at
 
 
 def card(theme: Theme, record: ComparisonRecord) -> QImage:
-    """Draw the card in the colours now in force."""
+    """Draw the card in the colors now in force."""
     image = QImage(WIDTH * SCALE, HEIGHT * SCALE, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(SCALE)
-    image.fill(QColor(theme.colours.window))
+    image.fill(QColor(theme.colors.window))
     painter = QPainter(image)
     painter.setRenderHints(QPainter.RenderHint.Antialiasing | QPainter.RenderHint.TextAntialiasing)
     _Card(painter, theme, record).draw()
@@ -41,40 +41,40 @@ def png(image: QImage) -> bytes:
 class _Card:
     def __init__(self, painter: QPainter, theme: Theme, record: ComparisonRecord) -> None:
         self._painter = painter
-        self._colours: Colours = theme.colours
+        self._colors: Colors = theme.colors
         self._family = theme.text_font
         self._record = record
 
     def draw(self) -> None:
-        record, colours = self._record, self._colours
+        record, colors = self._record, self._colors
         headline, verdict = verdict_on(record)
         room = WIDTH - 2 * EDGE
-        self._painter.fillRect(QRectF(0, 0, 10, HEIGHT), QColor(colours.accent))
-        self._line(EDGE, 92, "Slipstream", 24, colours.accent, bold=True)
-        self._line(EDGE, 92, record.pair, 22, colours.secondary, right=True, width=room * 0.7)
-        self._line(EDGE, 172, headline, 52, colours.text, bold=True, width=room)
+        self._painter.fillRect(QRectF(0, 0, 10, HEIGHT), QColor(colors.accent))
+        self._line(EDGE, 92, "Slipstream", 24, colors.accent, bold=True)
+        self._line(EDGE, 92, record.pair, 22, colors.secondary, right=True, width=room * 0.7)
+        self._line(EDGE, 172, headline, 52, colors.text, bold=True, width=room)
         prompt = " ".join(record.prompt[:LONGEST].split())
-        self._line(EDGE, 222, f"“{prompt}”", 24, colours.secondary, width=room)
+        self._line(EDGE, 222, f"“{prompt}”", 24, colors.secondary, width=room)
         fastest = max((record.side(mode).rate or 0.0) for mode in ("plain", "dflash")) or 1.0
         modes: tuple[Mode, Mode] = ("plain", "dflash")
         for number, mode in enumerate(modes):
             self._bar(mode, 278 + 104 * number, fastest)
         self._verdict(verdict, 520)
-        self._line(EDGE, 610, self._conditions(), 18, colours.faint, width=room)
+        self._line(EDGE, 610, self._conditions(), 18, colors.faint, width=room)
 
     def _bar(self, mode: Mode, top: float, fastest: float) -> None:
-        side, colours, painter = self._record.side(mode), self._colours, self._painter
+        side, colors, painter = self._record.side(mode), self._colors, self._painter
         left, room = EDGE + 130, WIDTH - 2 * EDGE - 130 - 190
         middle = top + BAR / 2
-        self._line(EDGE, middle + 9, wording.mode_names()[mode], 26, colours.text, bold=mode == "dflash")
+        self._line(EDGE, middle + 9, wording.mode_names()[mode], 26, colors.text, bold=mode == "dflash")
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colours.bubble))
+        painter.setBrush(QColor(colors.bubble))
         painter.drawRoundedRect(QRectF(left, top, room, BAR), BAR / 2, BAR / 2)
         if side.rate:
-            painter.setBrush(QColor(colours.accent if mode == "dflash" else colours.faint))
+            painter.setBrush(QColor(colors.accent if mode == "dflash" else colors.faint))
             painter.drawRoundedRect(QRectF(left, top, max(BAR, room * side.rate / fastest), BAR), BAR / 2, BAR / 2)
         rate = tr("not measured") if side.rate is None else wording.rate(side.rate)
-        self._line(EDGE, middle + 10, rate, 30, colours.text, bold=True, right=True, width=190)
+        self._line(EDGE, middle + 10, rate, 30, colors.text, bold=True, right=True, width=190)
         facts = (
             [] if side.first_token is None else [tr("first token {first_token}", first_token=wording.duration(side.first_token))]
         )
@@ -82,15 +82,15 @@ class _Card:
             facts.append(tr("{count} rounds", count=wording.number(side.stats.rounds)))
             facts.append(tr("{tokens_per_round} tokens a round", tokens_per_round=wording.number(side.stats.tokens_per_round, 1)))
         facts.append(wording.tokens(side.stats.tokens))
-        self._line(left + 6, top + BAR + 26, " · ".join(facts), 18, colours.secondary, width=room)
+        self._line(left + 6, top + BAR + 26, " · ".join(facts), 18, colors.secondary, width=room)
 
     def _verdict(self, verdict: str, baseline: float) -> None:
         """A tick only where it is deserved."""
-        colours, painter = self._colours, self._painter
+        colors, painter = self._colors, self._painter
         same = self._record.verdict == "identical"
         sign = QRectF(EDGE, baseline - 27, 34, 34)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colours.accent if same else colours.track))
+        painter.setBrush(QColor(colors.accent if same else colors.track))
         painter.drawEllipse(sign)
         path = QPainterPath()
         if same:
@@ -102,11 +102,11 @@ class _Card:
             path.lineTo(sign.right() - 10, sign.center().y())
         pen = painter.pen()
         pen.setStyle(Qt.PenStyle.SolidLine)
-        pen.setColor(QColor(colours.on_accent if same else colours.window))
+        pen.setColor(QColor(colors.on_accent if same else colors.window))
         pen.setWidthF(3)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.strokePath(path, pen)
-        self._line(EDGE + 50, baseline, verdict, 24, colours.text, width=WIDTH - 2 * EDGE - 50, least=17)
+        self._line(EDGE + 50, baseline, verdict, 24, colors.text, width=WIDTH - 2 * EDGE - 50, least=17)
 
     def _conditions(self) -> str:
         record = self._record
@@ -131,7 +131,7 @@ class _Card:
         baseline: float,
         text: str,
         size: int,
-        colour: str,
+        color: str,
         *,
         bold: bool = False,
         right: bool = False,
@@ -148,6 +148,6 @@ class _Card:
         metrics = QFontMetricsF(font)
         shown = metrics.elidedText(text[:LONGEST], Qt.TextElideMode.ElideRight, width)
         self._painter.setFont(font)
-        self._painter.setPen(QColor(colour))
+        self._painter.setPen(QColor(color))
         at = WIDTH - EDGE - metrics.horizontalAdvance(shown) if right else x
         self._painter.drawText(round(at), round(baseline), shown)

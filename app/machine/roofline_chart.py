@@ -49,7 +49,7 @@ class RooflineChart(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.found is None or not self.found.phases:
             return
-        colours, found = self._theme.colours, self.found
+        colors, found = self._theme.colors, self.found
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         scale = _Scale(found, QRectF(LEFT, TOP, self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM))
@@ -57,16 +57,16 @@ class RooflineChart(QWidget):
         ridge = found.facts.compute / found.facts.bandwidth
         corner = min(max(ridge, scale.least), scale.most)
         roof = [(at, min(found.facts.compute, at * found.facts.bandwidth)) for at in (scale.least, corner, scale.most)]
-        painter.setPen(QPen(QColor(colours.secondary), 2))
+        painter.setPen(QPen(QColor(colors.secondary), 2))
         painter.drawPolyline(QPolygonF([scale.point(*each) for each in roof]))
         taken: list[QRectF] = []
         for phase in found.phases:
             intensity = phase.operations / phase.bytes
             at = scale.point(intensity, phase.operations / phase.seconds)
-            painter.setPen(QPen(QColor(colours.accent), 1, Qt.PenStyle.DotLine))
+            painter.setPen(QPen(QColor(colors.accent), 1, Qt.PenStyle.DotLine))
             painter.drawLine(at, scale.point(intensity, phase.operations / found.floor_s(phase)))
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colours.accent))
+            painter.setBrush(QColor(colors.accent))
             painter.drawEllipse(at, 5, 5)
             self._draw_name(painter, at, phase, taken)
         painter.end()
@@ -80,23 +80,23 @@ class RooflineChart(QWidget):
         while any(area.intersects(other) for other in taken) and area.bottom() + high < self.height() - BOTTOM:
             area.translate(0, high)
         taken.append(area)
-        painter.setPen(QColor(self._theme.colours.text))
+        painter.setPen(QColor(self._theme.colors.text))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, name)
 
     def _draw_grid(self, painter: QPainter, scale: "_Scale") -> None:
-        colours, area = self._theme.colours, scale.area
+        colors, area = self._theme.colors, scale.area
         metrics = painter.fontMetrics()
         for power in range(floor(log10(scale.lowest)), floor(log10(scale.highest)) + 1):
             value = 10.0**power
             y = scale.point(scale.least, value).y()
             if not area.top() <= y <= area.bottom():
                 continue
-            painter.setPen(QPen(QColor(colours.line), 1))
+            painter.setPen(QPen(QColor(colors.line), 1))
             painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-            painter.setPen(QColor(colours.faint))
+            painter.setPen(QColor(colors.faint))
             label = QRectF(0, y - metrics.height() / 2, LEFT - 8, metrics.height())
             painter.drawText(label, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, _rate(value))
-        painter.setPen(QColor(colours.faint))
+        painter.setPen(QColor(colors.faint))
         for power in range(floor(log10(scale.least)), floor(log10(scale.most)) + 1):
             x = scale.point(10.0**power, scale.lowest).x()
             if area.left() <= x <= area.right():

@@ -12,7 +12,7 @@ from app.machine.roofline_chart import RooflineChart
 from app.transcript.message import NoticeView
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import Theme, look
+from app.widgets.theme import Theme, set_look
 from mlx_engine.events import MachineFacts, Phase, Roofline
 
 
@@ -47,7 +47,7 @@ class ThisMacDialog(QDialog):
 
         self.chip = _label(theme, "", 1.3)
         self.about = _label(theme, "")
-        look(self.about, "secondary")
+        set_look(self.about, "secondary")
         self.memory = _Figure(theme, tr("Memory"), tr("read by a product of one row over half a gigabyte of weights"))
         self.arithmetic = _Figure(theme, tr("Arithmetic"), tr("in large products"))
         figures = QHBoxLayout()
@@ -65,12 +65,12 @@ class ThisMacDialog(QDialog):
         }
         self.remark = _label(theme, "")
         self.remark.setFont(theme.small())
-        look(self.remark, "secondary")
+        set_look(self.remark, "secondary")
         self.error = NoticeView(theme, "", "error")
 
         self.state = Label()
         self.state.setFont(theme.small())
-        look(self.state, "secondary")
+        set_look(self.state, "secondary")
         self.bar = QProgressBar()
         self.bar.setRange(0, 100)
         self.bar.setTextVisible(False)
@@ -88,7 +88,7 @@ class ThisMacDialog(QDialog):
         foot.addWidget(self.again)
         foot.addWidget(close)
         rule = QFrame()
-        look(rule, "hairline")
+        set_look(rule, "hairline")
 
         layout = QVBoxLayout(self)
         layout.setContentsMargins(24, 20, 24, 20)
@@ -218,17 +218,17 @@ class _Figure(QFrame):
 
     def __init__(self, theme: Theme, name: str, meaning: str) -> None:
         super().__init__()
-        look(self, "notice")
+        set_look(self, "notice")
         self._name = name
         title = Label(name)
         title.setFont(theme.small())
-        look(title, "secondary")
+        set_look(title, "secondary")
         self.figure = Label()
         self.figure.setFont(theme.large(1.5))
         self.meaning = Label(meaning)
         self.meaning.setFont(theme.small())
         self.meaning.setWordWrap(True)
-        look(self.meaning, "faint")
+        set_look(self.meaning, "faint")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(14, 10, 14, 12)
         layout.setSpacing(2)
@@ -251,7 +251,7 @@ class _Row:
         self.bar = _Bar(theme, name)
         self.words = Label()
         self.words.setFont(theme.small())
-        look(self.words, "secondary")
+        set_look(self.words, "secondary")
         for column, part in enumerate((self.name, self.bar, self.words)):
             grid.addWidget(part, at, column)
 
@@ -293,13 +293,13 @@ class _Bar(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colours.bubble))
+        painter.setBrush(QColor(colors.bubble))
         painter.drawRoundedRect(QRectF(self.rect()), 4, 4)
         if self.share:
-            painter.setBrush(QColor(colours.accent))
+            painter.setBrush(QColor(colors.accent))
             painter.drawRoundedRect(QRectF(0, 0, max(8.0, self.width() * min(self.share, 1.0)), self.height()), 4, 4)
         painter.end()

@@ -8,7 +8,7 @@ from app.language import tr
 from app.models.storage import Storage
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 class DeletedBar(QFrame):
@@ -17,7 +17,7 @@ class DeletedBar(QFrame):
     def __init__(self, theme: Theme, storage: Storage, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._storage = storage
-        look(self, "undo")
+        set_look(self, "undo")
         self.label = Label()
         self.label.setWordWrap(True)
         self.label.setAccessibleName(tr("Deleted"))

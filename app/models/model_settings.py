@@ -22,7 +22,7 @@ from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.progress_bar import ThinBar
 from app.widgets.sheet import lay_out
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 def _settings_title() -> str:
@@ -91,7 +91,7 @@ class ModelSettingsDialog(QDialog):
         self.token.setPlaceholderText("hf_…")
         self.token.setAccessibleName(tr("Hub token"))
         self.token.setMaxLength(1000)
-        look(self.token, "entry")
+        set_look(self.token, "entry")
         self.token.textChanged.connect(self.refresh)
         self.keep = button(tr("Keep"), tr("Check the token and keep it in the keychain"), "bordered")
         self.keep.clicked.connect(self._log_in)
@@ -162,7 +162,7 @@ class ModelSettingsDialog(QDialog):
         line = Label(text)
         line.setWordWrap(True)
         self._theme.set_font(line, SMALL)
-        look(line, "secondary")
+        set_look(line, "secondary")
         return line
 
     @Slot(str)

@@ -8,7 +8,7 @@ from app.models.background import while_there
 from app.models.picker import Picker, is_folder
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 def _hint() -> str:
@@ -33,14 +33,14 @@ class OwnPairDialog(QDialog):
         )
         text.setWordWrap(True)
         theme.set_font(text, SMALL)
-        look(text, "secondary")
+        set_look(text, "secondary")
         grid = QGridLayout()
         grid.setHorizontalSpacing(8)
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
         self.target, self.drafter = QLineEdit(), QLineEdit()
         for field in (self.target, self.drafter):
-            look(field, "entry")
+            set_look(field, "entry")
         rows = (
             (tr("Target"), self.target, _hint(), tr("Choose the target’s folder"), self._browse_target),
             (
@@ -141,7 +141,7 @@ class OwnPairDialog(QDialog):
         self._say(tr("They go together.") if self.names[1] else tr("It can be run, plainly."), "secondary")
 
     def _say(self, sentence: str, kind: str) -> None:
-        look(self.verdict, kind)
+        set_look(self.verdict, kind)
         self.verdict.setText(sentence)
         self.adjustSize()
 

@@ -13,7 +13,7 @@ from app.models.picker import Picker
 from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.progress_bar import ThinBar
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.pairs.refusals import advises_a_token
 
 
@@ -47,7 +47,7 @@ class PairCard(QScrollArea):
         self.tested = Label(tr("Not confirmed"))
         theme.set_font(self.tested, SMALL)
         self.tested.setToolTip(tr("Nobody vouches for these repos. The hub is asked before anything is offered."))
-        look(self.tested, "chip")
+        set_look(self.tested, "chip")
         chips = QHBoxLayout()
         chips.setSpacing(8)
         for chip in (self.verdict, self.tested):
@@ -73,7 +73,7 @@ class PairCard(QScrollArea):
         self.progress = Label()
         self.progress.setWordWrap(True)
         theme.set_font(self.progress, SMALL)
-        look(self.progress, "secondary")
+        set_look(self.progress, "secondary")
         self.trouble = Label()
         self.trouble.setWordWrap(True)
         self.trouble.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -103,7 +103,7 @@ class PairCard(QScrollArea):
         column.addWidget(self._panel)
         column.addWidget(self.arithmetic)
         line = QFrame()
-        look(line, "hairline")
+        set_look(line, "hairline")
         column.addWidget(line)
         column.addWidget(self.facts)
         column.addStretch(1)
@@ -122,7 +122,7 @@ class PairCard(QScrollArea):
         state = self._picker.state(one)
         self.title.setText(one.name)
         self.verdict.setText(tr("Cannot be run yet") if one.why_not else wording.verdict_names()[one.verdict])
-        look(self.verdict, "chip-accent" if one.verdict in ("comfortable", "tight") and not one.why_not else "chip")
+        set_look(self.verdict, "chip-accent" if one.verdict in ("comfortable", "tight") and not one.why_not else "chip")
         self.tested.setVisible(not one.confirmed and not one.why_not and not one.shown.asked and not one.shown.folders)
         self._show_bits(one, state)
         self._show_actions(one, state)
@@ -186,7 +186,7 @@ class PairCard(QScrollArea):
             text = tr("Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.")
         self.trouble.setText(text)
         self._panel.setVisible(bool(text))
-        look(self._panel, "error" if text == one.shown.trouble or state == "failed" else "notice")
+        set_look(self._panel, "error" if text == one.shown.trouble or state == "failed" else "notice")
         self.token.setVisible(advises_a_token(text) and state in ("absent", "failed"))
         self.again.setVisible(state == "absent" and text == one.shown.trouble and bool(text))
 

@@ -9,7 +9,7 @@ from app.machine.this_mac import machine_title
 from app.models.candidate import Candidate, why_this_one
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.pairs.fit import Fit
 
 
@@ -64,7 +64,7 @@ class PairFacts(QWidget):
             self._theme.set_font(each, SMALL)
             each.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
             self._grid.addWidget(each, row, column)
-        look(label, "secondary")
+        set_look(label, "secondary")
         value.setWordWrap(True)
         value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         return label, value

@@ -108,14 +108,14 @@ class _Row(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         one: Candidate = index.data(CANDIDATE)
-        colours, state = self._theme.colours, self._picker.state(one)
+        colors, state = self._theme.colors, self._picker.state(one)
         area = QRectF(option.rect).adjusted(8, 1, -8, -1)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if selected or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(QPen(QColor(colours.accent), 1.5) if selected and self._view.hasFocus() else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colours.chosen if selected else colours.hover))
+            painter.setPen(QPen(QColor(colors.accent), 1.5) if selected and self._view.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.chosen if selected else colors.hover))
             painter.drawRoundedRect(area, 7, 7)
         inside = area.adjusted(8, 6, -8, -6)
         word = wording.status(state, self._picker.transfer(one))
@@ -123,13 +123,13 @@ class _Row(QStyledItemDelegate):
         width = painter.fontMetrics().horizontalAdvance(word) if word else 0
         upper = QRectF(inside.left(), inside.top(), inside.width(), inside.height() / 2)
         lower = QRectF(inside.left(), inside.center().y(), inside.width(), inside.height() / 2)
-        painter.setPen(QColor(colours.accent if state in ("loaded", "loading", "running") else colours.secondary))
+        painter.setPen(QColor(colors.accent if state in ("loaded", "loading", "running") else colors.secondary))
         painter.drawText(upper, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, word)
-        painter.setPen(QColor(colours.secondary))
+        painter.setPen(QColor(colors.secondary))
         second = painter.fontMetrics().elidedText(wording.row(one), Qt.TextElideMode.ElideRight, int(lower.width()))
         painter.drawText(lower, Qt.AlignmentFlag.AlignVCenter, second)
         painter.setFont(self._theme.list_font())
-        painter.setPen(QColor(colours.faint if one.why_not else colours.text))
+        painter.setPen(QColor(colors.faint if one.why_not else colors.text))
         room = int(upper.width()) - (width + 8 if width else 0)
         painter.drawText(
             upper,

@@ -24,9 +24,9 @@ from app.models.pair_card import PairCard
 from app.models.pair_list import PairList
 from app.models.picker import Picker
 from app.widgets.button import button
-from app.widgets.icon_button import SIGN, draw_sign
+from app.widgets.icon_button import ICON_SIZE, draw_icon
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, USUAL_SIZE, Theme, look
+from app.widgets.theme import DEFAULT_TEXT_SIZE, SMALL, Theme, set_look
 
 
 def _models_title() -> str:
@@ -63,7 +63,7 @@ class PickerDialog(QDialog):
             chip = button(text, tr("Show: {what}", what=text))
             chip.setCheckable(True)
             chip.setChecked(picker.filter == which)
-            look(chip, "filter")
+            set_look(chip, "filter")
             self.filters.addButton(chip, number)
             chips.addWidget(chip)
         chips.addStretch(1)
@@ -74,11 +74,11 @@ class PickerDialog(QDialog):
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
         theme.set_font(self.empty, SMALL)
-        look(self.empty, "secondary")
+        set_look(self.empty, "secondary")
         self.own = button(tr("Own Pair…"), tr("Add a pair of your own: two repos or two folders"), "bordered")
         self.own.clicked.connect(self._add_own)
         side = QWidget()
-        look(side, "sidebar")
+        set_look(side, "sidebar")
         side.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._side = side
         left = QVBoxLayout(side)
@@ -97,7 +97,7 @@ class PickerDialog(QDialog):
         self.room = Label()
         self.room.setAccessibleName(tr("Room on the disk"))
         theme.set_font(self.room, SMALL)
-        look(self.room, "secondary")
+        set_look(self.room, "secondary")
         self.deleted = DeletedBar(theme, picker.storage)
         buttons = QHBoxLayout()
         buttons.setSpacing(8)
@@ -123,14 +123,14 @@ class PickerDialog(QDialog):
         self.said.setAccessibleName(tr("Message"))
         self.said.setContentsMargins(24, 8, 24, 8)
         theme.set_font(self.said, SMALL)
-        look(self.said, "secondary")
+        set_look(self.said, "secondary")
         self.said.hide()
         self._quiet = QTimer(self)
         self._quiet.setSingleShot(True)
         self._quiet.setInterval(SAID_MS)
         self._quiet.timeout.connect(self.said.hide)
         upright = QFrame()
-        look(upright, "upright")
+        set_look(upright, "upright")
         right = QVBoxLayout()
         right.setSpacing(0)
         right.addWidget(self.card, 1)
@@ -156,7 +156,7 @@ class PickerDialog(QDialog):
     @Slot()
     def _widen(self) -> None:
         """The list has room for the filters at any size of text."""
-        self._side.setFixedWidth(round(LIST_WIDTH * max(1.0, self._theme.text_pixels / USUAL_SIZE)))
+        self._side.setFixedWidth(round(LIST_WIDTH * max(1.0, self._theme.text_pixels / DEFAULT_TEXT_SIZE)))
         self.setMinimumWidth(self._side.width() + CARD_WIDTH)
 
     @Slot(str)
@@ -234,7 +234,7 @@ class _Search(QLineEdit):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        look(self, "search")
+        set_look(self, "search")
         self.setPlaceholderText(tr("Search models"))
         self.setAccessibleName(tr("Search models"))
         self.setClearButtonEnabled(True)
@@ -250,6 +250,6 @@ class _Search(QLineEdit):
         super().paintEvent(event)
         painter = QPainter(self)
         area = QRectF(self.rect())
-        painter.translate(5, area.center().y() - SIGN / 2)
-        draw_sign(painter, "search", QColor(self._theme.colours.faint))
+        painter.translate(5, area.center().y() - ICON_SIZE / 2)
+        draw_icon(painter, "search", QColor(self._theme.colors.faint))
         painter.end()

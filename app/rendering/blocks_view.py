@@ -31,7 +31,7 @@ class BlocksView(Stack):
     resized = Signal()  # one of its parts changed its height by itself
 
     def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False, parent: QWidget | None = None) -> None:
-        """`quiet` text is in the secondary colour; a `lazy` view builds nothing before it is told what is in sight."""
+        """`quiet` text is in the secondary color; a `lazy` view builds nothing before it is told what is in sight."""
         super().__init__(parent)
         if lazy:
             self._band = (-1, -1)
@@ -109,7 +109,7 @@ class BlocksView(Stack):
         self.apply(Change(0, as_typed(text)))
 
     def redraw(self) -> None:
-        """Draw all anew, in the colours now in force."""
+        """Draw all anew, in the colors now in force."""
         for index in range(len(self.entries)):
             self._forget(index)
             self.changed(index)

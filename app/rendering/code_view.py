@@ -1,4 +1,4 @@
-"""A code block: its language, buttons to wrap and copy, coloured lines that scroll sideways."""
+"""A code block: its language, buttons to wrap and copy, colored lines that scroll sideways."""
 
 from math import ceil
 
@@ -22,7 +22,7 @@ from app.rendering.highlight import Highlighter
 from app.rendering.marks import Marks, selections
 from app.rendering.tint import NO_TINT, Tint, tint_selections
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 COPIED_MS = 1500
 BELOW = 12  # pixels under the last line
@@ -39,10 +39,10 @@ class CodeView(QFrame):
         self._theme = theme
         self.language = block.language
         self._text = ""
-        look(self, "code")
+        set_look(self, "code")
         self._title = Label(block.language or "text")
         theme.set_font(self._title, SMALL)
-        look(self._title, "faint")
+        set_look(self._title, "faint")
         self.wrap = _button(tr("Wrap"), tr("Wrap long lines"))
         self.wrap.setCheckable(True)
         self.wrap.setChecked(wrapped)
@@ -146,12 +146,12 @@ def _button(text: str, name: str) -> QPushButton:
     made = QPushButton(text)
     made.setAccessibleName(name)
     made.setCursor(Qt.CursorShape.PointingHandCursor)
-    look(made, "quiet")
+    set_look(made, "quiet")
     return made
 
 
-class _Colouring(QSyntaxHighlighter):
-    """Lays the colours that the highlighter found over the lines."""
+class _Coloring(QSyntaxHighlighter):
+    """Lays the colors that the highlighter found over the lines."""
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)
@@ -159,14 +159,14 @@ class _Colouring(QSyntaxHighlighter):
         self._formats = {}
         for name in ("comment", "keyword", "string", "number", "name", "builtin", "operator"):
             form = QTextCharFormat()
-            form.setForeground(QColor(getattr(theme.colours, name)))
+            form.setForeground(QColor(getattr(theme.colors, name)))
             self._formats[name] = form
 
     def highlightBlock(self, text: str) -> None:
         number = self.currentBlock().blockNumber()
         if self.source is not None and number < len(self.source.lines):
             for run in self.source.lines[number]:
-                self.setFormat(run.start, run.length, self._formats[run.colour])
+                self.setFormat(run.start, run.length, self._formats[run.color])
 
 
 class _Lines(QPlainTextEdit):
@@ -186,8 +186,8 @@ class _Lines(QPlainTextEdit):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._highlighter = Highlighter(language)
-        self._colouring = _Colouring(self.document(), theme)
-        self._colouring.source = self._highlighter
+        self._coloring = _Coloring(self.document(), theme)
+        self._coloring.source = self._highlighter
 
     def set_code(self, text: str) -> None:
         before = self._highlighter.lines
@@ -204,7 +204,7 @@ class _Lines(QPlainTextEdit):
         after = self._highlighter.lines
         for number in range(unchanged, min(touched, len(before), len(after))):
             if before[number] != after[number]:
-                self._colouring.rehighlightBlock(self.document().findBlockByNumber(number))
+                self._coloring.rehighlightBlock(self.document().findBlockByNumber(number))
 
     def set_wrapped(self, wrapped: bool) -> None:
         modes = QPlainTextEdit.LineWrapMode

@@ -1,4 +1,4 @@
-"""Formulas in a document: set in a thread of their own, drawn sharp at any pixel ratio, in the colour of the text."""
+"""Formulas in a document: set in a thread of their own, drawn sharp at any pixel ratio, in the color of the text."""
 
 import queue
 import threading
@@ -75,12 +75,12 @@ class Typesetter(QObject):
         self._formulas[key] = formula
         self._set.emit()
 
-    def picture(self, key: Key, colour: str, scale: float, ratio: float) -> QPixmap | None:
-        """The formula in one colour, `ratio` device pixels to a pixel."""
+    def picture(self, key: Key, color: str, scale: float, ratio: float) -> QPixmap | None:
+        """The formula in one color, `ratio` device pixels to a pixel."""
         formula = self._formulas.get(key)
         if formula is None:
             return None
-        name = (key, colour, scale, ratio)
+        name = (key, color, scale, ratio)
         if name in self._pictures:
             self._pictures.move_to_end(name)
             return self._pictures[name]
@@ -92,7 +92,7 @@ class Typesetter(QObject):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         QSvgRenderer(QByteArray(formula.svg)).render(painter, QRectF(0, 0, width, height))
         painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
-        painter.fillRect(QRectF(0, 0, width + 1, height + 1), QColor(colour))
+        painter.fillRect(QRectF(0, 0, width + 1, height + 1), QColor(color))
         painter.end()
         self._pictures[name] = pixmap
         if len(self._pictures) > KEPT:
@@ -153,7 +153,7 @@ class MathsObjects(QPyTextObject):
         key = self.key(form)
         formula = self._typesetter.formula(key)
         font = form.toCharFormat().font()
-        colour = form.toCharFormat().foreground().color()
+        color = form.toCharFormat().foreground().color()
         block = document.findBlock(position)
         line = block.layout().lineForTextPosition(position - block.position())
         top = document.documentLayout().blockBoundingRect(block).top() - block.layout().boundingRect().top()  # also in a table
@@ -161,13 +161,13 @@ class MathsObjects(QPyTextObject):
         if formula is None:
             if self._typesetter.known(key):
                 painter.setFont(font)
-                painter.setPen(colour)
+                painter.setPen(color)
                 painter.drawText(QRectF(rect.left(), rect.top(), rect.width() + 1, rect.height()), WRAP, source(key))
             return
         scale = _scale(formula, document)
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
-        picture = self._typesetter.picture(key, colour.name(), scale, ratio)
+        picture = self._typesetter.picture(key, color.name(), scale, ratio)
         if picture is not None:
             # On whole device pixels, or it would be blurred.
             top = baseline - formula.ascent * scale

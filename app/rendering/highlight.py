@@ -1,4 +1,4 @@
-"""Code to coloured lines, as it grows."""
+"""Code to colored lines, as it grows."""
 
 import time
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from app.rendering.html_code import HtmlCode
 from app.rendering.markdown import blocks
 from app.rendering.typesetting import typeset
 
-Colour = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
+Color = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 
 # Whole texts up to this size are read again on every flush; longer ones from the last place where a statement surely begins. Where
 # that lies farther back than this, from a line that reads the same without what is before it, as far as so many characters tell.
@@ -25,7 +25,7 @@ TELLING = 1000
 
 COMMON = ("python", "bash", "json", "javascript", "c", "swift", "html", "sql", "cpp", "typescript", "rust", "go", "yaml")
 
-_colours: tuple[tuple[_TokenType, Colour], ...] = (
+_colors: tuple[tuple[_TokenType, Color], ...] = (
     (Comment, "comment"),
     (String, "string"),
     (Number, "number"),
@@ -44,19 +44,19 @@ _colours: tuple[tuple[_TokenType, Colour], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`length` characters from `start` of a line, in one colour."""
+    """`length` characters from `start` of a line, in one color."""
 
     start: int
     length: int
-    colour: Colour
+    color: Color
 
 
 Line = tuple[Run, ...]
 
 
-def colour_of(kind: _TokenType) -> Colour | None:
-    """The colour of a Pygments token, None for ordinary text."""
-    return next((colour for parent, colour in _colours if kind in parent), None)
+def color_of(kind: _TokenType) -> Color | None:
+    """The color of a Pygments token, None for ordinary text."""
+    return next((color for parent, color in _colors if kind in parent), None)
 
 
 def warm_up(pause_s: float = 0.1) -> None:
@@ -71,7 +71,7 @@ def warm_up(pause_s: float = 0.1) -> None:
 
 
 def lexer_for(language: str) -> Lexer | None:
-    """The lexer that goes by this name, None where there is none: such code is shown in one colour."""
+    """The lexer that goes by this name, None where there is none: such code is shown in one color."""
     if not language:
         return None
     try:
@@ -82,7 +82,7 @@ def lexer_for(language: str) -> Lexer | None:
 
 
 class Highlighter:
-    """The coloured lines of one code block."""
+    """The colored lines of one code block."""
 
     def __init__(self, language: str) -> None:
         self._lexer = lexer_for(language)
@@ -107,15 +107,15 @@ class Highlighter:
         last_line_start = text.rfind("\n") + 1
         tokens = list(self._lexer.get_tokens(text[self._restart :]))
         for kind, value in tokens:
-            colour = colour_of(kind)
-            if column == 0 and self._begins_statement(position, colour) and position < last_line_start:
+            color = color_of(kind)
+            if column == 0 and self._begins_statement(position, color) and position < last_line_start:
                 restart = position
             for number, part in enumerate(value.split("\n")):
                 if number:
                     fresh.append([])
                     column = 0
-                if part and colour:
-                    fresh[-1].append(Run(column, len(part), colour))
+                if part and color:
+                    fresh[-1].append(Run(column, len(part), color))
                 column += len(part)
             position += len(value)
         self.lines = self.lines[:first] + [tuple(line) for line in fresh]
@@ -141,11 +141,11 @@ class Highlighter:
                 return line if _words(lexer.get_tokens(self._text[line:])) == _words(tokens[place + 1 :]) else 0
         return 0
 
-    def _begins_statement(self, position: int, colour: Colour | None) -> bool:
+    def _begins_statement(self, position: int, color: Color | None) -> bool:
         """After an empty line, at the margin, outside strings and comments: there lexers are in their first state."""
         after_gap = self._text[max(0, position - 2) : position] == "\n\n"
         at_margin = not self._text[position : position + 1].isspace()
-        return after_gap and at_margin and colour not in ("string", "comment")
+        return after_gap and at_margin and color not in ("string", "comment")
 
 
 def _words(tokens: Iterable[tuple[_TokenType, str]]) -> list[tuple[_TokenType, str]]:

@@ -24,14 +24,14 @@ NONE = Marks()
 
 def selections(document: QTextDocument, marks: Marks, theme: Theme) -> list[QTextEdit.ExtraSelection]:
     """The marks as Qt draws them."""
-    colours = theme.colours
-    found = [_stretch(document, hit, colours.current_hit if hit == marks.current else colours.hit) for hit in marks.hits]
+    colors = theme.colors
+    found = [_stretch(document, hit, colors.current_hit if hit == marks.current else colors.hit) for hit in marks.hits]
     for made, hit in zip(found, marks.hits, strict=True):
-        made.format.setForeground(QColor(colours.on_hit))
+        made.format.setForeground(QColor(colors.on_hit))
         if hit == marks.current:
             made.format.setFontUnderline(True)
     if marks.selected is not None:
-        found.append(_stretch(document, marks.selected, colours.selection))
+        found.append(_stretch(document, marks.selected, colors.selection))
     return found
 
 

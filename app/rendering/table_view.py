@@ -28,7 +28,7 @@ from app.rendering.parts import OBJECT, units
 from app.rendering.text_run import span_format
 from app.rendering.tint import NO_TINT, Tint, tint_selections
 from app.transcript.stack import Stack
-from app.widgets.label import as_tip
+from app.widgets.label import as_tooltip
 from app.widgets.theme import Theme
 
 ROWS = 25  # in one document
@@ -363,7 +363,7 @@ class TableRows(QTextEdit):
         form.setBorder(1)
         form.setBorderCollapse(True)
         form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
-        form.setBorderBrush(QBrush(QColor(self._theme.colours.line)))
+        form.setBorderBrush(QBrush(QColor(self._theme.colors.line)))
         form.setColumnWidthConstraints([QTextLength(QTextLength.Type.FixedLength, width) for width in widths])
         return form
 
@@ -378,11 +378,11 @@ class TableRows(QTextEdit):
             paragraph.setAlignment(sides[self._alignments[column]])
             inner.setBlockFormat(paragraph)
             base = QTextCharFormat()
-            base.setForeground(QColor(self._theme.colours.text))
+            base.setForeground(QColor(self._theme.colors.text))
             if header:
                 base.setFontWeight(600)
                 ground = QTextCharFormat()
-                ground.setBackground(QColor(self._theme.colours.code))
+                ground.setBackground(QColor(self._theme.colors.code))
                 cell.setFormat(ground.toTableCellFormat())
             for span in spans:
                 if span.math:
@@ -396,7 +396,7 @@ class TableRows(QTextEdit):
         form.setProperty(LATEX, latex)
         form.setProperty(DISPLAY, False)
         form.setProperty(QTextFormat.Property.FontPixelSize, round(self._theme.text_pixels * 1.06))
-        form.setToolTip(as_tip(latex))
+        form.setToolTip(as_tooltip(latex))
         form.setVerticalAlignment(self._objects.alignment(form))
         self.waiting = self.waiting or not self._theme.typesetter.known(self._objects.key(form))
         cursor.insertText(OBJECT, form)

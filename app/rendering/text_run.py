@@ -27,7 +27,7 @@ from app.rendering.formulas import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
 from app.rendering.marks import Marks, selections
 from app.rendering.parts import OBJECT
 from app.rendering.tint import NO_TINT, Tint, tint_selections
-from app.widgets.label import as_tip
+from app.widgets.label import as_tooltip
 from app.widgets.theme import DEEPEST_INDENT, INDENT, QUOTE, Theme
 
 MARKER_GAP = 8
@@ -46,7 +46,7 @@ class TextRun(QTextEdit):
     """
 
     def __init__(self, theme: Theme, quiet: bool = False, first: bool = True, parent: QWidget | None = None) -> None:
-        """`quiet` text is in the secondary colour; a run that is not the `first` keeps its distance from the one above."""
+        """`quiet` text is in the secondary color; a run that is not the `first` keeps its distance from the one above."""
         super().__init__(parent)
         self._theme = theme
         self._quiet = quiet
@@ -110,7 +110,7 @@ class TextRun(QTextEdit):
                 form.setBottomMargin(4)
                 form.setLeftMargin(_left(block))
                 base = QTextCharFormat()
-                base.setForeground(QColor(self._colour(quiet=False)))
+                base.setForeground(QColor(self._color(quiet=False)))
                 self._new_block(cursor, form, base, first)
                 self._insert_maths(cursor, block.latex, True, base)
         cursor.endEditBlock()
@@ -199,8 +199,8 @@ class TextRun(QTextEdit):
 
     # Drawing
 
-    def _colour(self, quiet: bool) -> str:
-        return self._theme.colours.secondary if quiet or self._quiet else self._theme.colours.text
+    def _color(self, quiet: bool) -> str:
+        return self._theme.colors.secondary if quiet or self._quiet else self._theme.colors.text
 
     def _above(self, wanted: int, first: bool) -> int:
         return 0 if first and self.first else wanted
@@ -224,7 +224,7 @@ class TextRun(QTextEdit):
         base = QTextCharFormat()
         if block.heading:
             base.setFont(self._theme.large(HEADINGS.get(block.heading, 1.0)))
-        base.setForeground(QColor(self._colour(quiet=bool(block.quote))))
+        base.setForeground(QColor(self._color(quiet=bool(block.quote))))
         self._new_block(cursor, form, base, first)
         for span in block.spans:
             if span.math:
@@ -255,7 +255,7 @@ class TextRun(QTextEdit):
         form.setProperty(LATEX, latex)
         form.setProperty(DISPLAY, display)
         form.setProperty(QTextFormat.Property.FontPixelSize, round(self._theme.text_pixels * (1.12 if display else 1.06)))
-        form.setToolTip(as_tip(latex))
+        form.setToolTip(as_tooltip(latex))
         form.setVerticalAlignment(self._objects.alignment(form))
         self._waiting = self._waiting or not self._theme.typesetter.known(self._objects.key(form))
         cursor.insertText(OBJECT, form)
@@ -292,7 +292,7 @@ class TextRun(QTextEdit):
             mirrored = block.blockFormat().layoutDirection() == Qt.LayoutDirection.RightToLeft
             left = self.viewport().width() - level * QUOTE - 3 if mirrored else level * QUOTE
             bar = QRectF(left, area.top() - gap, 3, area.height() + gap)
-            painter.fillRect(bar, QColor(self._theme.colours.line))
+            painter.fillRect(bar, QColor(self._theme.colors.line))
 
     def _paint_marker(self, painter: QPainter, block: QTextBlock, marker: str, task: int) -> None:
         """Bullets and numbers hang in the margin, on the baseline of the first line. (Qt's own lists put them lower where lines
@@ -309,22 +309,22 @@ class TextRun(QTextEdit):
         else:
             left = layout.position().x() + line.x() - MARKER_GAP - width
         baseline = layout.position().y() + line.y() + line.ascent()
-        colours = self._theme.colours
+        colors = self._theme.colors
         if task:
             self._paint_box(painter, QRectF(left, baseline - 11.5, 13, 13), ticked=task == 2)
             return
-        painter.setPen(QColor(colours.secondary))
+        painter.setPen(QColor(colors.secondary))
         painter.drawText(QPointF(left, baseline), marker)
 
     def _paint_box(self, painter: QPainter, box: QRectF, ticked: bool) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(QColor(colours.accent if ticked else colours.faint), 1.2))
-        painter.setBrush(QColor(colours.accent) if ticked else Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(colors.accent if ticked else colors.faint), 1.2))
+        painter.setBrush(QColor(colors.accent) if ticked else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(box, 3, 3)
         if ticked:
-            painter.setPen(QPen(QColor(colours.on_accent), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
+            painter.setPen(QPen(QColor(colors.on_accent), 1.8, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
             painter.drawPolyline([box.topLeft() + QPointF(x, y) for x, y in ((3.2, 6.8), (5.6, 9.2), (9.8, 4.2))])
         painter.restore()
 
@@ -332,7 +332,7 @@ class TextRun(QTextEdit):
 def span_format(span: Span, base: QTextCharFormat, theme: Theme) -> QTextCharFormat:
     """The look of a span on top of its paragraph's."""
     form = QTextCharFormat(base)
-    colours = theme.colours
+    colors = theme.colors
     if span.bold:
         form.setFontWeight(QFont.Weight.DemiBold)
     form.setFontItalic(span.italic)
@@ -340,12 +340,12 @@ def span_format(span: Span, base: QTextCharFormat, theme: Theme) -> QTextCharFor
     if span.code:
         form.setFontFamilies(theme.code_font.families())
         form.setProperty(QTextFormat.Property.FontPixelSize, round(theme.text_pixels * 0.9))
-        form.setBackground(QColor(colours.bubble))
+        form.setBackground(QColor(colors.bubble))
     if span.link:
         form.setAnchor(True)
         form.setAnchorHref(span.link)
-        form.setToolTip(as_tip(span.link))
-        form.setForeground(QColor(colours.accent))
+        form.setToolTip(as_tooltip(span.link))
+        form.setForeground(QColor(colors.accent))
         form.setFontUnderline(True)
     return form
 

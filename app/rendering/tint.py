@@ -1,4 +1,4 @@
-"""What a colour and a line under the text say of it. Who supplied a token: full under drafts that were accepted, dotted under
+"""What a color and a line under the text say of it. Who supplied a token: full under drafts that were accepted, dotted under
 copies of earlier text, dashed under the target's own. And, waved, where two replies part."""
 
 from collections.abc import Callable, Iterable, Sequence
@@ -58,20 +58,20 @@ def runs_of(block: Block, stretches: Sequence[Stretch], between: Callable[[int, 
 
 def tint_format(theme: Theme, told: Told) -> QTextCharFormat:
     """How text looks of which this is said."""
-    colours = theme.colours
+    colors = theme.colors
     styles = QTextCharFormat.UnderlineStyle
-    style, colour, ground = {
-        "drafter": (styles.SingleUnderline, colours.drafted, colours.drafted_ground),
-        "lookup": (styles.DotLine, colours.copied, colours.copied_ground),
-        "differs": (styles.WaveUnderline, colours.on_hit, colours.hit),
-    }.get(told, (styles.DashUnderline, colours.own, ""))
+    style, color, ground = {
+        "drafter": (styles.SingleUnderline, colors.drafted, colors.drafted_ground),
+        "lookup": (styles.DotLine, colors.copied, colors.copied_ground),
+        "differs": (styles.WaveUnderline, colors.on_hit, colors.hit),
+    }.get(told, (styles.DashUnderline, colors.own, ""))
     made = QTextCharFormat()
     made.setUnderlineStyle(style)
-    made.setUnderlineColor(QColor(colour))
+    made.setUnderlineColor(QColor(color))
     if ground:
         made.setBackground(QColor(ground))
     if told == "differs":
-        made.setForeground(QColor(colours.on_hit))
+        made.setForeground(QColor(colors.on_hit))
     return made
 
 
@@ -113,12 +113,12 @@ class TintLegend(QTextEdit):
 
     @Slot()
     def refresh(self) -> None:
-        """Write it in the colours now in force."""
+        """Write it in the colors now in force."""
         self.setVisible(self._theme.tinted)
         self.clear()
         cursor = self.textCursor()
         quiet = QTextCharFormat()
-        quiet.setForeground(QColor(self._theme.colours.secondary))
+        quiet.setForeground(QColor(self._theme.colors.secondary))
         for number, (supplier, words) in enumerate(_legend_words()):
             cursor.insertText("    " if number else "", quiet)
             form = QTextCharFormat(quiet)

@@ -5,7 +5,7 @@ from typing import get_args
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
 from app.language import LANGUAGES
-from app.widgets.theme import TEXT_SIZES, USUAL_SIZE, Appearance, Contrast, Theme
+from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 
 
 class Preferences(QObject):
@@ -24,10 +24,10 @@ class Preferences(QObject):
         contrast = settings.value("contrast")
         if contrast in get_args(Contrast):
             theme.set_contrast(contrast)
-        size = str(settings.value("text_size", USUAL_SIZE))
-        theme.set_text_size(int(size) if size.isascii() and size.isdigit() else USUAL_SIZE)
+        size = str(settings.value("text_size", DEFAULT_TEXT_SIZE))
+        theme.set_text_size(int(size) if size.isascii() and size.isdigit() else DEFAULT_TEXT_SIZE)
         theme.set_tinted(settings.value("tint", False, bool) is True)
-        theme.wants_less_motion = settings.value("less_motion", False, bool) is True
+        theme.reduce_motion = settings.value("less_motion", False, bool) is True
 
     @property
     def appearance(self) -> Appearance:
@@ -43,7 +43,7 @@ class Preferences(QObject):
 
     @property
     def less_motion(self) -> bool:
-        return self._theme.wants_less_motion
+        return self._theme.reduce_motion
 
     def set_appearance(self, appearance: Appearance) -> None:
         """Light, dark, or as the system is."""
@@ -81,12 +81,12 @@ class Preferences(QObject):
 
     @Slot()
     def usual_text(self) -> None:
-        self.set_text_size(USUAL_SIZE)
+        self.set_text_size(DEFAULT_TEXT_SIZE)
 
     @Slot(bool)
     def set_less_motion(self, less: bool) -> None:
         """Nothing moves by itself. Where the system asks for it, that holds anyway."""
-        self._theme.wants_less_motion = less
+        self._theme.reduce_motion = less
         self._keep("less_motion", less)
 
     @property
@@ -100,7 +100,7 @@ class Preferences(QObject):
         self._keep("tint", tinted)
 
     def _step(self, step: int) -> None:
-        place = TEXT_SIZES.index(self.text_size) if self.text_size in TEXT_SIZES else TEXT_SIZES.index(USUAL_SIZE)
+        place = TEXT_SIZES.index(self.text_size) if self.text_size in TEXT_SIZES else TEXT_SIZES.index(DEFAULT_TEXT_SIZE)
         if 0 <= place + step < len(TEXT_SIZES):
             self.set_text_size(TEXT_SIZES[place + step])
 

@@ -7,7 +7,7 @@ from app.language import LANGUAGES, tr
 from app.settings.preferences import Preferences
 from app.widgets.label import Label
 from app.widgets.sheet import lay_out
-from app.widgets.theme import APPEARANCES, CONTRASTS, SMALL, TEXT_SIZES, Theme, look
+from app.widgets.theme import APPEARANCES, CONTRASTS, SMALL, TEXT_SIZES, Theme, set_look
 
 
 def _appearance_names() -> dict[str, str]:
@@ -52,7 +52,7 @@ class SettingsDialog(QDialog):
         self.text_size.valueChanged.connect(self._set_text_size)
         self.sample = Label()
         self.sample.setMinimumWidth(self.sample.fontMetrics().horizontalAdvance("24 px") + 4)
-        look(self.sample, "secondary")
+        set_look(self.sample, "secondary")
         sizes = QHBoxLayout()
         sizes.setSpacing(12)
         sizes.addWidget(self.text_size, 1)
@@ -66,9 +66,7 @@ class SettingsDialog(QDialog):
         self._grid.addWidget(self.motion, self._grid.rowCount(), 1)
         self.tint = QCheckBox(tr("Show in replies who supplied each token"))
         self.tint.setAccessibleName(tr("Show in replies who supplied each token"))
-        self.tint.setToolTip(
-            tr("A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own")
-        )
+        self.tint.setToolTip(tr("A line and a color under drafts that were accepted, copies of earlier text, and the target’s own"))
         self.tint.toggled.connect(preferences.set_tinted)
         self._grid.addWidget(self.tint, self._grid.rowCount(), 1)
 

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemD
 from app.chat.conductor import Conductor
 from app.conversations.sections import Shelf, shelves
 from app.language import tr
-from app.widgets.icon_button import SIGN, draw_sign
-from app.widgets.label import as_tip
+from app.widgets.icon_button import ICON_SIZE, draw_icon
+from app.widgets.label import as_tooltip
 from app.widgets.theme import LISTED, Theme
 
 Index = QModelIndex | QPersistentModelIndex
@@ -132,10 +132,10 @@ class ChatList(QTreeView):
                 item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
                 heading.insertRow(place, item)
                 item.setData(bool(shelf.folder), INSIDE)
-                item.setToolTip(as_tip(entry.title))
+                item.setToolTip(as_tooltip(entry.title))
             elif item.text() != entry.title:
                 item.setText(entry.title)
-                item.setToolTip(as_tip(entry.title))
+                item.setToolTip(as_tooltip(entry.title))
 
     def _row_out(self, chat_id: str) -> None:
         if (item := self._rows.pop(chat_id, None)) is not None:
@@ -251,43 +251,43 @@ class _Delegate(QStyledItemDelegate):
         return QSize(0, height if index.data(KIND) != "heading" else height - 4 if first else height + 8)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        colours, kind = self._theme.colours, index.data(KIND)
+        colors, kind = self._theme.colors, index.data(KIND)
         area = QRectF(option.rect).adjusted(8, 1, -8, -1)
         state = option.state
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if kind == "heading":
             painter.setFont(self._theme.small(bold=True))
-            painter.setPen(QColor(colours.secondary))
+            painter.setPen(QColor(colors.secondary))
             bottom = area.adjusted(10, 0, -8, -4)
             painter.drawText(bottom, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, index.data())
             painter.restore()
             return
         is_open = kind == "chat" and index.data(ID) == self._conductor.chat.id
         focused = bool(state & QStyle.StateFlag.State_Selected) and self._view.hasFocus()
-        painter.setPen(QPen(QColor(colours.accent), 1.5) if focused else Qt.PenStyle.NoPen)
+        painter.setPen(QPen(QColor(colors.accent), 1.5) if focused else Qt.PenStyle.NoPen)
         if is_open or state & QStyle.StateFlag.State_MouseOver or focused:
-            painter.setBrush(QColor(colours.chosen if is_open else colours.hover))
+            painter.setBrush(QColor(colors.chosen if is_open else colors.hover))
             painter.drawRoundedRect(area, 7, 7)
         left = area.left() + 10
         if kind == "folder":
             painter.save()
-            painter.translate(left - 2, area.center().y() - SIGN / 2)
-            draw_sign(painter, "folder", QColor(colours.secondary))
-            painter.translate(area.right() - left - SIGN, 0)
-            draw_sign(painter, "opened" if self._view.isExpanded(index) else "closed", QColor(colours.faint))
+            painter.translate(left - 2, area.center().y() - ICON_SIZE / 2)
+            draw_icon(painter, "folder", QColor(colors.secondary))
+            painter.translate(area.right() - left - ICON_SIZE, 0)
+            draw_icon(painter, "opened" if self._view.isExpanded(index) else "closed", QColor(colors.faint))
             painter.restore()
-            left += SIGN + 6
+            left += ICON_SIZE + 6
         elif index.data(INSIDE):
-            left += SIGN + 6
-        right = area.right() - (SIGN + 8 if kind == "folder" else 10)
+            left += ICON_SIZE + 6
+        right = area.right() - (ICON_SIZE + 8 if kind == "folder" else 10)
         if kind == "chat" and index.data(ID) == self._conductor.written_chat:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colours.accent))
+            painter.setBrush(QColor(colors.accent))
             painter.drawEllipse(QPointF(right - 3, area.center().y()), 3.5, 3.5)
             right -= 14
         painter.setFont(self._theme.list_font())
-        painter.setPen(QColor(colours.text))
+        painter.setPen(QColor(colors.text))
         text = painter.fontMetrics().elidedText(index.data(), Qt.TextElideMode.ElideRight, int(right - left))
         painter.drawText(QRectF(left, area.top(), right - left, area.height()), Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()

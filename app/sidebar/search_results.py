@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemD
 
 from app.conversations.store import Entry, Hit
 from app.language import tr
-from app.widgets.label import as_tip
+from app.widgets.label import as_tooltip
 from app.widgets.theme import Theme
 
 _SIGNS = re.compile(r"\*\*|`+|(?:(?<=\s)|^)#{2,6} ")
@@ -50,7 +50,7 @@ class SearchResults(QListView):
             item.setData(title, TITLE)
             item.setData(when, WHEN)
             item.setEditable(False)
-            item.setToolTip(as_tip(excerpt))
+            item.setToolTip(as_tooltip(excerpt))
             self._model.appendRow(item)
         self.scrollToTop()
 
@@ -89,7 +89,7 @@ class _Delegate(QStyledItemDelegate):
         return QSize(0, self._theme.row_height(lines=2))
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         hit: Hit = index.data(HIT)
         area = QRectF(option.rect).adjusted(8, 1, -8, -1)
         state = option.state
@@ -98,18 +98,18 @@ class _Delegate(QStyledItemDelegate):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if chosen or state & QStyle.StateFlag.State_MouseOver:
             focused = chosen and self._view.hasFocus()
-            painter.setPen(QPen(QColor(colours.accent), 1.5) if focused else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colours.chosen if chosen else colours.hover))
+            painter.setPen(QPen(QColor(colors.accent), 1.5) if focused else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.chosen if chosen else colors.hover))
             painter.drawRoundedRect(area, 7, 7)
         inner = area.adjusted(10, 7, -10, -7)
         room = inner.width()
         if when := index.data(WHEN):
             painter.setFont(self._theme.small())
-            painter.setPen(QColor(colours.secondary))
+            painter.setPen(QColor(colors.secondary))
             painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight, when)
             room -= _width(painter.font(), when) + 8
         painter.setFont(self._theme.list_font())
-        painter.setPen(QColor(colours.text))
+        painter.setPen(QColor(colors.text))
         title = painter.fontMetrics().elidedText(index.data(TITLE), Qt.TextElideMode.ElideRight, int(room))
         painter.drawText(inner, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft, title)
         self._paint_excerpt(painter, inner, hit)
@@ -123,16 +123,16 @@ class _Delegate(QStyledItemDelegate):
         metrics = QFontMetricsF(plain)
         head = metrics.elidedText(head.lstrip(), Qt.TextElideMode.ElideLeft, room * (0.5 if tail else 1.0))
         x = area.left()
-        for text, font, colour in (
-            (head, plain, self._theme.colours.secondary),
-            (body, bold, self._theme.colours.text),
-            (tail, plain, self._theme.colours.secondary),
+        for text, font, color in (
+            (head, plain, self._theme.colors.secondary),
+            (body, bold, self._theme.colors.text),
+            (tail, plain, self._theme.colors.secondary),
         ):
             left = area.right() - x
             if not text or left <= 0:
                 continue
             painter.setFont(font)
-            painter.setPen(QColor(colour))
+            painter.setPen(QColor(color))
             shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, left)
             painter.drawText(
                 QRectF(x, area.top(), left, area.height()), Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignLeft, shown

@@ -10,9 +10,9 @@ from app.conversations.store import Hit, terms_of
 from app.language import tr
 from app.sidebar.chat_list import ChatList
 from app.sidebar.search_results import SearchResults
-from app.widgets.icon_button import SIGN, IconButton, draw_sign
+from app.widgets.icon_button import ICON_SIZE, IconButton, draw_icon
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 SEARCH_MS = 150
 UNDO_MS = 10_000
@@ -31,7 +31,7 @@ class Sidebar(QWidget):
         self._conductor = conductor
         self._library = conductor.library
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        look(self, "sidebar")
+        set_look(self, "sidebar")
         self.setMinimumWidth(NARROWEST)
         self.setMaximumWidth(WIDEST)
         self.search = _SearchField(theme)
@@ -48,7 +48,7 @@ class Sidebar(QWidget):
         self.nothing.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.nothing.setContentsMargins(20, 32, 20, 0)
         theme.set_font(self.nothing, SMALL)
-        look(self.nothing, "secondary")
+        set_look(self.nothing, "secondary")
         self._pages = QStackedWidget()
         for page in (self.list, self.results, self.nothing):
             self._pages.addWidget(page)
@@ -158,7 +158,7 @@ class _SearchField(QLineEdit):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        look(self, "search")
+        set_look(self, "search")
         self.setPlaceholderText(tr("Search"))
         self.setAccessibleName(tr("Search all chats"))
         self.setClearButtonEnabled(True)
@@ -179,8 +179,8 @@ class _SearchField(QLineEdit):
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         painter = QPainter(self)
-        painter.translate(QPointF(5, (self.height() - SIGN) / 2))
-        draw_sign(painter, "search", QColor(self._theme.colours.faint))
+        painter.translate(QPointF(5, (self.height() - ICON_SIZE) / 2))
+        draw_icon(painter, "search", QColor(self._theme.colors.faint))
         painter.end()
 
 
@@ -191,14 +191,14 @@ class UndoBar(QFrame):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        look(self, "undo")
+        set_look(self, "undo")
         self.label = Label()
         theme.set_font(self.label, SMALL)
         self.label.setWordWrap(True)
         self.label.setAccessibleName(tr("Done last"))
         self.button = QPushButton(tr("Undo"))
         self.button.setAccessibleName(tr("Undo"))
-        look(self.button, "bordered")
+        set_look(self.button, "bordered")
         self.button.clicked.connect(self.undo)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 6, 6, 6)

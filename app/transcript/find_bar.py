@@ -18,7 +18,7 @@ from app.rendering.streaming import StreamingMarkdown
 from app.transcript.column import Column, Place
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 if TYPE_CHECKING:
     from app.transcript.transcript import Transcript
@@ -41,7 +41,7 @@ class FindBar(QFrame):
 
     def __init__(self, theme: Theme, finding: "Finding", parent: "Transcript") -> None:
         super().__init__(parent)
-        look(self, "find")
+        set_look(self, "find")
         self._finding = finding
         self.field = _Field(finding)
         self.field.setPlaceholderText(tr("Find in this chat"))
@@ -50,7 +50,7 @@ class FindBar(QFrame):
         self.count = Label()
         theme.set_font(self.count, SMALL)
         self.count.setAccessibleName(tr("Hits"))
-        look(self.count, "secondary")
+        set_look(self.count, "secondary")
         self.before = button("↑", tr("Previous hit"))
         self.after = button("↓", tr("Next hit"))
         self.close_button = button(tr("Done"), tr("Close the search"))

@@ -18,7 +18,7 @@ from app.transcript.thinking_view import ThinkingView
 from app.transcript.versions import Versions
 from app.widgets.button import button
 from app.widgets.label import Label
-from app.widgets.theme import Theme, look
+from app.widgets.theme import Theme, set_look
 
 FOLD_ABOVE = 4000  # characters of a prompt; a pasted book must not bury the reply
 WIDEST_BUBBLE = 560
@@ -38,7 +38,7 @@ class PromptView(QWidget):
         self.turn = turn
         self.text = clean(turn.prompt)
         bubble = QFrame(self)  # shown before it is in a layout: without a parent it would be a window of its own for a moment
-        look(bubble, "bubble")
+        set_look(bubble, "bubble")
         self.blocks = BlocksView(theme, lazy=lazy)
         self.blocks.setAccessibleName(tr("Your message"))
         self.bubble = _Bubble(theme, bubble, self.blocks)
@@ -91,7 +91,7 @@ class PromptView(QWidget):
         return self.blocks.show_band(top - above, bottom - above)
 
     def redraw(self) -> None:
-        """The colours changed."""
+        """The colors changed."""
         self.blocks.redraw()
 
     @Slot()
@@ -150,13 +150,13 @@ class NoticeView(QFrame):
 
     def __init__(self, theme: Theme, text: str, kind: str = "notice", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        look(self, kind)
+        set_look(self, kind)
         self.label = Label(text)
         self.label.setWordWrap(True)
         self.label.setMinimumWidth(120)
         self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.label.setAccessibleName(tr("Error") if kind == "error" else tr("Note"))
-        look(self.label, "danger" if kind == "error" else "secondary")
+        set_look(self.label, "danger" if kind == "error" else "secondary")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 11, 16, 11)
         layout.setSpacing(8)
@@ -194,7 +194,7 @@ class ReplyView(QWidget):
         self.buttons: ReplyActions | None = None
         self._waiting = Label("…")
         self._waiting.setAccessibleName(tr("Waiting for the first token"))
-        look(self._waiting, "faint")
+        set_look(self._waiting, "faint")
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(10)
@@ -262,7 +262,7 @@ class ReplyView(QWidget):
         return self._drawn_chars >= len(self.turn.reply.answer)
 
     def redraw(self) -> None:
-        """The colours changed."""
+        """The colors changed."""
         self.blocks.redraw()
         if self.thinking is not None:
             self.thinking.redraw()

@@ -8,8 +8,8 @@ from app.conversations.reply import Reply
 from app.language import tr
 from app.transcript.stats_popover import StatsPopover
 from app.widgets.flow import Flow
-from app.widgets.label import Label, as_tip
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.label import Label, as_tooltip
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 class StatsLine(QWidget):
@@ -23,7 +23,7 @@ class StatsLine(QWidget):
         for label in (self.chip, self.facts):
             theme.set_font(label, SMALL)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        look(self.facts, "secondary")
+        set_look(self.facts, "secondary")
         self.chip.setAccessibleName(tr("Mode"))
         self.facts.setAccessibleName(tr("Speed"))
         figures = Flow(stacked=stacked)
@@ -52,11 +52,11 @@ class StatsLine(QWidget):
         chip, facts = wording.chip(reply, short=self._stacked), wording.facts(reply, short=self._stacked)
         if chip != self.chip.text():
             self.chip.setText(chip)
-            look(self.chip, "chip-accent" if chip.startswith("DFlash") else "chip")
+            set_look(self.chip, "chip-accent" if chip.startswith("DFlash") else "chip")
         if facts != self.facts.text() or not facts:
             self.facts.setText(facts or " ")  # keeps its line, so that nothing jumps when the first figure comes
         if reply.stats:
-            tip = as_tip(wording.details(reply.stats))
+            tip = as_tooltip(wording.details(reply.stats))
             self.chip.setToolTip(tip)
             self.facts.setToolTip(tip)
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
 from app.conversations import wording
 from app.language import tr
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.events import Stats
 
 CHART = QSize(320, 72)
@@ -24,7 +24,7 @@ class StatsPopover(QFrame):
         super().__init__(parent, Qt.WindowType.Popup)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setAccessibleName(tr("Details of this reply"))
-        look(self, "popover")
+        set_look(self, "popover")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(16, 14, 16, 14)
         layout.setSpacing(10)
@@ -37,7 +37,7 @@ class StatsPopover(QFrame):
         self.facts = Label(wording.details(stats))
         theme.set_font(self.facts, SMALL)
         self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        look(self.facts, "secondary")
+        set_look(self.facts, "secondary")
         layout.addWidget(self.facts)
 
     def open_at(self, corner: QPoint) -> None:
@@ -79,29 +79,29 @@ class PromptBar(QWidget):
         return tr("{count} reused", count=reused), tr("{count} read at {rate}", count=read, rate=wording.rate(self._rate))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         whole = QRectF(0, 0, CHART.width(), BAR)
-        painter.setBrush(QColor(colours.track))
+        painter.setBrush(QColor(colors.track))
         painter.drawRoundedRect(whole, 4, 4)
         if self.reused:
             share = max(8.0, CHART.width() * self.reused / max(1, self.reused + self.read))
-            painter.setBrush(QColor(colours.accent))
+            painter.setBrush(QColor(colors.accent))
             painter.drawRoundedRect(QRectF(0, 0, share, BAR), 4, 4)
-        _draw_legend(painter, self._theme, BAR, zip(self.legend, (colours.accent, colours.track), strict=True))
+        _draw_legend(painter, self._theme, BAR, zip(self.legend, (colors.accent, colors.track), strict=True))
         painter.end()
 
 
 def _draw_legend(painter: QPainter, theme: Theme, top: int, parts: Iterable[tuple[str, str]]) -> None:
-    """Words, each after a square of its colour."""
+    """Words, each after a square of its color."""
     x = 0
-    for label, colour in parts:
+    for label, color in parts:
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colour))
+        painter.setBrush(QColor(color))
         painter.drawRoundedRect(QRectF(x, top + 9, 9, 9), 2, 2)
-        painter.setPen(QColor(theme.colours.secondary))
+        painter.setPen(QColor(theme.colors.secondary))
         painter.drawText(x + 14, top + 18, label)
         x += 14 + painter.fontMetrics().horizontalAdvance(label) + 18
 
@@ -129,7 +129,7 @@ class RoundsChart(QWidget):
         )
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         highest = max((max(accepted, proposed) for accepted, proposed in self.bars), default=1.0) or 1.0
@@ -137,13 +137,13 @@ class RoundsChart(QWidget):
         gap = 1.0 if step < 6 else 2.0
         painter.setPen(Qt.PenStyle.NoPen)
         for number, (accepted, proposed) in enumerate(self.bars):
-            for value, colour in ((proposed, colours.track), (accepted, colours.accent)):
+            for value, color in ((proposed, colors.track), (accepted, colors.accent)):
                 height = CHART.height() * value / highest
-                painter.setBrush(QColor(colour))
+                painter.setBrush(QColor(color))
                 painter.drawRoundedRect(QRectF(number * step, CHART.height() - height, step - gap, height), 1.5, 1.5)
-        painter.setPen(QPen(QColor(colours.line), 1))
+        painter.setPen(QPen(QColor(colors.line), 1))
         painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
-        parts = ((tr("accepted"), colours.accent), (tr("proposed, at most {highest}", highest=f"{highest:.0f}"), colours.track))
+        parts = ((tr("accepted"), colors.accent), (tr("proposed, at most {highest}", highest=f"{highest:.0f}"), colors.track))
         _draw_legend(painter, self._theme, CHART.height(), parts)
         painter.end()
 

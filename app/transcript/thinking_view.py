@@ -8,7 +8,7 @@ from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
 from app.widgets.button import button
-from app.widgets.theme import Theme, look
+from app.widgets.theme import Theme, set_look
 
 BAR = 13  # pixels from the line at the left to the text
 
@@ -33,7 +33,7 @@ class ThinkingView(QWidget):
         inner.setContentsMargins(10, 0, 0, 0)
         inner.setSpacing(BAR)
         bar = QFrame()
-        look(bar, "upright")
+        set_look(bar, "upright")
         inner.addWidget(bar)
         inner.addWidget(self.body)
         self._frame.hide()
@@ -68,7 +68,7 @@ class ThinkingView(QWidget):
         self.header.setChecked(True)
 
     def redraw(self) -> None:
-        """The colours changed."""
+        """The colors changed."""
         self.body.redraw()
 
     def _title(self, title: str) -> None:

@@ -20,7 +20,7 @@ from app.transcript.message import NoticeView, PromptView, ReplyView
 from app.transcript.selection import Selecting
 from app.transcript.stack import Entry
 from app.widgets.button import button
-from app.widgets.theme import COLUMN, MARGIN, Theme, look
+from app.widgets.theme import COLUMN, MARGIN, Theme, set_look
 
 ABOVE = BELOW = 28  # around the column
 AHEAD = 500  # pixels above and below the window that are built already
@@ -80,7 +80,7 @@ class Transcript(Following):
         self._soon.setInterval(FRAME_MS)
         self._soon.timeout.connect(self._show_next)
         self.focus_bar = QFrame(self)
-        look(self.focus_bar, "focus")
+        set_look(self.focus_bar, "focus")
         self.focus_bar.hide()
         self.follow_changed.connect(self._follow_changed)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)

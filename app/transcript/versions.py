@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from app.conversations.chat_tree import Node
 from app.language import tr
-from app.widgets.label import Label, as_tip
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.label import Label, as_tooltip
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 class Versions(QWidget):
@@ -26,7 +26,7 @@ class Versions(QWidget):
         self._built = True
         self.label = Label()
         self._theme.set_font(self.label, SMALL)
-        look(self.label, "secondary")
+        set_look(self.label, "secondary")
         self.before = self._arrow("‹", tr("Previous version"), -1)
         self.after = self._arrow("›", tr("Next version"), 1)
         row = QHBoxLayout(self)
@@ -51,9 +51,9 @@ class Versions(QWidget):
     def _arrow(self, sign: str, name: str, step: int) -> QPushButton:
         made = QPushButton(sign)
         made.setAccessibleName(name)
-        made.setToolTip(as_tip(name))
+        made.setToolTip(as_tooltip(name))
         made.setProperty("step", step)
-        look(made, "arrow")
+        set_look(made, "arrow")
         made.clicked.connect(self._step)
         return made
 

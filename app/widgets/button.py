@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton
 
-from app.widgets.theme import look
+from app.widgets.theme import set_look
 
 
 def button(text: str, name: str, kind: str = "quiet") -> QPushButton:
@@ -12,5 +12,5 @@ def button(text: str, name: str, kind: str = "quiet") -> QPushButton:
     made.setAccessibleName(name)
     made.setCursor(Qt.CursorShape.PointingHandCursor)
     made.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click must not take the focus from where one writes
-    look(made, kind)
+    set_look(made, kind)
     return made

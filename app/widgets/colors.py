@@ -1,10 +1,10 @@
-"""Every colour of the window: light, dark, and both with more contrast. No other file names one."""
+"""Every color of the window: light, dark, and both with more contrast. No other file names one."""
 
 from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
-class Colours:
+class Colors:
     """Named by what they are for."""
 
     window: str
@@ -46,7 +46,7 @@ class Colours:
     own: str
 
 
-LIGHT = Colours(
+LIGHT = Colors(
     window="#ffffff",
     sidebar="#f5f6f8",
     raised="#ffffff",
@@ -83,7 +83,7 @@ LIGHT = Colours(
     own="#7a828c",
 )
 
-DARK = Colours(
+DARK = Colors(
     window="#1b1d20",
     sidebar="#16181a",
     raised="#24272b",

@@ -6,11 +6,11 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.widgets.label import as_tip
+from app.widgets.label import as_tooltip
 from app.widgets.theme import Theme
 
 SIDE = 30
-SIGN = 18  # signs are drawn in a square of this side
+ICON_SIZE = 18  # signs are drawn in a square of this side
 
 
 class IconButton(QAbstractButton):
@@ -21,7 +21,7 @@ class IconButton(QAbstractButton):
         self._theme = theme
         self._sign = sign
         self.setAccessibleName(name)
-        self.setToolTip(as_tip(name))
+        self.setToolTip(as_tooltip(name))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAttribute(Qt.WidgetAttribute.WA_Hover)
         theme.changed.connect(self.update)
@@ -33,25 +33,25 @@ class IconButton(QAbstractButton):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         area = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         hovered = self.isEnabled() and (self.underMouse() or self.isDown())
         if hovered or self.hasFocus():
-            painter.setPen(QPen(QColor(colours.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colours.hover) if hovered else Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(colors.accent), 1.5) if self.hasFocus() else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.hover) if hovered else Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(area, 7, 7)
-        colour = QColor(colours.text if hovered else colours.secondary if self.isEnabled() else colours.faint)
-        painter.translate(area.center() - QPointF(SIGN / 2, SIGN / 2))
-        draw_sign(painter, self._sign, colour)
+        color = QColor(colors.text if hovered else colors.secondary if self.isEnabled() else colors.faint)
+        painter.translate(area.center() - QPointF(ICON_SIZE / 2, ICON_SIZE / 2))
+        draw_icon(painter, self._sign, color)
         painter.end()
 
 
-def draw_sign(painter: QPainter, sign: str, colour: QColor) -> None:
-    """Draw a sign into the square of side `SIGN` at the painter's origin."""
+def draw_icon(painter: QPainter, sign: str, color: QColor) -> None:
+    """Draw a sign into the square of side `ICON_SIZE` at the painter's origin."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(colour, 1.5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
+    painter.setPen(QPen(color, 1.5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
     painter.setBrush(Qt.BrushStyle.NoBrush)
     SIGNS[sign](painter)
 

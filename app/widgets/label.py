@@ -1,6 +1,6 @@
 """Text that is shown as it is written.
 
-Left to itself Qt takes a text for HTML where it looks so, and then gives it colours and sizes and opens the pictures that it names.
+Left to itself Qt takes a text for HTML where it looks so, and then gives it colors and sizes and opens the pictures that it names.
 Titles, file names, models' names and what imported files hold are other people's.
 """
 
@@ -20,7 +20,7 @@ class Label(QLabel):
         self.setText(text)
 
 
-def as_tip(text: str) -> str:
+def as_tooltip(text: str) -> str:
     """A text for a tooltip, which has no setting for it."""
     if not Text.mightBeRichText(text):
         return text

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.language import tr
 from app.rendering.markdown import is_safe_link
-from app.widgets.label import as_tip
+from app.widgets.label import as_tooltip
 
 SHOWN = 70  # characters of an address in the menu; the tooltip has all
 
@@ -22,7 +22,7 @@ def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
     shown = address if len(address) <= SHOWN else f"{address[: SHOWN - 20]}…{address[-19:]}"
     title = menu.addAction(shown.replace("&", "&&"))
     title.setEnabled(False)
-    title.setToolTip(as_tip(address))
+    title.setToolTip(as_tooltip(address))
     menu.addSeparator()
     menu.addAction(tr("Open in Browser")).triggered.connect(lambda: QDesktopServices.openUrl(QUrl(address)))
     menu.addAction(tr("Copy Address")).triggered.connect(lambda: QGuiApplication.clipboard().setText(address))

@@ -19,16 +19,16 @@ class ThinBar(QProgressBar):
         self.setTextVisible(False)
         self.setFixedHeight(HEIGHT)
         self.setAccessibleName(name)
-        theme.changed.connect(self._colour)
-        self._colour()
+        theme.changed.connect(self._color)
+        self._color()
 
     def show_fraction(self, fraction: float | None) -> None:
         self.setValue(round(STEPS * (fraction or 0.0)))
 
     @Slot()
-    def _colour(self) -> None:
-        colours = self._theme.colours
+    def _color(self) -> None:
+        colors = self._theme.colors
         self.setStyleSheet(
-            f"QProgressBar {{ background: {colours.bubble}; border: none; border-radius: {HEIGHT // 2}px; }}"
-            f"QProgressBar::chunk {{ background: {colours.accent}; border-radius: {HEIGHT // 2}px; }}"
+            f"QProgressBar {{ background: {colors.bubble}; border: none; border-radius: {HEIGHT // 2}px; }}"
+            f"QProgressBar::chunk {{ background: {colors.accent}; border-radius: {HEIGHT // 2}px; }}"
         )

@@ -12,7 +12,7 @@ from app.language import tr
 MOST_NAME = 80  # characters; three bytes each still make a name
 
 
-def ask_where(parent: QWidget, title: str, stem: str, kinds: Mapping[str, str]) -> Path | None:
+def ask_save_path(parent: QWidget, title: str, stem: str, kinds: Mapping[str, str]) -> Path | None:
     """A file's place, or None when the user thought better of it.
 
     `kinds` maps each ending, with its dot, to the dialog's words for it, the usual one first. A kind that was chosen decides the
@@ -30,10 +30,10 @@ def ask_where(parent: QWidget, title: str, stem: str, kinds: Mapping[str, str]) 
     if typed == ending:
         return file  # the dialog has asked, if the file is there
     file = file.with_suffix(ending) if typed in kinds else file.with_name(file.name + ending)
-    return file if not file.exists() or may_replace(parent, file) else None
+    return file if not file.exists() or confirm_replace(parent, file) else None
 
 
-def may_replace(parent: QWidget, file: Path) -> bool:
+def confirm_replace(parent: QWidget, file: Path) -> bool:
     """Ask about a file whose name the dialog did not know yet when it asked."""
     ask = QMessageBox(QMessageBox.Icon.Warning, tr("Replace?"), "", parent=parent)
     ask.setTextFormat(Qt.TextFormat.PlainText)

@@ -4,7 +4,7 @@ from PySide6.QtWidgets import QAbstractButton, QDialog, QFrame, QHBoxLayout, QLa
 
 from app.language import tr
 from app.widgets.button import button
-from app.widgets.theme import look
+from app.widgets.theme import set_look
 
 
 def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, closes: str, aside: QAbstractButton | None = None) -> None:
@@ -21,7 +21,7 @@ def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, closes: str, a
     done.setDefault(True)
     done.clicked.connect(dialog.accept)
     line = QFrame()
-    look(line, "hairline")
+    set_look(line, "hairline")
     foot = QHBoxLayout()
     foot.setContentsMargins(24, 12, 24, 14)
     if aside is not None:

@@ -11,7 +11,7 @@ SLIDE_MS = 120
 
 
 class Switch(QAbstractButton):
-    """Checkable; the state is told by place and colour."""
+    """Checkable; the state is told by place and color."""
 
     def __init__(self, theme: Theme, label: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,7 +33,7 @@ class Switch(QAbstractButton):
     def _move(self, checked: bool) -> None:
         """The knob goes to the other side."""
         self._slide.stop()
-        if self._theme.moves and self.isVisible():
+        if self._theme.animates and self.isVisible():
             self._slide.setStartValue(0.0 if checked else 1.0)
             self._slide.setEndValue(1.0 if checked else 0.0)
             self._slide.start()
@@ -54,24 +54,24 @@ class Switch(QAbstractButton):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if not self.isEnabled():
             painter.setOpacity(0.5)
         text_area = self.rect().adjusted(2, 0, -TRACK_WIDTH - GAP, 0)
-        painter.setPen(QColor(colours.text if self.isChecked() else colours.secondary))
+        painter.setPen(QColor(colors.text if self.isChecked() else colors.secondary))
         painter.drawText(text_area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.text())
         track = QRectF(self.width() - TRACK_WIDTH - 2, (self.height() - TRACK_HEIGHT) / 2, TRACK_WIDTH, TRACK_HEIGHT)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colours.accent if self.isChecked() else colours.track))
+        painter.setBrush(QColor(colors.accent if self.isChecked() else colors.track))
         painter.drawRoundedRect(track, TRACK_HEIGHT / 2, TRACK_HEIGHT / 2)
         size = TRACK_HEIGHT - 4
         left = track.left() + 2 + self._place * (track.width() - size - 4)
-        painter.setBrush(QColor(colours.knob))
+        painter.setBrush(QColor(colors.knob))
         painter.drawEllipse(QRectF(left, track.top() + 2, size, size))
         if self.hasFocus():
             painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QColor(colours.accent))
+            painter.setPen(QColor(colors.accent))
             painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), TRACK_HEIGHT / 2 + 1.5, TRACK_HEIGHT / 2 + 1.5)
         painter.end()

@@ -1,4 +1,4 @@
-"""Fonts, measures and looks of the window, and the colours in force; `colours` holds the colours themselves."""
+"""Fonts, measures and looks of the window, and the colors in force; `colors` holds the colors themselves."""
 
 import sys
 from pathlib import Path
@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app import macos
 from app.rendering.formulas import Typesetter
-from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colours
+from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
 
 Appearance = Literal["system", "light", "dark"]
 Contrast = Literal["system", "standard", "high"]
@@ -19,7 +19,7 @@ CONTRASTS: tuple[Contrast, ...] = ("system", "standard", "high")
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
 SIGNS = Path(__file__).parents[2] / "resources" / "controls"
 TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 24)  # pixels
-USUAL_SIZE = 15
+DEFAULT_TEXT_SIZE = 15
 SMALL = 0.86  # of the text's size: figures and labels
 LISTED = 0.93  # rows of a list
 
@@ -44,10 +44,10 @@ class Theme(QObject):
         self._app = app
         self.appearance: Appearance = appearance
         self.contrast: Contrast = "system"
-        self.wants_less_motion = False
+        self.reduce_motion = False
         self.tinted = False  # replies show who supplied each token
         self._system_moves = not macos.reduces_motion()
-        self.colours = LIGHT
+        self.colors = LIGHT
         self.text_font = _text_font(app)
         self.code_font = _code_font(self.text_font)
         self.typesetter = Typesetter(self)
@@ -58,12 +58,12 @@ class Theme(QObject):
 
     @property
     def dark(self) -> bool:
-        return self.colours in (DARK, DARK_CONTRAST)
+        return self.colors in (DARK, DARK_CONTRAST)
 
     @property
-    def moves(self) -> bool:
+    def animates(self) -> bool:
         """Whether anything may move by itself."""
-        return self._system_moves and not self.wants_less_motion
+        return self._system_moves and not self.reduce_motion
 
     def set_appearance(self, appearance: Appearance) -> None:
         """Light, dark, or as the system is."""
@@ -121,7 +121,9 @@ class Theme(QObject):
 
     def row_height(self, lines: int = 1) -> int:
         """Of a list's row with so many lines of text."""
-        return round(32 * max(self.text_pixels, USUAL_SIZE) / USUAL_SIZE) + (lines - 1) * round(self.text_pixels * 1.6)
+        return round(32 * max(self.text_pixels, DEFAULT_TEXT_SIZE) / DEFAULT_TEXT_SIZE) + (lines - 1) * round(
+            self.text_pixels * 1.6
+        )
 
     @property
     def text_pixels(self) -> int:
@@ -134,19 +136,19 @@ class Theme(QObject):
         high = self.contrast == "high" or (
             self.contrast == "system" and hints.accessibility().contrastPreference() == Qt.ContrastPreference.HighContrast
         )
-        self.colours = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
-        self._app.setPalette(_palette(self.colours))
-        self._app.setStyleSheet(_style_sheet(self.colours, self.small().pixelSize()))
+        self.colors = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
+        self._app.setPalette(_palette(self.colors))
+        self._app.setStyleSheet(_style_sheet(self.colors, self.small().pixelSize()))
         for widget in self._app.allWidgets():  # a new style sheet gives widgets back the fonts they had before the old one
             if (share := widget.property("text_share")) is not None:
                 self.set_font(widget, share, widget.property("text_bold") is True)
         self.changed.emit()
 
 
-def _palette(c: Colours) -> QPalette:
+def _palette(c: Colors) -> QPalette:
     palette = QPalette()
     roles = QPalette.ColorRole
-    for role, colour in (
+    for role, color in (
         (roles.Window, c.window),
         (roles.Base, c.raised),
         (roles.AlternateBase, c.code),
@@ -167,13 +169,13 @@ def _palette(c: Colours) -> QPalette:
         (roles.Light, c.raised),
         (roles.Dark, c.line),
     ):
-        palette.setColor(role, QColor(colour))
+        palette.setColor(role, QColor(color))
     for role in (roles.Text, roles.WindowText, roles.ButtonText):
         palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(c.faint))
     return palette
 
 
-def _style_sheet(c: Colours, small: int) -> str:
+def _style_sheet(c: Colors, small: int) -> str:
     """Only for what the palette cannot say; matched by the `look` property, so that native controls stay native. Where the system
     has none of its own, as on Linux, fields and check boxes are drawn like our buttons."""
     chip = round(small * 0.62)  # half of a chip's height
@@ -271,7 +273,7 @@ def _style_sheet(c: Colours, small: int) -> str:
     """
 
 
-def _controls(c: Colours) -> str:
+def _controls(c: Colors) -> str:
     """Combo boxes, number fields and check boxes."""
     signs = SIGNS.as_posix()
     check = "white" if QColor(c.on_accent).lightnessF() > 0.5 else "black"
@@ -309,7 +311,7 @@ def _text_font(app: QApplication) -> QFont:
         for file in sorted(FONTS.glob("*.ttf")):
             QFontDatabase.addApplicationFont(str(file))
         font.setFamilies(["Inter", font.family()])
-    font.setPixelSize(USUAL_SIZE)
+    font.setPixelSize(DEFAULT_TEXT_SIZE)
     return font
 
 
@@ -330,7 +332,7 @@ def _code_pixels(text: int) -> int:
     return round(text * 0.88)
 
 
-def look(widget: QWidget, name: str) -> None:
+def set_look(widget: QWidget, name: str) -> None:
     """Give a widget one of the looks of the style sheet."""
     if widget.property("look") != name:
         widget.setProperty("look", name)

@@ -9,7 +9,7 @@ from app.release import Release, licences
 from app.widgets.button import button
 from app.widgets.icon import window_icon
 from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, look
+from app.widgets.theme import SMALL, Theme, set_look
 
 
 def _about_words() -> str:
@@ -37,7 +37,7 @@ class AboutDialog(QDialog):
             tr("Version {version}", version=release.version) if release.version else tr("A version that nobody numbered")
         )
         self.version.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        look(self.version, "secondary")
+        set_look(self.version, "secondary")
         words = Label(_about_words())
         words.setWordWrap(True)
         text = QVBoxLayout()

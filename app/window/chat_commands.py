@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMenu
 
 from app.language import tr
-from app.widgets.save_dialog import ask_where, file_name
+from app.widgets.save_dialog import ask_save_path, file_name
 
 if TYPE_CHECKING:
     from app.window.main_window import MainWindow
@@ -234,12 +234,12 @@ class ChatCommands(QObject):
             return
         title = file_name(self._library.entries[one].title, tr("Chat"))
         kinds = {".md": tr("Markdown (*.md)"), ".json": tr("JSON, with all branches (*.json)")}
-        if file := ask_where(self._window, tr("Export Chat"), title, kinds):
+        if file := ask_save_path(self._window, tr("Export Chat"), title, kinds):
             self._library.export_chats([one], file)
 
     def _export_all(self) -> None:
         kinds = {".json": tr("JSON, can be imported again (*.json)"), ".md": tr("Markdown (*.md)")}
-        if file := ask_where(self._window, tr("Export All Chats"), tr("Slipstream chats"), kinds):
+        if file := ask_save_path(self._window, tr("Export All Chats"), tr("Slipstream chats"), kinds):
             self._library.export_chats(self._window.sidebar.list.chat_ids(), file)
 
     def _import(self) -> None:

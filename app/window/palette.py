@@ -12,7 +12,7 @@ from PySide6.QtGui import QAction, QColor, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QMenu, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout
 
 from app.language import tr
-from app.widgets.theme import Theme, look
+from app.widgets.theme import Theme, set_look
 from app.window.fuzzy_match import rank
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ class Palette(QDialog):
         self.setWindowTitle(tr("Command Palette"))
         self.setAccessibleName(tr("Command palette"))
         self.setModal(True)
-        look(self, "palette")
+        set_look(self, "palette")
         self._choices = choices
         self.field = QLineEdit()
-        look(self.field, "palette")
+        set_look(self.field, "palette")
         theme.set_font(self.field, 1.07)
         self.field.setPlaceholderText(tr("Search commands, chats and presets"))
         self.field.setAccessibleName(tr("Search commands, chats and presets"))
@@ -185,7 +185,7 @@ class _Row(QStyledItemDelegate):
         return QSize(0, self._theme.row_height() + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        colours = self._theme.colours
+        colors = self._theme.colors
         model = self._view.model()
         assert isinstance(model, _Choices)
         choice = model.choices[index.row()]
@@ -194,17 +194,17 @@ class _Row(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if chosen or option.state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(QColor(colours.accent) if chosen else Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(colours.chosen if chosen else colours.hover))
+            painter.setPen(QColor(colors.accent) if chosen else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(colors.chosen if chosen else colors.hover))
             painter.drawRoundedRect(area.adjusted(0.5, 0.5, -0.5, -0.5), 7, 7)
         inner = area.adjusted(10, 0, -10, 0)
         middle = Qt.AlignmentFlag.AlignVCenter
         painter.setFont(self._theme.small())
-        painter.setPen(QColor(colours.secondary))
+        painter.setPen(QColor(colors.secondary))
         painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, choice.keys or choice.where)
         inner.setRight(inner.right() - painter.fontMetrics().horizontalAdvance(choice.keys or choice.where) - 12)
         painter.setFont(self._theme.list_font())
-        painter.setPen(QColor(colours.text))
+        painter.setPen(QColor(colors.text))
         text = painter.fontMetrics().elidedText(choice.text, Qt.TextElideMode.ElideRight, int(inner.width()))
         painter.drawText(inner, middle | Qt.AlignmentFlag.AlignLeft, text)
         painter.restore()

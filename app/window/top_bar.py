@@ -9,9 +9,9 @@ from app.conversations.wording import mode_names, number, size
 from app.language import tr
 from app.widgets.button import button
 from app.widgets.icon_button import IconButton
-from app.widgets.label import Label, as_tip
+from app.widgets.label import Label, as_tooltip
 from app.widgets.switch import Switch
-from app.widgets.theme import MARGIN, SMALL, Theme, look
+from app.widgets.theme import MARGIN, SMALL, Theme, set_look
 
 SPACING = 10
 NAME_PADDING = 18  # of the button around the pair's name
@@ -32,7 +32,7 @@ class TopBar(QWidget):
         self.pending = Label()
         theme.set_font(self.pending, SMALL)
         self.pending.setAccessibleName(tr("From the next reply on"))
-        look(self.pending, "faint")
+        set_look(self.pending, "faint")
         self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered")
         self.compare.clicked.connect(conductor.compare)
         self.thinking = Switch(theme, tr("Thinking"))
@@ -51,7 +51,7 @@ class TopBar(QWidget):
         row.addWidget(self.thinking)
         row.addWidget(self.dflash)
         line = QFrame()
-        look(line, "hairline")
+        set_look(line, "hairline")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -69,7 +69,7 @@ class TopBar(QWidget):
         if pair is not None:
             self._pair_name = pair.name
             self.name.setToolTip(
-                as_tip(
+                as_tooltip(
                     tr("Target: {target} ({target_bytes})\n", target=pair.target, target_bytes=size(pair.target_bytes))
                     + (
                         tr("Drafter: {drafter} ({drafter_bytes})\n", drafter=pair.drafter, drafter_bytes=size(pair.drafter_bytes))
@@ -87,7 +87,7 @@ class TopBar(QWidget):
         self.dflash.setToolTip(
             tr("Draft with the small model, check with the large one. Holds from the next reply on.")
             if state.can_dflash or pair is None
-            else as_tip(tr("Not available: {why_plain}", why_plain=pair.why_plain))
+            else as_tooltip(tr("Not available: {why_plain}", why_plain=pair.why_plain))
         )
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)

@@ -24,19 +24,309 @@
             <translation>In Slipstream ist etwas schiefgegangen; Näheres steht in {log_file}.</translation>
         </message>
         <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>Reply finished</source>
+            <translation>Antwort fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>Reply finished, {ending}</source>
+            <translation>Antwort fertig, {ending}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>The reply failed. {error}</source>
+            <translation>Die Antwort ist fehlgeschlagen. {error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>1 page</source>
+            <translation>1 Seite</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Attached: {name}. Show its text</source>
+            <translation>Angehängt: {name}. Text zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Close</source>
+            <translation>Schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Done</source>
+            <translation>Fertig</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Leave out what is still being read</source>
+            <translation>Weglassen, was noch gelesen wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Reading {name}…</source>
+            <translation>{name} wird gelesen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Remove {name}</source>
+            <translation>{name} entfernen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Show the text of {name}</source>
+            <translation>Den Text von {name} zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Text of {name}</source>
+            <translation>Text von {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>This text goes to the model with the message.</source>
+            <translation>Dieser Text geht mit der Nachricht an das Modell.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>{count} pages</source>
+            <translation>{count} Seiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>{tokens}, more than the {limit} that this model can read</source>
+            <translation>{tokens}, mehr als die {limit}, die dieses Modell lesen kann</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/attachment_reader.py" />
             <source>“{name}” could not be read.</source>
             <translation>„{name}“ konnte nicht gelesen werden.</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
-            <source>Saved as {file}.</source>
-            <translation>Gesichert als {file}.</translation>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>0 always takes the likeliest token. Higher values vary more.</source>
+            <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
-            <source>{file} cannot be written: {strerror}. Choose another place.</source>
-            <translation>{file} kann nicht geschrieben werden: {strerror}. Wählen Sie einen anderen Ort.</translation>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
+            <translation>Eine Antwort, die so viele Tokens erreicht, hält an; „Fortsetzen“ lässt sie weitergehen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Above 1, tokens that were said already become less likely.</source>
+            <translation>Über 1 werden schon gesagte Tokens unwahrscheinlicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Chat Settings</source>
+            <translation>Chat-Einstellungen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Close these settings</source>
+            <translation>Diese Einstellungen schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Custom</source>
+            <translation>Eigene</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Delete</source>
+            <translation>Löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Delete this preset</source>
+            <translation>Diese Voreinstellung löschen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Frequency penalty</source>
+            <translation>Häufigkeitsmalus</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>How it answers</source>
+            <translation>Wie es antwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Let the model think before it answers</source>
+            <translation>Das Modell nachdenken lassen, bevor es antwortet</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Name of the preset:</source>
+            <translation>Name der Voreinstellung:</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Off</source>
+            <translation>Aus</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
+            <translation>Nur die wahrscheinlichsten Tokens, die zusammen diese Wahrscheinlichkeit haben. 1 behält alle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Only this many of the likeliest tokens.</source>
+            <translation>Nur so viele der wahrscheinlichsten Tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
+            <translation>Nur Tokens mit mindestens diesem Anteil an der Wahrscheinlichkeit des wahrscheinlichsten. 0 behält alle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Presence penalty</source>
+            <translation>Vorkommensmalus</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Preset</source>
+            <translation>Voreinstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Random</source>
+            <translation>Zufällig</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Repetition penalty</source>
+            <translation>Wiederholungsmalus</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Reset</source>
+            <translation>Zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Reset to the defaults</source>
+            <translation>Auf die Vorgaben zurücksetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Save As…</source>
+            <translation>Sichern als …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Save Preset</source>
+            <translation>Voreinstellung sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Save as a preset</source>
+            <translation>Als Voreinstellung sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Seed</source>
+            <translation>Seed</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>System prompt</source>
+            <translation>System-Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Taken off the score of tokens that were said at all.</source>
+            <translation>Wird vom Wert der Tokens abgezogen, die überhaupt gesagt wurden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Taken off the score once for each time a token was said.</source>
+            <translation>Wird vom Wert abgezogen, einmal für jedes Mal, das ein Token gesagt wurde.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Temperature</source>
+            <translation>Temperatur</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>The same seed gives the same reply. Empty: a new one each time.</source>
+            <translation>Derselbe Seed gibt dieselbe Antwort. Leer: jedes Mal ein neuer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Thinking</source>
+            <translation>Nachdenken</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Token limit</source>
+            <translation>Token-Grenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>What the model is told before the chat begins: a role, a tone, a language …</source>
+            <translation>Was dem Modell vor dem Chat gesagt wird: eine Rolle, ein Ton, eine Sprache …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source> and {count} more</source>
+            <translation> und {count} weitere</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Attach files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Cancel</source>
+            <translation>Abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Cancel editing</source>
+            <translation>Bearbeiten abbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Editing an earlier message</source>
+            <translation>Frühere Nachricht wird bearbeitet</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Message</source>
+            <translation>Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Message Slipstream</source>
+            <translation>Nachricht an Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Send</source>
+            <translation>Senden</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Send (Enter)</source>
+            <translation>Senden (Eingabetaste)</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Stop</source>
+            <translation>Stopp</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Stop (Esc)</source>
+            <translation>Stopp (Esc)</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -102,6 +392,481 @@
             <location filename="../../app/chat/conductor.py" />
             <source>There is nothing to send yet: write a message first.</source>
             <translation>Es gibt noch nichts zu senden: Schreiben Sie zuerst eine Nachricht.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>Context</source>
+            <translation>Kontext</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
+            <translation>Der Kontext ist, was das Modell auf einmal sehen kann: der ganze Chat und die Antwort. Ist er voll, endet dort eine Antwort, und die nächste Nachricht kann nicht beantwortet werden. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht. Nie wird etwas unbemerkt weggelassen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
+            <translation>Der Kontext von {limit} Tokens ist voll: neuer Chat, oder eine frühere Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
+            <translation>Um {about}{over} von {limit} Tokens zu lang: kürzen Sie sie, oder beginnen Sie einen neuen Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>{about}{left} token{left_2} left, then the reply stops</source>
+            <translation>Noch {about}{left} Tokens frei, dann endet die Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>A reply is being written in “{title}”.</source>
+            <translation>In „{title}“ wird eine Antwort geschrieben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Go There</source>
+            <translation>Dorthin</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Note</source>
+            <translation>Hinweis</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Open the chat in which the reply is being written</source>
+            <translation>Den Chat öffnen, in dem die Antwort geschrieben wird</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>, {bits} bits</source>
+            <translation>, {bits} Bit</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
+            <translation>Ein großes Sprachmodell antwortet auf diesem Computer. Ein kleines läuft voraus und entwirft; das große prüft einen ganzen Block von Wörtern auf einmal. Sie bekommen die Worte des großen Modells, meist früher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Begin with the demo pair</source>
+            <translation>Mit dem Demo-Paar beginnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Choose Models…</source>
+            <translation>Modelle wählen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Choose among the pairs of the catalogue</source>
+            <translation>Unter den Paaren des Katalogs wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
+            <translation>Die beiden Modelle brauchen {about}{needed} von den {budget}, die Modelle hier nutzen dürfen; der Rest ist für lange Chats und Ihre anderen Programme.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
+            <translation>Soweit bekannt, passt kein größeres Paar des Katalogs in den Speicher dieses Computers und ist schnell genug.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Nothing you write leaves this computer.</source>
+            <translation>Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
+            <translation>Slipstream findet hier keine GPU, die es nutzen kann. Allein auf einem Prozessor antworten größere Paare zu langsam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Suits this computer</source>
+            <translation>Passt zu diesem Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>The demo pair</source>
+            <translation>Das Demo-Paar</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Try the Demo Pair Now</source>
+            <translation>Demo-Paar jetzt ausprobieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Welcome</source>
+            <translation>Willkommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>about </source>
+            <translation>etwa </translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
+            <translation>{private} Das Demo-Paar ist dabei und muss nicht geladen werden; es ist ein Spielzeug.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/reply_job.py" />
+            <source>The reply ended unexpectedly.</source>
+            <translation>Die Antwort endete unerwartet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Ask anything, faster</source>
+            <translation>Fragen Sie, was Sie wollen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Ask: {value}</source>
+            <translation>Fragen: {value}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Load Again</source>
+            <translation>Erneut laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Load the models again</source>
+            <translation>Die Modelle noch einmal laden</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Loading the models</source>
+            <translation>Modelle werden geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>No models are loaded, so nothing can answer.</source>
+            <translation>Es sind keine Modelle geladen, also kann nichts antworten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Ready, without DFlash.</source>
+            <translation>Bereit, ohne DFlash.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
+            <translation>Das kleine Modell entwirft, das große prüft. Jedes Wort ist das des großen Modells.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Welcome to Slipstream</source>
+            <translation>Willkommen bei Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>Rate of {mode_names} as a bar</source>
+            <translation>Geschwindigkeit von {mode_names} als Balken</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>first token</source>
+            <translation>erstes Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>rounds</source>
+            <translation>Runden</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>tokens</source>
+            <translation>Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>tokens/round</source>
+            <translation>Tokens/Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>All pairs</source>
+            <translation>Alle Paare</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>Comparisons of this pair</source>
+            <translation>Vergleiche dieses Paars</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>Earlier comparisons</source>
+            <translation>Frühere Vergleiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>What you compare is listed here.</source>
+            <translation>Was Sie vergleichen, steht hier.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>no ratio</source>
+            <translation>kein Verhältnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Ends where the other one goes on</source>
+            <translation>Endet, wo die andere weitergeht</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>From here on different: spaces or line breaks</source>
+            <translation>Ab hier verschieden: Leerzeichen oder Zeilenumbrüche</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>From here on different: “{words}”</source>
+            <translation>Ab hier verschieden: „{words}“</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Go to the first difference</source>
+            <translation>Zum ersten Unterschied gehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Its thoughts end where the other one’s go on</source>
+            <translation>Die Gedanken enden, wo die der anderen weitergehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{mode} reply</source>
+            <translation>Antwort: {mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{told}. Go to the first difference</source>
+            <translation>{told}. Zum ersten Unterschied gehen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source> After the {before} message{before_2} that stood before it.</source>
+            <translation> Nachrichten davor: {before}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>, run {index} of {total}</source>
+            <translation>, Lauf {index} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>1 run each</source>
+            <translation>je 1 Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare</source>
+            <translation>Vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare plain decoding with DFlash</source>
+            <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare {stem}</source>
+            <translation>Vergleich {stem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Comparing…</source>
+            <translation>Vergleicht …</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Copy Picture</source>
+            <translation>Bild kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Copy a picture of this comparison</source>
+            <translation>Ein Bild dieses Vergleichs kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>History</source>
+            <translation>Verlauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>JSON (*.json)</source>
+            <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Now: {mode_names}{run}</source>
+            <translation>Jetzt: {mode_names}{run}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>One after the other, never at the same time, with the same seed and settings.</source>
+            <translation>Nacheinander, nie zur selben Zeit, mit demselben Seed und denselben Einstellungen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Picture (*.png)</source>
+            <translation>Bild (*.png)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Prompt</source>
+            <translation>Prompt</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Result</source>
+            <translation>Ergebnis</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Runs of each mode</source>
+            <translation>Läufe je Verfahren</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Figures</source>
+            <translation>Zahlen sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Figures…</source>
+            <translation>Zahlen sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Picture</source>
+            <translation>Bild sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Picture…</source>
+            <translation>Bild sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save a picture of this comparison</source>
+            <translation>Ein Bild dieses Vergleichs sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save this comparison as JSON</source>
+            <translation>Diesen Vergleich als JSON sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Show or hide earlier comparisons</source>
+            <translation>Frühere Vergleiche zeigen oder verbergen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Stop comparing</source>
+            <translation>Vergleich stoppen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Stopped</source>
+            <translation>Gestoppt</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The comparison could not be finished</source>
+            <translation>Der Vergleich konnte nicht beendet werden</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The picture is on the clipboard.</source>
+            <translation>Das Bild ist in der Zwischenablage.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Verdict</source>
+            <translation>Urteil</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>What shall both answer?</source>
+            <translation>Was sollen beide beantworten?</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>comparison</source>
+            <translation>Vergleich</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>{count} runs each</source>
+            <translation>je {count} Läufe</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>first token {first_token}</source>
+            <translation>erstes Token {first_token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>greedy</source>
+            <translation>greedy</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>median of {repeats} runs each</source>
+            <translation>Median von je {repeats} Läufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>not measured</source>
+            <translation>nicht gemessen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>one run each</source>
+            <translation>je ein Lauf</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>temperature {temperature}</source>
+            <translation>Temperatur {temperature}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>{count} rounds</source>
+            <translation>{count} Runden</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>{tokens_per_round} tokens a round</source>
+            <translation>{tokens_per_round} Tokens je Runde</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_history.py" />
+            <source>Saved as {file}.</source>
+            <translation>Gesichert als {file}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_history.py" />
+            <source>{file} cannot be written: {strerror}. Choose another place.</source>
+            <translation>{file} kann nicht geschrieben werden: {strerror}. Wählen Sie einen anderen Ort.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />
@@ -284,51 +1049,6 @@
             <translation>{reason}, deshalb werden Chats dieses Laufs nicht behalten. Alles andere funktioniert.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Balanced</source>
-            <translation>Ausgewogen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Creative</source>
-            <translation>Kreativ</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Model’s defaults</source>
-            <translation>Vorgaben des Modells</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Precise</source>
-            <translation>Genau</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Pinned</source>
-            <translation>Angeheftet</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 30 Days</source>
-            <translation>Letzte 30 Tage</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 7 Days</source>
-            <translation>Letzte 7 Tage</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Today</source>
-            <translation>Heute</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Yesterday</source>
-            <translation>Gestern</translation>
-        </message>
-        <message>
             <location filename="../../app/conversations/import_export.py" />
             <source>Chats of which nothing is left: {count}.</source>
             <translation>Chats, von denen nichts übrig ist: {count}.</translation>
@@ -427,6 +1147,51 @@
             <location filename="../../app/conversations/import_export.py" />
             <source>{to} cannot be written: {strerror}. Choose another place.</source>
             <translation>{to} kann nicht geschrieben werden: {strerror}. Wählen Sie einen anderen Ort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Pinned</source>
+            <translation>Angeheftet</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Previous 30 Days</source>
+            <translation>Letzte 30 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Previous 7 Days</source>
+            <translation>Letzte 7 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Today</source>
+            <translation>Heute</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Yesterday</source>
+            <translation>Gestern</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Balanced</source>
+            <translation>Ausgewogen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Creative</source>
+            <translation>Kreativ</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Model’s defaults</source>
+            <translation>Vorgaben des Modells</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Precise</source>
+            <translation>Genau</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -599,66 +1364,6 @@
             <translation>{plain_steps} davon einfach, weil {mostly_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>1 chat</source>
-            <translation>1 Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted the folder “{name}”</source>
-            <translation>Ordner „{name}“ gelöscht</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted {gone} chats</source>
-            <translation>{gone} Chats gelöscht</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted “{title}”</source>
-            <translation>„{title}“ gelöscht</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Imported {count}</source>
-            <translation>{count} importiert</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Imported {count}.</source>
-            <translation>{count} importiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>New Folder</source>
-            <translation>Neuer Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{count} chats</source>
-            <translation>{count} Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
-            <translation>{name} wurde nicht importiert: Die Chats lassen sich gerade nicht sichern ({error}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{title} copy</source>
-            <translation>{title} (Kopie)</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Measured</source>
-            <translation>Gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Waiting for the engine</source>
-            <translation>Wartet auf die Engine</translation>
-        </message>
-        <message>
             <location filename="../../app/machine/memory_watch.py" />
             <source>Close other apps or shorten the chat; when the system begins to page, replies become many times slower.</source>
             <translation>Schließen Sie andere Programme oder kürzen Sie den Chat; wenn das System auslagert, werden Antworten um ein Vielfaches langsamer.</translation>
@@ -684,59 +1389,164 @@
             <translation>{words} auf diesem Computer. {advice}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Checking the files</source>
-            <translation>Die Dateien werden geprüft</translation>
+            <location filename="../../app/machine/roofline_chart.py" />
+            <source>Roofline of this machine</source>
+            <translation>Roofline dieses Computers</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>DFlash is off: {why_plain}</source>
-            <translation>DFlash ist aus: {why_plain}</translation>
+            <location filename="../../app/machine/roofline_chart.py" />
+            <source>operations on every byte that is read</source>
+            <translation>Rechenschritte je gelesenem Byte</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Loading was cancelled. {what_is_left}</source>
-            <translation>Das Laden wurde abgebrochen. {what_is_left}</translation>
+            <location filename="../../app/machine/roofline_chart.py" />
+            <source>{phase}: {share} of the possible</source>
+            <translation>{phase}: {share} des Möglichen</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>No models are loaded now.</source>
-            <translation>Jetzt sind keine Modelle geladen.</translation>
+            <location filename="../../app/machine/roofline_job.py" />
+            <source>Measured</source>
+            <translation>Gemessen</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Reading the drafter</source>
-            <translation>Der Drafter wird gelesen</translation>
+            <location filename="../../app/machine/roofline_job.py" />
+            <source>Waiting for the engine</source>
+            <translation>Wartet auf die Engine</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Reading the target</source>
-            <translation>Das Zielmodell wird gelesen</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>A plain step</source>
+            <translation>Ein einfacher Schritt</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Ready</source>
-            <translation>Bereit</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>A reply is being written. Measure when it is done.</source>
+            <translation>Eine Antwort wird geschrieben. Messen Sie, wenn sie fertig ist.</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Starting</source>
-            <translation>Startet</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Arithmetic</source>
+            <translation>Rechenwerk</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Starting the engine</source>
-            <translation>Die Engine startet</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Checking a block</source>
+            <translation>Einen Block prüfen</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Warming up</source>
-            <translation>Wird warm</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Drafting a block</source>
+            <translation>Einen Block entwerfen</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>{name} is still loaded.</source>
-            <translation>{name} ist weiterhin geladen.</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Measure Again</source>
+            <translation>Neu messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Measure again</source>
+            <translation>Neu messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Measured {measured}</source>
+            <translation>Gemessen: {measured}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Memory</source>
+            <translation>Speicher</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
+            <translation>Mehr als 100 %: Diese Gewichte passen in den Cache des Prozessors, der schneller ist als der Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>No models are loaded yet; then there is something to measure.</source>
+            <translation>Es sind noch keine Modelle geladen; danach gibt es etwas zu messen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Not measured yet.</source>
+            <translation>Noch nicht gemessen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Progress of the measurement</source>
+            <translation>Fortschritt der Messung</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Reading a prompt</source>
+            <translation>Einen Prompt lesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Stopped before the end.</source>
+            <translation>Vor dem Ende gestoppt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>This Computer</source>
+            <translation>Dieser Computer</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>This Mac</source>
+            <translation>Dieser Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>in large products</source>
+            <translation>in großen Produkten</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>in large products, {dtype}</source>
+            <translation>in großen Produkten, {dtype}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>of what arithmetic allows</source>
+            <translation>dessen, was das Rechenwerk erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>of what memory allows</source>
+            <translation>dessen, was der Speicher erlaubt</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>read by a product of one row over half a gigabyte of weights</source>
+            <translation>gelesen von einem Produkt einer Zeile über ein halbes Gigabyte Gewichte</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>the reference BLAS, which is slow</source>
+            <translation>die Referenz-BLAS, die langsam ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{count} cores</source>
+            <translation>{count} Kerne</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{memory} GiB of memory, {models} GiB of it for models</source>
+            <translation>{memory} GiB Speicher, davon {models} GiB für Modelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
+            <translation>{pair}: Jedes Token einfachen Dekodierens liest {bytes} MB, sodass der Speicher {plain_ceiling} Tokens in der Sekunde erlaubt. DFlash liest so viel für einen ganzen Block von Tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{share} {bound} · {tokens} in {seconds}</source>
+            <translation>{share} {bound} · {tokens} in {seconds}</translation>
         </message>
         <message>
             <location filename="../../app/models/background.py" />
@@ -804,1098 +1614,6 @@
             <translation>Für Code trainiert.</translation>
         </message>
         <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
-            <translation>Der Prozess, der lädt, lässt sich nicht starten. Wurde Slipstream verschoben oder ersetzt, so starten Sie es neu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
-            <translation>Der Prozess, der lädt, ist von selbst zu Ende gegangen. Was da ist, bleibt; mit „Fortsetzen“ geht es weiter.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>A pair is being loaded. Wait for its end before you move the models.</source>
-            <translation>Ein Paar wird gerade geladen. Warten Sie das Ende ab, bevor Sie die Modelle verschieben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
-            <translation>{reason} Nennen Sie einen, oder nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>{reason} Take the target alone: it decodes plainly.</source>
-            <translation>{reason} Nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
-            <translation>Die Modelle werden gerade verschoben. Warten Sie das Ende ab, oder halten Sie es in den Einstellungen an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>The models lie in {folder} now.</source>
-            <translation>Die Modelle liegen jetzt in {folder}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
-            <translation>Das Verschieben wurde angehalten. Die Modelle liegen, wo sie lagen; was kopiert ist, bleibt für den nächsten Versuch.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>{freed} are free again.</source>
-            <translation>{freed} sind wieder frei.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>A pair of your own.</source>
-            <translation>Ein eigenes Paar.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Found among LM Studio’s models.</source>
-            <translation>Gefunden unter den Modellen von LM Studio.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Found in the folder of models.</source>
-            <translation>Gefunden im Ordner der Modelle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Found in the hub’s cache.</source>
-            <translation>Gefunden im Cache des Hubs.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
-            <translation>Ihre config.json ist so ungewöhnlich, dass Slipstream sie nicht beurteilen kann.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>No drafter for it is on this disk, so it decodes plainly.</source>
-            <translation>Auf dieser Platte ist kein Drafter dafür, daher dekodiert es einfach.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>{bits} bits</source>
-            <translation>{bits} Bit</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Asking the hub…</source>
-            <translation>Der Hub wird gefragt…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Cannot be run yet</source>
-            <translation>Läuft noch nicht</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Does not fit</source>
-            <translation>Passt nicht</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fetching</source>
-            <translation>Lädt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fit unknown</source>
-            <translation>Passung unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits comfortably</source>
-            <translation>Passt bequem</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits, tightly</source>
-            <translation>Passt knapp</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>In use</source>
-            <translation>In Gebrauch</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Loading</source>
-            <translation>Wird geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused</source>
-            <translation>Angehalten</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused; what came is kept</source>
-            <translation>Angehalten; was da ist, bleibt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Size unknown</source>
-            <translation>Größe unbekannt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Stopped</source>
-            <translation>Gestoppt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Too large: would swap</source>
-            <translation>Zu groß: würde auslagern</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Waiting</source>
-            <translation>Wartet</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Waits for its turn</source>
-            <translation>Wartet, bis es an der Reihe ist</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>about {size}</source>
-            <translation>etwa {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>paused; what came is kept</source>
-            <translation>angehalten; was da ist, bleibt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>waits for its turn</source>
-            <translation>wartet, bis es an der Reihe ist</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{done} of {total}</source>
-            <translation>{done} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{time} left</source>
-            <translation>noch {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
-            <translation>Die Datei mit Ihren Chats ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats are being kept again.</source>
-            <translation>Ihre Chats werden wieder gesichert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
-            <translation>Ihre Chats lassen sich gerade nicht sichern: {error}. Slipstream versucht es bei jeder Nachricht erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
-            <translation>Ihre Chats lassen sich nicht öffnen ({error}). Chats aus dieser Sitzung werden nicht aufbewahrt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be read just now: {error}.</source>
-            <translation>Ihre Chats lassen sich gerade nicht lesen: {error}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>Slipstream asked for a newer version, but did not understand the answer.</source>
-            <translation>Slipstream fragte nach einer neueren Version, verstand aber die Antwort nicht.</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>Slipstream could not ask for a newer version: {errorstring}.</source>
-            <translation>Slipstream konnte nicht nach einer neueren Version fragen: {errorstring}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>Slipstream {found} is there; this is {version}. To get it: {found_2}</source>
-            <translation>Slipstream {found} ist da; dies ist {version}. So bekommen Sie es: {found_2}</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>This is the newest version, {version}.</source>
-            <translation>Das ist die neueste Version, {version}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>A small model drafts, a large one checks, and every token shown is the large model's own.
-Nothing you write leaves this computer.</source>
-            <translation>Ein kleines Modell entwirft, ein großes prüft, und jedes gezeigte Token ist das des großen Modells.
-Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>A version that nobody numbered</source>
-            <translation>Eine Version ohne Nummer</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>About Slipstream</source>
-            <translation>Über Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Close</source>
-            <translation>Schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Close this page</source>
-            <translation>Diese Seite schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Version {version}</source>
-            <translation>Version {version}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Whose work is in it, and under which licence</source>
-            <translation>Wessen Arbeit darin steckt, und unter welcher Lizenz</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished</source>
-            <translation>Antwort fertig</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished, {ending}</source>
-            <translation>Antwort fertig, {ending}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>The reply failed. {error}</source>
-            <translation>Die Antwort ist fehlgeschlagen. {error}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>1 page</source>
-            <translation>1 Seite</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Attached: {name}. Show its text</source>
-            <translation>Angehängt: {name}. Text zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Done</source>
-            <translation>Fertig</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Leave out what is still being read</source>
-            <translation>Weglassen, was noch gelesen wird</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Reading {name}…</source>
-            <translation>{name} wird gelesen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Remove {name}</source>
-            <translation>{name} entfernen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Show the text of {name}</source>
-            <translation>Den Text von {name} zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Text of {name}</source>
-            <translation>Text von {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>This text goes to the model with the message.</source>
-            <translation>Dieser Text geht mit der Nachricht an das Modell.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{count} pages</source>
-            <translation>{count} Seiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{tokens}, more than the {limit} that this model can read</source>
-            <translation>{tokens}, mehr als die {limit}, die dieses Modell lesen kann</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Delete</source>
-            <translation>&amp;Löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Edit Last Message</source>
-            <translation>Letzte Nachricht &amp;bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Export Chat…</source>
-            <translation>Chat &amp;exportieren …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Import…</source>
-            <translation>&amp;Importieren …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;New Chat</source>
-            <translation>&amp;Neuer Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Next Chat</source>
-            <translation>&amp;Nächster Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Pin</source>
-            <translation>An&amp;heften</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Previous Chat</source>
-            <translation>&amp;Vorheriger Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Regenerate Reply</source>
-            <translation>Antwort neu &amp;erzeugen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Search All Chats</source>
-            <translation>Alle Chats durch&amp;suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Chat</source>
-            <translation>Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Chat Se&amp;ttings…</source>
-            <translation>Chat-&amp;Einstellungen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Chats (*.json *.zip *.db);;All files (*)</source>
-            <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Contin&amp;ue Reply</source>
-            <translation>Antwort &amp;fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>D&amp;uplicate</source>
-            <translation>Du&amp;plizieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export &amp;All Chats…</source>
-            <translation>&amp;Alle Chats exportieren …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export All Chats</source>
-            <translation>Alle Chats exportieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export Chat</source>
-            <translation>Chat exportieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;List of Chats</source>
-            <translation>Zur &amp;Chatliste</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;Message Field</source>
-            <translation>Zum &amp;Nachrichtenfeld</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Import Chats</source>
-            <translation>Chats importieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, can be imported again (*.json)</source>
-            <translation>JSON, kann wieder importiert werden (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, with all branches (*.json)</source>
-            <translation>JSON, mit allen Zweigen (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Markdown (*.md)</source>
-            <translation>Markdown (*.md)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>In &amp;Ordner bewegen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Ne&amp;xt Version</source>
-            <translation>Nächste Ve&amp;rsion</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New &amp;Folder</source>
-            <translation>Neuer &amp;Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New Folder…</source>
-            <translation>Neuer Ordner …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>None</source>
-            <translation>Keiner</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Previous &amp;Version</source>
-            <translation>Vorherige &amp;Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Re&amp;name…</source>
-            <translation>&amp;Umbenennen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Show &amp;Sidebar</source>
-            <translation>&amp;Seitenleiste zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Slipstream chats</source>
-            <translation>Slipstream-Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Undo &amp;Delete</source>
-            <translation>&amp;Löschen widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Undo: {undoable}</source>
-            <translation>Widerrufen: {undoable}</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Chats</source>
-            <translation>Chats</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Name</source>
-            <translation>Name</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>0 always takes the likeliest token. Higher values vary more.</source>
-            <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
-            <translation>Eine Antwort, die so viele Tokens erreicht, hält an; „Fortsetzen“ lässt sie weitergehen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Above 1, tokens that were said already become less likely.</source>
-            <translation>Über 1 werden schon gesagte Tokens unwahrscheinlicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Chat Settings</source>
-            <translation>Chat-Einstellungen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Close these settings</source>
-            <translation>Diese Einstellungen schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Custom</source>
-            <translation>Eigene</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete</source>
-            <translation>Löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete this preset</source>
-            <translation>Diese Voreinstellung löschen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Frequency penalty</source>
-            <translation>Häufigkeitsmalus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>How it answers</source>
-            <translation>Wie es antwortet</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Let the model think before it answers</source>
-            <translation>Das Modell nachdenken lassen, bevor es antwortet</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Name of the preset:</source>
-            <translation>Name der Voreinstellung:</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Off</source>
-            <translation>Aus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
-            <translation>Nur die wahrscheinlichsten Tokens, die zusammen diese Wahrscheinlichkeit haben. 1 behält alle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only this many of the likeliest tokens.</source>
-            <translation>Nur so viele der wahrscheinlichsten Tokens.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
-            <translation>Nur Tokens mit mindestens diesem Anteil an der Wahrscheinlichkeit des wahrscheinlichsten. 0 behält alle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Presence penalty</source>
-            <translation>Vorkommensmalus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Preset</source>
-            <translation>Voreinstellung</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Random</source>
-            <translation>Zufällig</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Repetition penalty</source>
-            <translation>Wiederholungsmalus</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset</source>
-            <translation>Zurücksetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset to the defaults</source>
-            <translation>Auf die Vorgaben zurücksetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save As…</source>
-            <translation>Sichern als …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save Preset</source>
-            <translation>Voreinstellung sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save as a preset</source>
-            <translation>Als Voreinstellung sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Seed</source>
-            <translation>Seed</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>System prompt</source>
-            <translation>System-Prompt</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score of tokens that were said at all.</source>
-            <translation>Wird vom Wert der Tokens abgezogen, die überhaupt gesagt wurden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score once for each time a token was said.</source>
-            <translation>Wird vom Wert abgezogen, einmal für jedes Mal, das ein Token gesagt wurde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Temperature</source>
-            <translation>Temperatur</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Empty: a new one each time.</source>
-            <translation>Derselbe Seed gibt dieselbe Antwort. Leer: jedes Mal ein neuer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Thinking</source>
-            <translation>Nachdenken</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Token limit</source>
-            <translation>Token-Grenze</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>What the model is told before the chat begins: a role, a tone, a language …</source>
-            <translation>Was dem Modell vor dem Chat gesagt wird: eine Rolle, ein Ton, eine Sprache …</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Code</source>
-            <translation>Code</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copied</source>
-            <translation>Kopiert</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copy</source>
-            <translation>Kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copy code</source>
-            <translation>Code kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Wrap</source>
-            <translation>Umbruch</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Wrap long lines</source>
-            <translation>Lange Zeilen umbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source> After the {before} message{before_2} that stood before it.</source>
-            <translation> Nachrichten davor: {before}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>, run {index} of {total}</source>
-            <translation>, Lauf {index} von {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>1 run each</source>
-            <translation>je 1 Lauf</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare</source>
-            <translation>Vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare plain decoding with DFlash</source>
-            <translation>Einfaches Dekodieren mit DFlash vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare {stem}</source>
-            <translation>Vergleich {stem}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparing…</source>
-            <translation>Vergleicht …</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy Picture</source>
-            <translation>Bild kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy a picture of this comparison</source>
-            <translation>Ein Bild dieses Vergleichs kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>History</source>
-            <translation>Verlauf</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>JSON (*.json)</source>
-            <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Now: {mode_names}{run}</source>
-            <translation>Jetzt: {mode_names}{run}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>One after the other, never at the same time, with the same seed and settings.</source>
-            <translation>Nacheinander, nie zur selben Zeit, mit demselben Seed und denselben Einstellungen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Picture (*.png)</source>
-            <translation>Bild (*.png)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Prompt</source>
-            <translation>Prompt</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Result</source>
-            <translation>Ergebnis</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Runs of each mode</source>
-            <translation>Läufe je Verfahren</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures</source>
-            <translation>Zahlen sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures…</source>
-            <translation>Zahlen sichern …</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture</source>
-            <translation>Bild sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture…</source>
-            <translation>Bild sichern …</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save a picture of this comparison</source>
-            <translation>Ein Bild dieses Vergleichs sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save this comparison as JSON</source>
-            <translation>Diesen Vergleich als JSON sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Show or hide earlier comparisons</source>
-            <translation>Frühere Vergleiche zeigen oder verbergen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stop</source>
-            <translation>Stopp</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stop comparing</source>
-            <translation>Vergleich stoppen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The comparison could not be finished</source>
-            <translation>Der Vergleich konnte nicht beendet werden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The picture is on the clipboard.</source>
-            <translation>Das Bild ist in der Zwischenablage.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Verdict</source>
-            <translation>Urteil</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>What shall both answer?</source>
-            <translation>Was sollen beide beantworten?</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>comparison</source>
-            <translation>Vergleich</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>{count} runs each</source>
-            <translation>je {count} Läufe</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Rate of {mode_names} as a bar</source>
-            <translation>Geschwindigkeit von {mode_names} als Balken</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>first token</source>
-            <translation>erstes Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>rounds</source>
-            <translation>Runden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens</source>
-            <translation>Tokens</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens/round</source>
-            <translation>Tokens/Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>All pairs</source>
-            <translation>Alle Paare</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Comparisons of this pair</source>
-            <translation>Vergleiche dieses Paars</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Earlier comparisons</source>
-            <translation>Frühere Vergleiche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>What you compare is listed here.</source>
-            <translation>Was Sie vergleichen, steht hier.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>no ratio</source>
-            <translation>kein Verhältnis</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Ends where the other one goes on</source>
-            <translation>Endet, wo die andere weitergeht</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: spaces or line breaks</source>
-            <translation>Ab hier verschieden: Leerzeichen oder Zeilenumbrüche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: “{words}”</source>
-            <translation>Ab hier verschieden: „{words}“</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Go to the first difference</source>
-            <translation>Zum ersten Unterschied gehen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Its thoughts end where the other one’s go on</source>
-            <translation>Die Gedanken enden, wo die der anderen weitergehen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{mode} reply</source>
-            <translation>Antwort: {mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{told}. Go to the first difference</source>
-            <translation>{told}. Zum ersten Unterschied gehen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>first token {first_token}</source>
-            <translation>erstes Token {first_token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>greedy</source>
-            <translation>greedy</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>median of {repeats} runs each</source>
-            <translation>Median von je {repeats} Läufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>not measured</source>
-            <translation>nicht gemessen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>one run each</source>
-            <translation>je ein Lauf</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>temperature {temperature}</source>
-            <translation>Temperatur {temperature}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{count} rounds</source>
-            <translation>{count} Runden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{tokens_per_round} tokens a round</source>
-            <translation>{tokens_per_round} Tokens je Runde</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source> and {count} more</source>
-            <translation> und {count} weitere</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Attach files</source>
-            <translation>Dateien anhängen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel</source>
-            <translation>Abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel editing</source>
-            <translation>Bearbeiten abbrechen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Editing an earlier message</source>
-            <translation>Frühere Nachricht wird bearbeitet</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message</source>
-            <translation>Nachricht</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message Slipstream</source>
-            <translation>Nachricht an Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send</source>
-            <translation>Senden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send (Enter)</source>
-            <translation>Senden (Eingabetaste)</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Stop (Esc)</source>
-            <translation>Stopp (Esc)</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Context</source>
-            <translation>Kontext</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
-            <translation>Der Kontext ist, was das Modell auf einmal sehen kann: der ganze Chat und die Antwort. Ist er voll, endet dort eine Antwort, und die nächste Nachricht kann nicht beantwortet werden. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht. Nie wird etwas unbemerkt weggelassen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
-            <translation>Der Kontext von {limit} Tokens ist voll: neuer Chat, oder eine frühere Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
-            <translation>Um {about}{over} von {limit} Tokens zu lang: kürzen Sie sie, oder beginnen Sie einen neuen Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{left} token{left_2} left, then the reply stops</source>
-            <translation>Noch {about}{left} Tokens frei, dann endet die Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>{about}{used} von {limit} Tokens belegt · {left} frei</translation>
-        </message>
-        <message>
             <location filename="../../app/models/deleted_bar.py" />
             <source>Bring back what was deleted last</source>
             <translation>Das zuletzt Gelöschte zurückholen</translation>
@@ -1926,444 +1644,14 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>{names}: gelöscht. {room} werden beim Beenden frei.</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>A reply is being written in “{title}”.</source>
-            <translation>In „{title}“ wird eine Antwort geschrieben.</translation>
+            <location filename="../../app/models/downloads.py" />
+            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
+            <translation>Der Prozess, der lädt, lässt sich nicht starten. Wurde Slipstream verschoben oder ersetzt, so starten Sie es neu.</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Go There</source>
-            <translation>Dorthin</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Note</source>
-            <translation>Hinweis</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Open the chat in which the reply is being written</source>
-            <translation>Den Chat öffnen, in dem die Antwort geschrieben wird</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Close the search</source>
-            <translation>Suche schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Find in this chat</source>
-            <translation>In diesem Chat suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Hits</source>
-            <translation>Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Next hit</source>
-            <translation>Nächster Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Previous hit</source>
-            <translation>Vorheriger Treffer</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>{place} of {count}</source>
-            <translation>{place} von {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>, {bits} bits</source>
-            <translation>, {bits} Bit</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
-            <translation>Ein großes Sprachmodell antwortet auf diesem Computer. Ein kleines läuft voraus und entwirft; das große prüft einen ganzen Block von Wörtern auf einmal. Sie bekommen die Worte des großen Modells, meist früher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Begin with the demo pair</source>
-            <translation>Mit dem Demo-Paar beginnen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Choose Models…</source>
-            <translation>Modelle wählen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Choose among the pairs of the catalogue</source>
-            <translation>Unter den Paaren des Katalogs wählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
-            <translation>Die beiden Modelle brauchen {about}{needed} von den {budget}, die Modelle hier nutzen dürfen; der Rest ist für lange Chats und Ihre anderen Programme.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
-            <translation>Soweit bekannt, passt kein größeres Paar des Katalogs in den Speicher dieses Computers und ist schnell genug.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Nothing you write leaves this computer.</source>
-            <translation>Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
-            <translation>Slipstream findet hier keine GPU, die es nutzen kann. Allein auf einem Prozessor antworten größere Paare zu langsam.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Suits this computer</source>
-            <translation>Passt zu diesem Computer</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>The demo pair</source>
-            <translation>Das Demo-Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Try the Demo Pair Now</source>
-            <translation>Demo-Paar jetzt ausprobieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Welcome</source>
-            <translation>Willkommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>about </source>
-            <translation>etwa </translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
-            <translation>{private} Das Demo-Paar ist dabei und muss nicht geladen werden; es ist ein Spielzeug.</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Copy Address</source>
-            <translation>Adresse kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Link</source>
-            <translation>Link</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Open in Browser</source>
-            <translation>Im Browser öffnen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>Attach Files</source>
-            <translation>Dateien anhängen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>Text, code and PDF (*)</source>
-            <translation>Text, Code und PDF (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>The folder with the logs could not be opened here. It is {folder}</source>
-            <translation>Der Ordner mit den Protokollen ließ sich hier nicht öffnen. Es ist {folder}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>{name} is complete and checked. Use it from File ▸ Models.</source>
-            <translation>{name} ist vollständig und geprüft. Verwenden Sie es über Ablage ▸ Modelle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Appearance</source>
-            <translation>&amp;Erscheinungsbild</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Attach Files…</source>
-            <translation>Dateien an&amp;hängen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Chat</source>
-            <translation>&amp;Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Close Window</source>
-            <translation>Fenster s&amp;chließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>&amp;Befehlspalette …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Compare Last Prompt</source>
-            <translation>Letzten Prompt &amp;vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Contrast</source>
-            <translation>&amp;Kontrast</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Copy</source>
-            <translation>&amp;Kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Dark</source>
-            <translation>&amp;Dunkel</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Edit</source>
-            <translation>&amp;Bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;File</source>
-            <translation>&amp;Ablage</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Find in Chat…</source>
-            <translation>Im Chat &amp;suchen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Help</source>
-            <translation>&amp;Hilfe</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;High</source>
-            <translation>&amp;Hoch</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Larger Text</source>
-            <translation>&amp;Größerer Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Light</source>
-            <translation>&amp;Hell</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Minimize</source>
-            <translation>&amp;Minimieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Models…</source>
-            <translation>&amp;Modelle …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Paste</source>
-            <translation>&amp;Einsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Quit Slipstream</source>
-            <translation>Slipstream &amp;beenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Redo</source>
-            <translation>Wieder&amp;holen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Stop</source>
-            <translation>&amp;Stopp</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;System</source>
-            <translation>&amp;System</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Thinking</source>
-            <translation>Nach&amp;denken</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Undo</source>
-            <translation>&amp;Widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Usual Text Size</source>
-            <translation>&amp;Übliche Textgröße</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;View</source>
-            <translation>&amp;Darstellung</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Window</source>
-            <translation>&amp;Fenster</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Zoom</source>
-            <translation>&amp;Zoomen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Compare a &amp;Prompt…</source>
-            <translation>Einen &amp;Prompt vergleichen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>Letzte &amp;Antwort kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Cu&amp;t</source>
-            <translation>&amp;Ausschneiden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Ne&amp;xt</source>
-            <translation>&amp;Nächsten suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Pre&amp;vious</source>
-            <translation>&amp;Vorherigen suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Go to the &amp;End</source>
-            <translation>Zum &amp;Ende</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look at &amp;Every Start</source>
-            <translation>Bei jedem &amp;Start suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look for a &amp;New Version</source>
-            <translation>Nach &amp;neuer Version suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Next &amp;Link</source>
-            <translation>Nächster &amp;Link</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Previous Lin&amp;k</source>
-            <translation>Vorheriger Lin&amp;k</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;maller Text</source>
-            <translation>&amp;Kleinerer Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;tandard</source>
-            <translation>S&amp;tandard</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Select &amp;All</source>
-            <translation>A&amp;lles auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Settings…</source>
-            <translation>Einstellungen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show &amp;Logs</source>
-            <translation>&amp;Protokolle zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show Who Supplied Each To&amp;ken</source>
-            <translation>Zeigen, wer jedes To&amp;ken lieferte</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit</source>
-            <translation>Bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit Message</source>
-            <translation>Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit message</source>
-            <translation>Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Error</source>
-            <translation>Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all</source>
-            <translation>Alles zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all of your message</source>
-            <translation>Ihre ganze Nachricht zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try Again</source>
-            <translation>Erneut versuchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try again</source>
-            <translation>Erneut versuchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Waiting for the first token</source>
-            <translation>Wartet auf das erste Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Write this message anew; the old one stays beside it</source>
-            <translation>Diese Nachricht neu schreiben; die alte bleibt daneben</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Your message</source>
-            <translation>Ihre Nachricht</translation>
+            <location filename="../../app/models/downloads.py" />
+            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
+            <translation>Der Prozess, der lädt, ist von selbst zu Ende gegangen. Was da ist, bleibt; mit „Fortsetzen“ geht es weiter.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2617,6 +1905,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Asking the hub…</source>
+            <translation>Der Hub wird gefragt…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>Laden abbrechen</translation>
         </message>
@@ -2624,6 +1917,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel the download and remove what came</source>
             <translation>Laden abbrechen und entfernen, was da ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Cannot be run yet</source>
+            <translation>Läuft noch nicht</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2961,24 +2259,74 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Paare von Modellen</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Command Palette</source>
-            <translation>Befehlspalette</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Checking the files</source>
+            <translation>Die Dateien werden geprüft</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Command palette</source>
-            <translation>Befehlspalette</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>DFlash is off: {why_plain}</source>
+            <translation>DFlash ist aus: {why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Commands</source>
-            <translation>Befehle</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Loading was cancelled. {what_is_left}</source>
+            <translation>Das Laden wurde abgebrochen. {what_is_left}</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Search commands, chats and presets</source>
-            <translation>Befehle, Chats und Voreinstellungen suchen</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>No models are loaded now.</source>
+            <translation>Jetzt sind keine Modelle geladen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Reading the drafter</source>
+            <translation>Der Drafter wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Reading the target</source>
+            <translation>Das Zielmodell wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Ready</source>
+            <translation>Bereit</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Starting</source>
+            <translation>Startet</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Starting the engine</source>
+            <translation>Die Engine startet</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Warming up</source>
+            <translation>Wird warm</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>{name} is still loaded.</source>
+            <translation>{name} ist weiterhin geladen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
+            <source>A pair is being loaded. Wait for its end before you move the models.</source>
+            <translation>Ein Paar wird gerade geladen. Warten Sie das Ende ab, bevor Sie die Modelle verschieben.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
+            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
+            <translation>{reason} Nennen Sie einen, oder nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
+            <source>{reason} Take the target alone: it decodes plainly.</source>
+            <translation>{reason} Nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -3032,6 +2380,11 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Settings…</source>
+            <translation>Einstellungen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {what}</source>
             <translation>Zeigen: {what}</translation>
         </message>
@@ -3046,93 +2399,213 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>{room} frei auf diesem Datenträger</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more</source>
-            <translation>Noch einmal antworten</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
+            <translation>Die Modelle werden gerade verschoben. Warten Sie das Ende ab, oder halten Sie es in den Einstellungen an.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more; this reply stays beside the new one</source>
-            <translation>Noch einmal antworten; diese Antwort bleibt neben der neuen</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>The models lie in {folder} now.</source>
+            <translation>Die Modelle liegen jetzt in {folder}.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
-            <translation>Diesen Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
+            <translation>Das Verschieben wurde angehalten. Die Modelle liegen, wo sie lagen; was kopiert ist, bleibt für den nächsten Versuch.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>Beide Verfahren an diesem Prompt vergleichen</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>{freed} are free again.</source>
+            <translation>{freed} sind wieder frei.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Continue</source>
-            <translation>Fortsetzen</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>A pair of your own.</source>
+            <translation>Ein eigenes Paar.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Continue this reply</source>
-            <translation>Diese Antwort fortsetzen</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Found among LM Studio’s models.</source>
+            <translation>Gefunden unter den Modellen von LM Studio.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Copy reply</source>
-            <translation>Antwort kopieren</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Found in the folder of models.</source>
+            <translation>Gefunden im Ordner der Modelle.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Details</source>
-            <translation>Details</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Found in the hub’s cache.</source>
+            <translation>Gefunden im Cache des Hubs.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>How this reply was decoded</source>
-            <translation>Wie diese Antwort dekodiert wurde</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
+            <translation>Ihre config.json ist so ungewöhnlich, dass Slipstream sie nicht beurteilen kann.</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Regenerate</source>
-            <translation>Neu erzeugen</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>No drafter for it is on this disk, so it decodes plainly.</source>
+            <translation>Auf dieser Platte ist kein Drafter dafür, daher dekodiert es einfach.</translation>
         </message>
         <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>Roofline of this machine</source>
-            <translation>Roofline dieses Computers</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>{bits} bits</source>
+            <translation>{bits} Bit</translation>
         </message>
         <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>operations on every byte that is read</source>
-            <translation>Rechenschritte je gelesenem Byte</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Does not fit</source>
+            <translation>Passt nicht</translation>
         </message>
         <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>{phase}: {share} of the possible</source>
-            <translation>{phase}: {share} des Möglichen</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fetching</source>
+            <translation>Lädt</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/save_dialog.py" />
-            <source>Replace</source>
-            <translation>Ersetzen</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fit unknown</source>
+            <translation>Passung unbekannt</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/save_dialog.py" />
-            <source>Replace?</source>
-            <translation>Ersetzen?</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fits comfortably</source>
+            <translation>Passt bequem</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/save_dialog.py" />
-            <source>There is a file “{name}” already. Replace it?</source>
-            <translation>Es gibt schon eine Datei „{name}“. Soll sie ersetzt werden?</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fits, tightly</source>
+            <translation>Passt knapp</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/search_results.py" />
-            <source>Search results</source>
-            <translation>Suchergebnisse</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>In use</source>
+            <translation>In Gebrauch</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Loading</source>
+            <translation>Wird geladen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Paused</source>
+            <translation>Angehalten</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Paused; what came is kept</source>
+            <translation>Angehalten; was da ist, bleibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Size unknown</source>
+            <translation>Größe unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Too large: would swap</source>
+            <translation>Zu groß: würde auslagern</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Waiting</source>
+            <translation>Wartet</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Waits for its turn</source>
+            <translation>Wartet, bis es an der Reihe ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>about {size}</source>
+            <translation>etwa {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>paused; what came is kept</source>
+            <translation>angehalten; was da ist, bleibt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>waits for its turn</source>
+            <translation>wartet, bis es an der Reihe ist</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>{done} of {total}</source>
+            <translation>{done} von {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>{time} left</source>
+            <translation>noch {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Code</source>
+            <translation>Code</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Copied</source>
+            <translation>Kopiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Copy code</source>
+            <translation>Code kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Wrap</source>
+            <translation>Umbruch</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Wrap long lines</source>
+            <translation>Lange Zeilen umbrechen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Rows of a table</source>
+            <translation>Zeilen einer Tabelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Table</source>
+            <translation>Tabelle</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_run.py" />
+            <source>Text</source>
+            <translation>Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/tint.py" />
+            <source>Legend of the token tint</source>
+            <translation>Legende der Token-Färbung</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/tint.py" />
+            <source>drafted and accepted</source>
+            <translation>entworfen und angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/tint.py" />
+            <source>the target’s own</source>
+            <translation>das Eigene des Targets</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
-            <source>A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own</source>
+            <source>A line and a color under drafts that were accepted, copies of earlier text, and the target’s own</source>
             <translation>Eine Linie und eine Farbe unter angenommenen Entwürfen, Kopien früheren Textes und dem Eigenen des Targets</translation>
         </message>
         <message>
@@ -3206,6 +2679,71 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Textgröße</translation>
         </message>
         <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>1 chat</source>
+            <translation>1 Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Deleted the folder “{name}”</source>
+            <translation>Ordner „{name}“ gelöscht</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Deleted {gone} chats</source>
+            <translation>{gone} Chats gelöscht</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Deleted “{title}”</source>
+            <translation>„{title}“ gelöscht</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Imported {count}</source>
+            <translation>{count} importiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Imported {count}.</source>
+            <translation>{count} importiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>New Folder</source>
+            <translation>Neuer Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{count} chats</source>
+            <translation>{count} Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
+            <translation>{name} wurde nicht importiert: Die Chats lassen sich gerade nicht sichern ({error}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{title} copy</source>
+            <translation>{title} (Kopie)</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
+            <source>Chats</source>
+            <translation>Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
+            <source>Name</source>
+            <translation>Name</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/search_results.py" />
+            <source>Search results</source>
+            <translation>Suchergebnisse</translation>
+        </message>
+        <message>
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Done last</source>
             <translation>Zuletzt getan</translation>
@@ -3239,6 +2777,171 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>Hier stehen Ihre Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
+            <translation>Die Datei mit Ihren Chats ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats are being kept again.</source>
+            <translation>Ihre Chats werden wieder gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
+            <translation>Ihre Chats lassen sich gerade nicht sichern: {error}. Slipstream versucht es bei jeder Nachricht erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
+            <translation>Ihre Chats lassen sich nicht öffnen ({error}). Chats aus dieser Sitzung werden nicht aufbewahrt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be read just now: {error}.</source>
+            <translation>Ihre Chats lassen sich gerade nicht lesen: {error}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Close the search</source>
+            <translation>Suche schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Find in this chat</source>
+            <translation>In diesem Chat suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Hits</source>
+            <translation>Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Next hit</source>
+            <translation>Nächster Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>None</source>
+            <translation>Keiner</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Previous hit</source>
+            <translation>Vorheriger Treffer</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Edit</source>
+            <translation>Bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Edit Message</source>
+            <translation>Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Edit message</source>
+            <translation>Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Error</source>
+            <translation>Fehler</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Show all</source>
+            <translation>Alles zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Show all of your message</source>
+            <translation>Ihre ganze Nachricht zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Try Again</source>
+            <translation>Erneut versuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Try again</source>
+            <translation>Erneut versuchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Waiting for the first token</source>
+            <translation>Wartet auf das erste Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Write this message anew; the old one stays beside it</source>
+            <translation>Diese Nachricht neu schreiben; die alte bleibt daneben</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Your message</source>
+            <translation>Ihre Nachricht</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Answer once more</source>
+            <translation>Noch einmal antworten</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Answer once more; this reply stays beside the new one</source>
+            <translation>Noch einmal antworten; diese Antwort bleibt neben der neuen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
+            <translation>Diesen Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Compare both modes on this prompt</source>
+            <translation>Beide Verfahren an diesem Prompt vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Continue</source>
+            <translation>Fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Continue this reply</source>
+            <translation>Diese Antwort fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Copy reply</source>
+            <translation>Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Details</source>
+            <translation>Details</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>How this reply was decoded</source>
+            <translation>Wie diese Antwort dekodiert wurde</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>Neu erzeugen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3296,21 +2999,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>{rounds} Runden; angenommen {accepted_per_round} bis {accepted_per_round_2}</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Rows of a table</source>
-            <translation>Zeilen einer Tabelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Table</source>
-            <translation>Tabelle</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/text_run.py" />
-            <source>Text</source>
-            <translation>Text</translation>
-        </message>
-        <message>
             <location filename="../../app/transcript/thinking_view.py" />
             <source>Hide thinking</source>
             <translation>Gedanken verbergen</translation>
@@ -3321,154 +3009,546 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Gedanken zeigen</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>A plain step</source>
-            <translation>Ein einfacher Schritt</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Chat</source>
+            <translation>Chat</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>A reply is being written. Measure when it is done.</source>
-            <translation>Eine Antwort wird geschrieben. Messen Sie, wenn sie fertig ist.</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Go to the end</source>
+            <translation>Zum Ende</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Arithmetic</source>
-            <translation>Rechenwerk</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Load again</source>
+            <translation>Noch einmal laden</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Checking a block</source>
-            <translation>Einen Block prüfen</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>New text  ↓</source>
+            <translation>Neuer Text  ↓</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Drafting a block</source>
-            <translation>Einen Block entwerfen</translation>
+            <location filename="../../app/transcript/versions.py" />
+            <source>Next version</source>
+            <translation>Nächste Version</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measure Again</source>
-            <translation>Neu messen</translation>
+            <location filename="../../app/transcript/versions.py" />
+            <source>Previous version</source>
+            <translation>Vorherige Version</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measure again</source>
-            <translation>Neu messen</translation>
+            <location filename="../../app/transcript/versions.py" />
+            <source>Version {place} of {count}</source>
+            <translation>Version {place} von {count}</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measured {measured}</source>
-            <translation>Gemessen: {measured}</translation>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream asked for a newer version, but did not understand the answer.</source>
+            <translation>Slipstream fragte nach einer neueren Version, verstand aber die Antwort nicht.</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Memory</source>
-            <translation>Speicher</translation>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream could not ask for a newer version: {errorstring}.</source>
+            <translation>Slipstream konnte nicht nach einer neueren Version fragen: {errorstring}.</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
-            <translation>Mehr als 100 %: Diese Gewichte passen in den Cache des Prozessors, der schneller ist als der Speicher.</translation>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream {found} is there; this is {version}. To get it: {found_2}</source>
+            <translation>Slipstream {found} ist da; dies ist {version}. So bekommen Sie es: {found_2}</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>No models are loaded yet; then there is something to measure.</source>
-            <translation>Es sind noch keine Modelle geladen; danach gibt es etwas zu messen.</translation>
+            <location filename="../../app/updates.py" />
+            <source>This is the newest version, {version}.</source>
+            <translation>Das ist die neueste Version, {version}.</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Not measured yet.</source>
-            <translation>Noch nicht gemessen.</translation>
+            <location filename="../../app/widgets/link.py" />
+            <source>Copy Address</source>
+            <translation>Adresse kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Progress of the measurement</source>
-            <translation>Fortschritt der Messung</translation>
+            <location filename="../../app/widgets/link.py" />
+            <source>Link</source>
+            <translation>Link</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Reading a prompt</source>
-            <translation>Einen Prompt lesen</translation>
+            <location filename="../../app/widgets/link.py" />
+            <source>Open in Browser</source>
+            <translation>Im Browser öffnen</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Stopped before the end.</source>
-            <translation>Vor dem Ende gestoppt.</translation>
+            <location filename="../../app/widgets/save_dialog.py" />
+            <source>Replace</source>
+            <translation>Ersetzen</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Computer</source>
-            <translation>Dieser Computer</translation>
+            <location filename="../../app/widgets/save_dialog.py" />
+            <source>Replace?</source>
+            <translation>Ersetzen?</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Mac</source>
-            <translation>Dieser Mac</translation>
+            <location filename="../../app/widgets/save_dialog.py" />
+            <source>There is a file “{name}” already. Replace it?</source>
+            <translation>Es gibt schon eine Datei „{name}“. Soll sie ersetzt werden?</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>in large products</source>
-            <translation>in großen Produkten</translation>
+            <location filename="../../app/window/about.py" />
+            <source>A small model drafts, a large one checks, and every token shown is the large model's own.
+Nothing you write leaves this computer.</source>
+            <translation>Ein kleines Modell entwirft, ein großes prüft, und jedes gezeigte Token ist das des großen Modells.
+Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>in large products, {dtype}</source>
-            <translation>in großen Produkten, {dtype}</translation>
+            <location filename="../../app/window/about.py" />
+            <source>A version that nobody numbered</source>
+            <translation>Eine Version ohne Nummer</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>of what arithmetic allows</source>
-            <translation>dessen, was das Rechenwerk erlaubt</translation>
+            <location filename="../../app/window/about.py" />
+            <source>About Slipstream</source>
+            <translation>Über Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>of what memory allows</source>
-            <translation>dessen, was der Speicher erlaubt</translation>
+            <location filename="../../app/window/about.py" />
+            <source>Close this page</source>
+            <translation>Diese Seite schließen</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>read by a product of one row over half a gigabyte of weights</source>
-            <translation>gelesen von einem Produkt einer Zeile über ein halbes Gigabyte Gewichte</translation>
+            <location filename="../../app/window/about.py" />
+            <source>Version {version}</source>
+            <translation>Version {version}</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>the reference BLAS, which is slow</source>
-            <translation>die Referenz-BLAS, die langsam ist</translation>
+            <location filename="../../app/window/about.py" />
+            <source>Whose work is in it, and under which licence</source>
+            <translation>Wessen Arbeit darin steckt, und unter welcher Lizenz</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{count} cores</source>
-            <translation>{count} Kerne</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Delete</source>
+            <translation>&amp;Löschen</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} GiB of memory, {models} GiB of it for models</source>
-            <translation>{memory} GiB Speicher, davon {models} GiB für Modelle</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Edit Last Message</source>
+            <translation>Letzte Nachricht &amp;bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
-            <translation>{pair}: Jedes Token einfachen Dekodierens liest {bytes} MB, sodass der Speicher {plain_ceiling} Tokens in der Sekunde erlaubt. DFlash liest so viel für einen ganzen Block von Tokens.</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Export Chat…</source>
+            <translation>Chat &amp;exportieren …</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{share} {bound} · {tokens} in {seconds}</source>
-            <translation>{share} {bound} · {tokens} in {seconds}</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Import…</source>
+            <translation>&amp;Importieren …</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>Legend of the token tint</source>
-            <translation>Legende der Token-Färbung</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;New Chat</source>
+            <translation>&amp;Neuer Chat</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>drafted and accepted</source>
-            <translation>entworfen und angenommen</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Next Chat</source>
+            <translation>&amp;Nächster Chat</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>the target’s own</source>
-            <translation>das Eigene des Targets</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Pin</source>
+            <translation>An&amp;heften</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Previous Chat</source>
+            <translation>&amp;Vorheriger Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Regenerate Reply</source>
+            <translation>Antwort neu &amp;erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Search All Chats</source>
+            <translation>Alle Chats durch&amp;suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Chat Se&amp;ttings…</source>
+            <translation>Chat-&amp;Einstellungen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Chats (*.json *.zip *.db);;All files (*)</source>
+            <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Contin&amp;ue Reply</source>
+            <translation>Antwort &amp;fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>D&amp;uplicate</source>
+            <translation>Du&amp;plizieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export &amp;All Chats…</source>
+            <translation>&amp;Alle Chats exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export All Chats</source>
+            <translation>Alle Chats exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export Chat</source>
+            <translation>Chat exportieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Go to the &amp;List of Chats</source>
+            <translation>Zur &amp;Chatliste</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Go to the &amp;Message Field</source>
+            <translation>Zum &amp;Nachrichtenfeld</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Import Chats</source>
+            <translation>Chats importieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>JSON, can be imported again (*.json)</source>
+            <translation>JSON, kann wieder importiert werden (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>JSON, with all branches (*.json)</source>
+            <translation>JSON, mit allen Zweigen (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Markdown (*.md)</source>
+            <translation>Markdown (*.md)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Move to &amp;Folder</source>
+            <translation>In &amp;Ordner bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Ne&amp;xt Version</source>
+            <translation>Nächste Ve&amp;rsion</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>New &amp;Folder</source>
+            <translation>Neuer &amp;Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>New Folder…</source>
+            <translation>Neuer Ordner …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Previous &amp;Version</source>
+            <translation>Vorherige &amp;Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Re&amp;name…</source>
+            <translation>&amp;Umbenennen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Show &amp;Sidebar</source>
+            <translation>&amp;Seitenleiste zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Slipstream chats</source>
+            <translation>Slipstream-Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Undo &amp;Delete</source>
+            <translation>&amp;Löschen widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Undo: {undoable}</source>
+            <translation>Widerrufen: {undoable}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Attach Files</source>
+            <translation>Dateien anhängen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Text, code and PDF (*)</source>
+            <translation>Text, Code und PDF (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>The folder with the logs could not be opened here. It is {folder}</source>
+            <translation>Der Ordner mit den Protokollen ließ sich hier nicht öffnen. Es ist {folder}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>{name} is complete and checked. Use it from File ▸ Models.</source>
+            <translation>{name} ist vollständig und geprüft. Verwenden Sie es über Ablage ▸ Modelle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Appearance</source>
+            <translation>&amp;Erscheinungsbild</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Attach Files…</source>
+            <translation>Dateien an&amp;hängen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Chat</source>
+            <translation>&amp;Chat</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Close Window</source>
+            <translation>Fenster s&amp;chließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Command Palette…</source>
+            <translation>&amp;Befehlspalette …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Compare Last Prompt</source>
+            <translation>Letzten Prompt &amp;vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Contrast</source>
+            <translation>&amp;Kontrast</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Copy</source>
+            <translation>&amp;Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Dark</source>
+            <translation>&amp;Dunkel</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Edit</source>
+            <translation>&amp;Bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;File</source>
+            <translation>&amp;Ablage</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Find in Chat…</source>
+            <translation>Im Chat &amp;suchen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Help</source>
+            <translation>&amp;Hilfe</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;High</source>
+            <translation>&amp;Hoch</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Larger Text</source>
+            <translation>&amp;Größerer Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Light</source>
+            <translation>&amp;Hell</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Minimize</source>
+            <translation>&amp;Minimieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Models…</source>
+            <translation>&amp;Modelle …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Paste</source>
+            <translation>&amp;Einsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Quit Slipstream</source>
+            <translation>Slipstream &amp;beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Redo</source>
+            <translation>Wieder&amp;holen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Stop</source>
+            <translation>&amp;Stopp</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;System</source>
+            <translation>&amp;System</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Thinking</source>
+            <translation>Nach&amp;denken</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Undo</source>
+            <translation>&amp;Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Usual Text Size</source>
+            <translation>&amp;Übliche Textgröße</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;View</source>
+            <translation>&amp;Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Window</source>
+            <translation>&amp;Fenster</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Zoom</source>
+            <translation>&amp;Zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Compare a &amp;Prompt…</source>
+            <translation>Einen &amp;Prompt vergleichen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Copy Last &amp;Reply</source>
+            <translation>Letzte &amp;Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Cu&amp;t</source>
+            <translation>&amp;Ausschneiden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Find Ne&amp;xt</source>
+            <translation>&amp;Nächsten suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Find Pre&amp;vious</source>
+            <translation>&amp;Vorherigen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Go to the &amp;End</source>
+            <translation>Zum &amp;Ende</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Look at &amp;Every Start</source>
+            <translation>Bei jedem &amp;Start suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Look for a &amp;New Version</source>
+            <translation>Nach &amp;neuer Version suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Next &amp;Link</source>
+            <translation>Nächster &amp;Link</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Previous Lin&amp;k</source>
+            <translation>Vorheriger Lin&amp;k</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>S&amp;maller Text</source>
+            <translation>&amp;Kleinerer Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>S&amp;tandard</source>
+            <translation>S&amp;tandard</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Select &amp;All</source>
+            <translation>A&amp;lles auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Show &amp;Logs</source>
+            <translation>&amp;Protokolle zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Show Who Supplied Each To&amp;ken</source>
+            <translation>Zeigen, wer jedes To&amp;ken lieferte</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Command Palette</source>
+            <translation>Befehlspalette</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Command palette</source>
+            <translation>Befehlspalette</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Commands</source>
+            <translation>Befehle</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Search commands, chats and presets</source>
+            <translation>Befehle, Chats und Voreinstellungen suchen</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3565,86 +3645,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/window/top_bar.py" />
             <source>{next_mode} from the next reply on</source>
             <translation>{next_mode} ab der nächsten Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Go to the end</source>
-            <translation>Zum Ende</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Load again</source>
-            <translation>Noch einmal laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>New text  ↓</source>
-            <translation>Neuer Text  ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Next version</source>
-            <translation>Nächste Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Previous version</source>
-            <translation>Vorherige Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Version {place} of {count}</source>
-            <translation>Version {place} von {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask anything, faster</source>
-            <translation>Fragen Sie, was Sie wollen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask: {value}</source>
-            <translation>Fragen: {value}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Load Again</source>
-            <translation>Erneut laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Load the models again</source>
-            <translation>Die Modelle noch einmal laden</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Loading the models</source>
-            <translation>Modelle werden geladen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>No models are loaded, so nothing can answer.</source>
-            <translation>Es sind keine Modelle geladen, also kann nichts antworten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ready, without DFlash.</source>
-            <translation>Bereit, ohne DFlash.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
-            <translation>Das kleine Modell entwirft, das große prüft. Jedes Wort ist das des großen Modells.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Welcome to Slipstream</source>
-            <translation>Willkommen bei Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/reply_job.py" />
-            <source>The reply ended unexpectedly.</source>
-            <translation>Die Antwort endete unerwartet.</translation>
         </message>
     </context>
 </TS>

@@ -24,19 +24,309 @@
             <translation>Slipstream 内部出错；详情见 {log_file}。</translation>
         </message>
         <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>Reply finished</source>
+            <translation>回复完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>Reply finished, {ending}</source>
+            <translation>回复完成，{ending}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/announcer.py" />
+            <source>The reply failed. {error}</source>
+            <translation>回复失败。{error}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>1 page</source>
+            <translation>1 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Attached: {name}. Show its text</source>
+            <translation>已附加：{name}。显示其文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Close</source>
+            <translation>关闭</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Done</source>
+            <translation>完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Leave out what is still being read</source>
+            <translation>不附上仍在读取的文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Reading {name}…</source>
+            <translation>正在读取 {name}…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Remove {name}</source>
+            <translation>移除 {name}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Show the text of {name}</source>
+            <translation>显示 {name} 的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>Text of {name}</source>
+            <translation>{name} 的文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>This text goes to the model with the message.</source>
+            <translation>此文本会随消息一起发给模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>{count} pages</source>
+            <translation>{count} 页</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/attachment_chips.py" />
+            <source>{tokens}, more than the {limit} that this model can read</source>
+            <translation>{tokens}，超过此模型可读的 {limit} 个</translation>
+        </message>
+        <message>
             <location filename="../../app/chat/attachment_reader.py" />
             <source>“{name}” could not be read.</source>
             <translation>无法读取“{name}”。</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
-            <source>Saved as {file}.</source>
-            <translation>已存储为 {file}。</translation>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>0 always takes the likeliest token. Higher values vary more.</source>
+            <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
-            <source>{file} cannot be written: {strerror}. Choose another place.</source>
-            <translation>无法写入 {file}：{strerror}。请选择其他位置。</translation>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
+            <translation>达到这么多词元的回复会停下；“继续”可让它接着写。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Above 1, tokens that were said already become less likely.</source>
+            <translation>大于 1 时，已出现过的词元可能性降低。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Chat Settings</source>
+            <translation>对话设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Close these settings</source>
+            <translation>关闭这些设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Custom</source>
+            <translation>自定</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Delete</source>
+            <translation>删除</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Delete this preset</source>
+            <translation>删除此预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Frequency penalty</source>
+            <translation>频率惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>How it answers</source>
+            <translation>回答方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Let the model think before it answers</source>
+            <translation>让模型在回答前思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Name of the preset:</source>
+            <translation>预设的名称：</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Off</source>
+            <translation>关</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
+            <translation>只取合计达到此概率的最可能的词元。1 保留全部。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Only this many of the likeliest tokens.</source>
+            <translation>只取这么多个最可能的词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
+            <translation>只取概率至少为最可能词元的这一比例的词元。0 保留全部。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Presence penalty</source>
+            <translation>出现惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Preset</source>
+            <translation>预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Random</source>
+            <translation>随机</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Repetition penalty</source>
+            <translation>重复惩罚</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Reset</source>
+            <translation>还原</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Reset to the defaults</source>
+            <translation>还原为默认值</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Save As…</source>
+            <translation>另存为…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Save Preset</source>
+            <translation>存储预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Save as a preset</source>
+            <translation>存储为预设</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Seed</source>
+            <translation>种子</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>System prompt</source>
+            <translation>系统提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Taken off the score of tokens that were said at all.</source>
+            <translation>从出现过的词元的分数中减去。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Taken off the score once for each time a token was said.</source>
+            <translation>词元每出现一次，就从其分数中减去一次。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Temperature</source>
+            <translation>温度</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>The same seed gives the same reply. Empty: a new one each time.</source>
+            <translation>相同的种子给出相同的回复。留空：每次都用新的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Thinking</source>
+            <translation>思考</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Token limit</source>
+            <translation>词元上限</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>What the model is told before the chat begins: a role, a tone, a language …</source>
+            <translation>对话开始前告诉模型的内容：角色、语气、语言…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source> and {count} more</source>
+            <translation>等另外 {count} 个文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Attach files</source>
+            <translation>附加文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Cancel</source>
+            <translation>取消</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Cancel editing</source>
+            <translation>取消编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Editing an earlier message</source>
+            <translation>正在编辑以前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Message</source>
+            <translation>消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Message Slipstream</source>
+            <translation>给 Slipstream 发消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Send</source>
+            <translation>发送</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Send (Enter)</source>
+            <translation>发送（回车）</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Stop</source>
+            <translation>停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/composer.py" />
+            <source>Stop (Esc)</source>
+            <translation>停止 (Esc)</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -102,6 +392,481 @@
             <location filename="../../app/chat/conductor.py" />
             <source>There is nothing to send yet: write a message first.</source>
             <translation>还没有可发送的内容：请先写一条消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>Context</source>
+            <translation>上下文</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
+            <translation>上下文是模型一次能看到的内容：整个对话和回复。满了之后，回复会在那里停下，下一条消息也无法回答。这时请新建对话，或编辑以前的消息。绝不会暗中略去任何内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
+            <translation>{limit} 个词元的上下文已满：请新建对话，或编辑以前的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
+            <translation>超出 {about}{over} 个词元（上限 {limit}）：请缩短，或新建对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>{about}{left} token{left_2} left, then the reply stops</source>
+            <translation>还剩 {about}{left} 个词元，之后回复会停下</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>{about}{used} of {limit} tokens used · {left} left</source>
+            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>A reply is being written in “{title}”.</source>
+            <translation>“{title}”中正在撰写回复。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Go There</source>
+            <translation>转到那里</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Note</source>
+            <translation>提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Open the chat in which the reply is being written</source>
+            <translation>打开正在撰写回复的对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>, {bits} bits</source>
+            <translation>，{bits} 位</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
+            <translation>一个大型语言模型在此电脑上回答。一个小模型先行起草；大模型一次检验一整块文字。您得到的是大模型自己的话，通常更快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Begin with the demo pair</source>
+            <translation>从演示模型对开始</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Choose Models…</source>
+            <translation>选择模型…</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Choose among the pairs of the catalogue</source>
+            <translation>从目录的模型对中选择</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
+            <translation>两个模型占用模型可用的 {budget} 中的{about}{needed}；其余留给长对话和您的其他应用。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
+            <translation>据目前所知，目录中没有更大的模型对既能装入这台电脑的内存又足够快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Nothing you write leaves this computer.</source>
+            <translation>您写的任何内容都不会离开此电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
+            <translation>Slipstream 在此找不到可用的 GPU。仅靠处理器时，较大的模型对回答得太慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Suits this computer</source>
+            <translation>适合此电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>The demo pair</source>
+            <translation>演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Try the Demo Pair Now</source>
+            <translation>立即试用演示模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Welcome</source>
+            <translation>欢迎</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>about </source>
+            <translation>约 </translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
+            <translation>{private}演示模型对随 Slipstream 提供，无需下载；它只是个玩具。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/reply_job.py" />
+            <source>The reply ended unexpectedly.</source>
+            <translation>回复意外结束。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Ask anything, faster</source>
+            <translation>尽管问，更快答</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Ask: {value}</source>
+            <translation>提问：{value}</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Load Again</source>
+            <translation>重新载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Load the models again</source>
+            <translation>重新载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Loading the models</source>
+            <translation>正在载入模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>No models are loaded, so nothing can answer.</source>
+            <translation>没有载入模型，因此无法回答。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Ready, without DFlash.</source>
+            <translation>就绪，不使用 DFlash。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
+            <translation>小模型起草，大模型检验。每个字都出自大模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/welcome.py" />
+            <source>Welcome to Slipstream</source>
+            <translation>欢迎使用 Slipstream</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>Rate of {mode_names} as a bar</source>
+            <translation>{mode_names} 的速度条</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>first token</source>
+            <translation>首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>rounds</source>
+            <translation>轮数</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>tokens</source>
+            <translation>词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>tokens/round</source>
+            <translation>词元/轮</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>All pairs</source>
+            <translation>所有模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>Comparisons of this pair</source>
+            <translation>此模型对的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>Earlier comparisons</source>
+            <translation>以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>What you compare is listed here.</source>
+            <translation>您的比较会列在这里。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_history.py" />
+            <source>no ratio</source>
+            <translation>无比值</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Ends where the other one goes on</source>
+            <translation>在此结束，而另一个回复还在继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>From here on different: spaces or line breaks</source>
+            <translation>从这里开始不同：空格或换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>From here on different: “{words}”</source>
+            <translation>从这里开始不同：“{words}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Go to the first difference</source>
+            <translation>转到第一处差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Its thoughts end where the other one’s go on</source>
+            <translation>思考在此结束，而另一个回复的思考还在继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{mode} reply</source>
+            <translation>{mode} 回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{told}. Go to the first difference</source>
+            <translation>{told}。转到第一处差异</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source> After the {before} message{before_2} that stood before it.</source>
+            <translation>之前有 {before} 条消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>, run {index} of {total}</source>
+            <translation>，第 {index} 次，共 {total} 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>1 run each</source>
+            <translation>各 1 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare</source>
+            <translation>比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare plain decoding with DFlash</source>
+            <translation>比较普通解码与 DFlash</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Compare {stem}</source>
+            <translation>比较 {stem}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Comparing…</source>
+            <translation>正在比较…</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Copy Picture</source>
+            <translation>拷贝图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Copy a picture of this comparison</source>
+            <translation>拷贝此比较的图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>History</source>
+            <translation>历史</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>JSON (*.json)</source>
+            <translation>JSON (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Now: {mode_names}{run}</source>
+            <translation>现在：{mode_names}{run}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>One after the other, never at the same time, with the same seed and settings.</source>
+            <translation>一个接一个，绝不同时进行，种子和设置相同。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Picture (*.png)</source>
+            <translation>图片 (*.png)</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Prompt</source>
+            <translation>提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Result</source>
+            <translation>结果</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Runs of each mode</source>
+            <translation>每种方式的次数</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Figures</source>
+            <translation>存储数据</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Figures…</source>
+            <translation>存储数据…</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Picture</source>
+            <translation>存储图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Picture…</source>
+            <translation>存储图片…</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save a picture of this comparison</source>
+            <translation>存储此比较的图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save this comparison as JSON</source>
+            <translation>将此比较存储为 JSON</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Show or hide earlier comparisons</source>
+            <translation>显示或隐藏以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Stop comparing</source>
+            <translation>停止比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Stopped</source>
+            <translation>已停止</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The comparison could not be finished</source>
+            <translation>比较未能完成</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>The picture is on the clipboard.</source>
+            <translation>图片已在剪贴板上。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Verdict</source>
+            <translation>结论</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>What shall both answer?</source>
+            <translation>两者要回答什么？</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>comparison</source>
+            <translation>比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>{count} runs each</source>
+            <translation>各 {count} 次</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>first token {first_token}</source>
+            <translation>首个词元 {first_token}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>greedy</source>
+            <translation>贪心</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>median of {repeats} runs each</source>
+            <translation>各 {repeats} 次的中位数</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>not measured</source>
+            <translation>未测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>one run each</source>
+            <translation>各一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>temperature {temperature}</source>
+            <translation>温度 {temperature}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>{count} rounds</source>
+            <translation>{count} 轮</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}，一个接一个 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_card.py" />
+            <source>{tokens_per_round} tokens a round</source>
+            <translation>每轮 {tokens_per_round} 个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_history.py" />
+            <source>Saved as {file}.</source>
+            <translation>已存储为 {file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/comparison_history.py" />
+            <source>{file} cannot be written: {strerror}. Choose another place.</source>
+            <translation>无法写入 {file}：{strerror}。请选择其他位置。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />
@@ -284,51 +1049,6 @@
             <translation>{reason}，因此本次运行的对话不会保留。其他一切正常。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Balanced</source>
-            <translation>均衡</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Creative</source>
-            <translation>创意</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Model’s defaults</source>
-            <translation>模型默认值</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/settings.py" />
-            <source>Precise</source>
-            <translation>精确</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Pinned</source>
-            <translation>已置顶</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 30 Days</source>
-            <translation>前 30 天</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 7 Days</source>
-            <translation>前 7 天</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Today</source>
-            <translation>今天</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Yesterday</source>
-            <translation>昨天</translation>
-        </message>
-        <message>
             <location filename="../../app/conversations/import_export.py" />
             <source>Chats of which nothing is left: {count}.</source>
             <translation>完全无法恢复的对话：{count}。</translation>
@@ -427,6 +1147,51 @@
             <location filename="../../app/conversations/import_export.py" />
             <source>{to} cannot be written: {strerror}. Choose another place.</source>
             <translation>无法写入 {to}：{strerror}。请选择其他位置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Pinned</source>
+            <translation>已置顶</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Previous 30 Days</source>
+            <translation>前 30 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Previous 7 Days</source>
+            <translation>前 7 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Today</source>
+            <translation>今天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/sections.py" />
+            <source>Yesterday</source>
+            <translation>昨天</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Balanced</source>
+            <translation>均衡</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Creative</source>
+            <translation>创意</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Model’s defaults</source>
+            <translation>模型默认值</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/settings.py" />
+            <source>Precise</source>
+            <translation>精确</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -599,66 +1364,6 @@
             <translation>其中 {plain_steps} 个为普通，因为{mostly_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>1 chat</source>
-            <translation>1 个对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted the folder “{name}”</source>
-            <translation>已删除文件夹“{name}”</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted {gone} chats</source>
-            <translation>已删除 {gone} 个对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted “{title}”</source>
-            <translation>已删除“{title}”</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Imported {count}</source>
-            <translation>已导入 {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>Imported {count}.</source>
-            <translation>已导入 {count}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>New Folder</source>
-            <translation>新文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{count} chats</source>
-            <translation>{count} 个对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
-            <translation>未导入 {name}：暂时无法保存其中的对话（{error}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
-            <source>{title} copy</source>
-            <translation>{title} 副本</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Measured</source>
-            <translation>已测量</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/roofline_job.py" />
-            <source>Waiting for the engine</source>
-            <translation>正在等待引擎</translation>
-        </message>
-        <message>
             <location filename="../../app/machine/memory_watch.py" />
             <source>Close other apps or shorten the chat; when the system begins to page, replies become many times slower.</source>
             <translation>请关闭其他应用或缩短对话；系统开始换页后，回复会慢许多倍。</translation>
@@ -684,59 +1389,164 @@
             <translation>此电脑{words}。{advice}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Checking the files</source>
-            <translation>正在检查文件</translation>
+            <location filename="../../app/machine/roofline_chart.py" />
+            <source>Roofline of this machine</source>
+            <translation>本机的 Roofline</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>DFlash is off: {why_plain}</source>
-            <translation>DFlash 已关闭：{why_plain}</translation>
+            <location filename="../../app/machine/roofline_chart.py" />
+            <source>operations on every byte that is read</source>
+            <translation>每读取一字节的运算次数</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Loading was cancelled. {what_is_left}</source>
-            <translation>已取消载入。{what_is_left}</translation>
+            <location filename="../../app/machine/roofline_chart.py" />
+            <source>{phase}: {share} of the possible</source>
+            <translation>{phase}：达到上限的 {share}</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>No models are loaded now.</source>
-            <translation>现在没有载入模型。</translation>
+            <location filename="../../app/machine/roofline_job.py" />
+            <source>Measured</source>
+            <translation>已测量</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Reading the drafter</source>
-            <translation>正在读取草稿模型</translation>
+            <location filename="../../app/machine/roofline_job.py" />
+            <source>Waiting for the engine</source>
+            <translation>正在等待引擎</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Reading the target</source>
-            <translation>正在读取目标模型</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>A plain step</source>
+            <translation>普通的一步</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Ready</source>
-            <translation>就绪</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>A reply is being written. Measure when it is done.</source>
+            <translation>正在撰写回复。请在完成后测量。</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Starting</source>
-            <translation>正在启动</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Arithmetic</source>
+            <translation>算力</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Starting the engine</source>
-            <translation>正在启动引擎</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Checking a block</source>
+            <translation>检验一块</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>Warming up</source>
-            <translation>正在预热</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Drafting a block</source>
+            <translation>起草一块</translation>
         </message>
         <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>{name} is still loaded.</source>
-            <translation>{name} 仍然处于载入状态。</translation>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Measure Again</source>
+            <translation>重新测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Measure again</source>
+            <translation>重新测量</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Measured {measured}</source>
+            <translation>测量于 {measured}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Memory</source>
+            <translation>内存</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
+            <translation>超过 100 %：这些权重能放进处理器自己的缓存，它比内存快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>No models are loaded yet; then there is something to measure.</source>
+            <translation>尚未载入模型；载入后才有可测量的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Not measured yet.</source>
+            <translation>尚未测量。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Progress of the measurement</source>
+            <translation>测量进度</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Reading a prompt</source>
+            <translation>读取提示</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>Stopped before the end.</source>
+            <translation>未到结束就已停止。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>This Computer</source>
+            <translation>这台电脑</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>This Mac</source>
+            <translation>这台 Mac</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>in large products</source>
+            <translation>在大型乘积中</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>in large products, {dtype}</source>
+            <translation>在大型乘积中，{dtype}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>of what arithmetic allows</source>
+            <translation>（占算力所允许）</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>of what memory allows</source>
+            <translation>（占内存所允许）</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>read by a product of one row over half a gigabyte of weights</source>
+            <translation>由一行与半个吉字节权重的乘积读取</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>the reference BLAS, which is slow</source>
+            <translation>参考 BLAS，速度较慢</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{count} cores</source>
+            <translation>{count} 个核心</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{memory} GiB of memory, {models} GiB of it for models</source>
+            <translation>{memory} GiB 内存，其中 {models} GiB 可供模型使用</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
+            <translation>{pair}：普通解码每个词元读取 {bytes} MB，因此内存允许每秒 {plain_ceiling} 个词元。DFlash 读取同样多即可得到一整块词元。</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{share} {bound} · {tokens} in {seconds}</source>
+            <translation>{share} {bound} · {tokens}，{seconds}</translation>
         </message>
         <message>
             <location filename="../../app/models/background.py" />
@@ -804,1098 +1614,6 @@
             <translation>为编程而训练。</translation>
         </message>
         <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
-            <translation>下载进程无法启动。如果 Slipstream 被移动或替换过，请重新启动它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/downloads.py" />
-            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
-            <translation>下载进程自行结束了。已下载的部分会保留；按“继续”接着下载。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>A pair is being loaded. Wait for its end before you move the models.</source>
-            <translation>正在载入一对模型。请等它结束后再移动模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
-            <translation>{reason} 请指定一个，或只用目标模型：以普通方式解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker.py" />
-            <source>{reason} Take the target alone: it decodes plainly.</source>
-            <translation>{reason} 请只用目标模型：以普通方式解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
-            <translation>正在移动模型。请等它结束，或在设置中停止。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>The models lie in {folder} now.</source>
-            <translation>模型现在位于 {folder}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
-            <translation>移动已停止。模型仍在原处；已复制的部分会留到下次继续。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/storage.py" />
-            <source>{freed} are free again.</source>
-            <translation>已释放 {freed}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>A pair of your own.</source>
-            <translation>您自己的模型对。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Found among LM Studio’s models.</source>
-            <translation>在 LM Studio 的模型中找到。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Found in the folder of models.</source>
-            <translation>在模型文件夹中找到。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Found in the hub’s cache.</source>
-            <translation>在模型库的缓存中找到。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
-            <translation>它的 config.json 过于特殊，Slipstream 无法判断。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>No drafter for it is on this disk, so it decodes plainly.</source>
-            <translation>本机磁盘上没有与之配套的草稿模型，因此以普通方式解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/survey.py" />
-            <source>{bits} bits</source>
-            <translation>{bits} 位</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Asking the hub…</source>
-            <translation>正在询问模型库…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Cannot be run yet</source>
-            <translation>尚不能运行</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Does not fit</source>
-            <translation>装不下</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fetching</source>
-            <translation>下载中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fit unknown</source>
-            <translation>是否装得下未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits comfortably</source>
-            <translation>装下绰绰有余</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits, tightly</source>
-            <translation>勉强装下</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>In use</source>
-            <translation>使用中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Loading</source>
-            <translation>正在载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused</source>
-            <translation>已暂停</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Paused; what came is kept</source>
-            <translation>已暂停；已下载的部分会保留</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Size unknown</source>
-            <translation>大小未知</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Stopped</source>
-            <translation>已停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Too large: would swap</source>
-            <translation>过大：会用到交换空间</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Waiting</source>
-            <translation>等待中</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Waits for its turn</source>
-            <translation>等待轮到它</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>about {size}</source>
-            <translation>约 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>paused; what came is kept</source>
-            <translation>已暂停；已下载的部分会保留</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>waits for its turn</source>
-            <translation>等待轮到它</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{done} of {total}</source>
-            <translation>{done}，共 {total}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>{time} left</source>
-            <translation>剩余 {time}</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
-            <translation>保存对话的文件已损坏（{error}）。请导出需要的内容，然后重新启动 Slipstream。</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats are being kept again.</source>
-            <translation>您的对话已恢复保存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
-            <translation>暂时无法保存您的对话：{error}。每发送一条消息，Slipstream 都会重试。</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
-            <translation>无法打开您的对话（{error}）。本次运行的对话不会保存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be read just now: {error}.</source>
-            <translation>暂时无法读取您的对话：{error}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>Slipstream asked for a newer version, but did not understand the answer.</source>
-            <translation>Slipstream 查询了新版本，但无法理解答复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>Slipstream could not ask for a newer version: {errorstring}.</source>
-            <translation>Slipstream 无法查询新版本：{errorstring}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>Slipstream {found} is there; this is {version}. To get it: {found_2}</source>
-            <translation>已有 Slipstream {found}；当前为 {version}。获取方式：{found_2}</translation>
-        </message>
-        <message>
-            <location filename="../../app/updates.py" />
-            <source>This is the newest version, {version}.</source>
-            <translation>这是最新版本：{version}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>A small model drafts, a large one checks, and every token shown is the large model's own.
-Nothing you write leaves this computer.</source>
-            <translation>小模型起草，大模型检验，显示的每个词元都出自大模型。
-您写的任何内容都不会离开此电脑。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>A version that nobody numbered</source>
-            <translation>未编号的版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>About Slipstream</source>
-            <translation>关于 Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Close</source>
-            <translation>关闭</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Close this page</source>
-            <translation>关闭此页</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Version {version}</source>
-            <translation>版本 {version}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>Whose work is in it, and under which licence</source>
-            <translation>其中包含谁的成果，以及采用何种许可</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished</source>
-            <translation>回复完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>Reply finished, {ending}</source>
-            <translation>回复完成，{ending}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/announcer.py" />
-            <source>The reply failed. {error}</source>
-            <translation>回复失败。{error}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>1 page</source>
-            <translation>1 页</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Attached: {name}. Show its text</source>
-            <translation>已附加：{name}。显示其文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Done</source>
-            <translation>完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Leave out what is still being read</source>
-            <translation>不附上仍在读取的文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Reading {name}…</source>
-            <translation>正在读取 {name}…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Remove {name}</source>
-            <translation>移除 {name}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Show the text of {name}</source>
-            <translation>显示 {name} 的文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>Text of {name}</source>
-            <translation>{name} 的文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>This text goes to the model with the message.</source>
-            <translation>此文本会随消息一起发给模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{count} pages</source>
-            <translation>{count} 页</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/attachment_chips.py" />
-            <source>{tokens}, more than the {limit} that this model can read</source>
-            <translation>{tokens}，超过此模型可读的 {limit} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Delete</source>
-            <translation>删除(&amp;D)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Edit Last Message</source>
-            <translation>编辑上一条消息(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Export Chat…</source>
-            <translation>导出对话(&amp;E)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Import…</source>
-            <translation>导入(&amp;I)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;New Chat</source>
-            <translation>新建对话(&amp;N)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Next Chat</source>
-            <translation>下一个对话(&amp;N)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Pin</source>
-            <translation>置顶(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Previous Chat</source>
-            <translation>上一个对话(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Regenerate Reply</source>
-            <translation>重新生成回复(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Search All Chats</source>
-            <translation>搜索所有对话(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Chat</source>
-            <translation>对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Chat Se&amp;ttings…</source>
-            <translation>对话设置(&amp;T)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Chats (*.json *.zip *.db);;All files (*)</source>
-            <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Contin&amp;ue Reply</source>
-            <translation>继续回复(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>D&amp;uplicate</source>
-            <translation>复制对话(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export &amp;All Chats…</source>
-            <translation>导出所有对话(&amp;A)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export All Chats</source>
-            <translation>导出所有对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export Chat</source>
-            <translation>导出对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;List of Chats</source>
-            <translation>前往对话列表(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;Message Field</source>
-            <translation>前往消息栏(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Import Chats</source>
-            <translation>导入对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, can be imported again (*.json)</source>
-            <translation>JSON，可再次导入 (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>JSON, with all branches (*.json)</source>
-            <translation>JSON，含所有分支 (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Markdown (*.md)</source>
-            <translation>Markdown (*.md)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>移到文件夹(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Ne&amp;xt Version</source>
-            <translation>下一个版本(&amp;X)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New &amp;Folder</source>
-            <translation>新建文件夹(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New Folder…</source>
-            <translation>新文件夹…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>None</source>
-            <translation>无</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Previous &amp;Version</source>
-            <translation>上一个版本(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Re&amp;name…</source>
-            <translation>重新命名(&amp;N)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Show &amp;Sidebar</source>
-            <translation>显示边栏(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Slipstream chats</source>
-            <translation>Slipstream 对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Undo &amp;Delete</source>
-            <translation>撤销删除(&amp;D)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Undo: {undoable}</source>
-            <translation>撤销：{undoable}</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Chats</source>
-            <translation>对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_list.py" />
-            <source>Name</source>
-            <translation>名称</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>0 always takes the likeliest token. Higher values vary more.</source>
-            <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
-            <translation>达到这么多词元的回复会停下；“继续”可让它接着写。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Above 1, tokens that were said already become less likely.</source>
-            <translation>大于 1 时，已出现过的词元可能性降低。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Chat Settings</source>
-            <translation>对话设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Close these settings</source>
-            <translation>关闭这些设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Custom</source>
-            <translation>自定</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete</source>
-            <translation>删除</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Delete this preset</source>
-            <translation>删除此预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Frequency penalty</source>
-            <translation>频率惩罚</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>How it answers</source>
-            <translation>回答方式</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Let the model think before it answers</source>
-            <translation>让模型在回答前思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Name of the preset:</source>
-            <translation>预设的名称：</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Off</source>
-            <translation>关</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
-            <translation>只取合计达到此概率的最可能的词元。1 保留全部。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only this many of the likeliest tokens.</source>
-            <translation>只取这么多个最可能的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
-            <translation>只取概率至少为最可能词元的这一比例的词元。0 保留全部。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Presence penalty</source>
-            <translation>出现惩罚</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Preset</source>
-            <translation>预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Random</source>
-            <translation>随机</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Repetition penalty</source>
-            <translation>重复惩罚</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset</source>
-            <translation>还原</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Reset to the defaults</source>
-            <translation>还原为默认值</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save As…</source>
-            <translation>另存为…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save Preset</source>
-            <translation>存储预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Save as a preset</source>
-            <translation>存储为预设</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Seed</source>
-            <translation>种子</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>System prompt</source>
-            <translation>系统提示</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score of tokens that were said at all.</source>
-            <translation>从出现过的词元的分数中减去。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score once for each time a token was said.</source>
-            <translation>词元每出现一次，就从其分数中减去一次。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Temperature</source>
-            <translation>温度</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Empty: a new one each time.</source>
-            <translation>相同的种子给出相同的回复。留空：每次都用新的。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Thinking</source>
-            <translation>思考</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Token limit</source>
-            <translation>词元上限</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>What the model is told before the chat begins: a role, a tone, a language …</source>
-            <translation>对话开始前告诉模型的内容：角色、语气、语言…</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Code</source>
-            <translation>代码</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copied</source>
-            <translation>已拷贝</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copy</source>
-            <translation>拷贝</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copy code</source>
-            <translation>拷贝代码</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Wrap</source>
-            <translation>换行</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Wrap long lines</source>
-            <translation>长行自动换行</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source> After the {before} message{before_2} that stood before it.</source>
-            <translation>之前有 {before} 条消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>, run {index} of {total}</source>
-            <translation>，第 {index} 次，共 {total} 次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>1 run each</source>
-            <translation>各 1 次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare</source>
-            <translation>比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare plain decoding with DFlash</source>
-            <translation>比较普通解码与 DFlash</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Compare {stem}</source>
-            <translation>比较 {stem}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Comparing…</source>
-            <translation>正在比较…</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy Picture</source>
-            <translation>拷贝图片</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Copy a picture of this comparison</source>
-            <translation>拷贝此比较的图片</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>History</source>
-            <translation>历史</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>JSON (*.json)</source>
-            <translation>JSON (*.json)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Now: {mode_names}{run}</source>
-            <translation>现在：{mode_names}{run}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>One after the other, never at the same time, with the same seed and settings.</source>
-            <translation>一个接一个，绝不同时进行，种子和设置相同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Picture (*.png)</source>
-            <translation>图片 (*.png)</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Prompt</source>
-            <translation>提示</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Result</source>
-            <translation>结果</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Runs of each mode</source>
-            <translation>每种方式的次数</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures</source>
-            <translation>存储数据</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures…</source>
-            <translation>存储数据…</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture</source>
-            <translation>存储图片</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture…</source>
-            <translation>存储图片…</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save a picture of this comparison</source>
-            <translation>存储此比较的图片</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save this comparison as JSON</source>
-            <translation>将此比较存储为 JSON</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Show or hide earlier comparisons</source>
-            <translation>显示或隐藏以前的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stop</source>
-            <translation>停止</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Stop comparing</source>
-            <translation>停止比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The comparison could not be finished</source>
-            <translation>比较未能完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The picture is on the clipboard.</source>
-            <translation>图片已在剪贴板上。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Verdict</source>
-            <translation>结论</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>What shall both answer?</source>
-            <translation>两者要回答什么？</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>comparison</source>
-            <translation>比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>{count} runs each</source>
-            <translation>各 {count} 次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>Rate of {mode_names} as a bar</source>
-            <translation>{mode_names} 的速度条</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>first token</source>
-            <translation>首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>rounds</source>
-            <translation>轮数</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens</source>
-            <translation>词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
-            <source>tokens/round</source>
-            <translation>词元/轮</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>All pairs</source>
-            <translation>所有模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Comparisons of this pair</source>
-            <translation>此模型对的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Earlier comparisons</source>
-            <translation>以前的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>What you compare is listed here.</source>
-            <translation>您的比较会列在这里。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>no ratio</source>
-            <translation>无比值</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Ends where the other one goes on</source>
-            <translation>在此结束，而另一个回复还在继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: spaces or line breaks</source>
-            <translation>从这里开始不同：空格或换行</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: “{words}”</source>
-            <translation>从这里开始不同：“{words}”</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Go to the first difference</source>
-            <translation>转到第一处差异</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>Its thoughts end where the other one’s go on</source>
-            <translation>思考在此结束，而另一个回复的思考还在继续</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{mode} reply</source>
-            <translation>{mode} 回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{told}. Go to the first difference</source>
-            <translation>{told}。转到第一处差异</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>first token {first_token}</source>
-            <translation>首个词元 {first_token}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>greedy</source>
-            <translation>贪心</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>median of {repeats} runs each</source>
-            <translation>各 {repeats} 次的中位数</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>not measured</source>
-            <translation>未测量</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>one run each</source>
-            <translation>各一次</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>temperature {temperature}</source>
-            <translation>温度 {temperature}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{count} rounds</source>
-            <translation>{count} 轮</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}，一个接一个 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/comparison_card.py" />
-            <source>{tokens_per_round} tokens a round</source>
-            <translation>每轮 {tokens_per_round} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source> and {count} more</source>
-            <translation>等另外 {count} 个文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Attach files</source>
-            <translation>附加文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel</source>
-            <translation>取消</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Cancel editing</source>
-            <translation>取消编辑</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Editing an earlier message</source>
-            <translation>正在编辑以前的消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message</source>
-            <translation>消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Message Slipstream</source>
-            <translation>给 Slipstream 发消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send</source>
-            <translation>发送</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Send (Enter)</source>
-            <translation>发送（回车）</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Stop (Esc)</source>
-            <translation>停止 (Esc)</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Context</source>
-            <translation>上下文</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
-            <translation>上下文是模型一次能看到的内容：整个对话和回复。满了之后，回复会在那里停下，下一条消息也无法回答。这时请新建对话，或编辑以前的消息。绝不会暗中略去任何内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
-            <translation>{limit} 个词元的上下文已满：请新建对话，或编辑以前的消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
-            <translation>超出 {about}{over} 个词元（上限 {limit}）：请缩短，或新建对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{left} token{left_2} left, then the reply stops</source>
-            <translation>还剩 {about}{left} 个词元，之后回复会停下</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/context_view.py" />
-            <source>{about}{used} of {limit} tokens used · {left} left</source>
-            <translation>已用 {about}{used} / {limit} 个词元 · 剩余 {left}</translation>
-        </message>
-        <message>
             <location filename="../../app/models/deleted_bar.py" />
             <source>Bring back what was deleted last</source>
             <translation>恢复最近删除的内容</translation>
@@ -1926,444 +1644,14 @@ Nothing you write leaves this computer.</source>
             <translation>{names}：已删除。退出时释放 {room}。</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>A reply is being written in “{title}”.</source>
-            <translation>“{title}”中正在撰写回复。</translation>
+            <location filename="../../app/models/downloads.py" />
+            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
+            <translation>下载进程无法启动。如果 Slipstream 被移动或替换过，请重新启动它。</translation>
         </message>
         <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Go There</source>
-            <translation>转到那里</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Note</source>
-            <translation>提示</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Open the chat in which the reply is being written</source>
-            <translation>打开正在撰写回复的对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Close the search</source>
-            <translation>关闭查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Find in this chat</source>
-            <translation>在此对话中查找</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Hits</source>
-            <translation>匹配项</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Next hit</source>
-            <translation>下一个匹配项</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>Previous hit</source>
-            <translation>上一个匹配项</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/find_bar.py" />
-            <source>{place} of {count}</source>
-            <translation>{place} / {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>, {bits} bits</source>
-            <translation>，{bits} 位</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
-            <translation>一个大型语言模型在此电脑上回答。一个小模型先行起草；大模型一次检验一整块文字。您得到的是大模型自己的话，通常更快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Begin with the demo pair</source>
-            <translation>从演示模型对开始</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Choose Models…</source>
-            <translation>选择模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Choose among the pairs of the catalogue</source>
-            <translation>从目录的模型对中选择</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
-            <translation>两个模型占用模型可用的 {budget} 中的{about}{needed}；其余留给长对话和您的其他应用。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
-            <translation>据目前所知，目录中没有更大的模型对既能装入这台电脑的内存又足够快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Nothing you write leaves this computer.</source>
-            <translation>您写的任何内容都不会离开此电脑。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
-            <translation>Slipstream 在此找不到可用的 GPU。仅靠处理器时，较大的模型对回答得太慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Suits this computer</source>
-            <translation>适合此电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>The demo pair</source>
-            <translation>演示模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Try the Demo Pair Now</source>
-            <translation>立即试用演示模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Welcome</source>
-            <translation>欢迎</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>about </source>
-            <translation>约 </translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
-            <translation>{private}演示模型对随 Slipstream 提供，无需下载；它只是个玩具。</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Copy Address</source>
-            <translation>拷贝地址</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Link</source>
-            <translation>链接</translation>
-        </message>
-        <message>
-            <location filename="../../app/widgets/link.py" />
-            <source>Open in Browser</source>
-            <translation>在浏览器中打开</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>Attach Files</source>
-            <translation>附加文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>Text, code and PDF (*)</source>
-            <translation>文本、代码和 PDF (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>The folder with the logs could not be opened here. It is {folder}</source>
-            <translation>无法在此打开日志文件夹。它位于 {folder}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>{name} is complete and checked. Use it from File ▸ Models.</source>
-            <translation>{name} 已下载完整并通过检查。请从“文件 ▸ 模型”使用它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Appearance</source>
-            <translation>外观(&amp;A)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Attach Files…</source>
-            <translation>附加文件(&amp;A)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Chat</source>
-            <translation>对话(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Close Window</source>
-            <translation>关闭窗口(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>命令面板(&amp;C)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Compare Last Prompt</source>
-            <translation>比较上一个提示(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Contrast</source>
-            <translation>对比度(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Copy</source>
-            <translation>拷贝(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Dark</source>
-            <translation>深色(&amp;D)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Edit</source>
-            <translation>编辑(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;File</source>
-            <translation>文件(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Find in Chat…</source>
-            <translation>在对话中查找(&amp;F)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Help</source>
-            <translation>帮助(&amp;H)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;High</source>
-            <translation>高(&amp;H)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Larger Text</source>
-            <translation>放大文字(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Light</source>
-            <translation>浅色(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Minimize</source>
-            <translation>最小化(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Models…</source>
-            <translation>模型(&amp;M)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Paste</source>
-            <translation>粘贴(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Quit Slipstream</source>
-            <translation>退出 Slipstream(&amp;Q)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Redo</source>
-            <translation>重做(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Stop</source>
-            <translation>停止(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;System</source>
-            <translation>跟随系统(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Thinking</source>
-            <translation>思考(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Undo</source>
-            <translation>撤销(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Usual Text Size</source>
-            <translation>默认文字大小(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;View</source>
-            <translation>显示(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Window</source>
-            <translation>窗口(&amp;W)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Zoom</source>
-            <translation>缩放(&amp;Z)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Compare a &amp;Prompt…</source>
-            <translation>比较一个提示(&amp;P)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>拷贝上一条回复(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Cu&amp;t</source>
-            <translation>剪切(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Ne&amp;xt</source>
-            <translation>查找下一个(&amp;X)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Pre&amp;vious</source>
-            <translation>查找上一个(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Go to the &amp;End</source>
-            <translation>前往末尾(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look at &amp;Every Start</source>
-            <translation>每次启动时检查(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look for a &amp;New Version</source>
-            <translation>检查新版本(&amp;N)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Next &amp;Link</source>
-            <translation>下一个链接(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Previous Lin&amp;k</source>
-            <translation>上一个链接(&amp;K)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;maller Text</source>
-            <translation>缩小文字(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;tandard</source>
-            <translation>标准(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Select &amp;All</source>
-            <translation>全选(&amp;A)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Settings…</source>
-            <translation>设置…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show &amp;Logs</source>
-            <translation>显示日志(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show Who Supplied Each To&amp;ken</source>
-            <translation>显示每个词元的来源(&amp;K)</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit</source>
-            <translation>编辑</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit Message</source>
-            <translation>编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit message</source>
-            <translation>编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Error</source>
-            <translation>错误</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all</source>
-            <translation>全部显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all of your message</source>
-            <translation>显示您的整条消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try Again</source>
-            <translation>再试一次</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try again</source>
-            <translation>再试一次</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Waiting for the first token</source>
-            <translation>正在等待首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Write this message anew; the old one stays beside it</source>
-            <translation>重写此消息；旧的会保留在旁边</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Your message</source>
-            <translation>您的消息</translation>
+            <location filename="../../app/models/downloads.py" />
+            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
+            <translation>下载进程自行结束了。已下载的部分会保留；按“继续”接着下载。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -2617,6 +1905,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
+            <source>Asking the hub…</source>
+            <translation>正在询问模型库…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
             <source>Cancel loading</source>
             <translation>取消载入</translation>
         </message>
@@ -2624,6 +1917,11 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/models/pair_card.py" />
             <source>Cancel the download and remove what came</source>
             <translation>取消下载并移除已下载的部分</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Cannot be run yet</source>
+            <translation>尚不能运行</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2961,24 +2259,74 @@ Nothing you write leaves this computer.</source>
             <translation>模型对</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Command Palette</source>
-            <translation>命令面板</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Checking the files</source>
+            <translation>正在检查文件</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Command palette</source>
-            <translation>命令面板</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>DFlash is off: {why_plain}</source>
+            <translation>DFlash 已关闭：{why_plain}</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Commands</source>
-            <translation>命令</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Loading was cancelled. {what_is_left}</source>
+            <translation>已取消载入。{what_is_left}</translation>
         </message>
         <message>
-            <location filename="../../app/window/palette.py" />
-            <source>Search commands, chats and presets</source>
-            <translation>搜索命令、对话和预设</translation>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>No models are loaded now.</source>
+            <translation>现在没有载入模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Reading the drafter</source>
+            <translation>正在读取草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Reading the target</source>
+            <translation>正在读取目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Ready</source>
+            <translation>就绪</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Starting</source>
+            <translation>正在启动</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Starting the engine</source>
+            <translation>正在启动引擎</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>Warming up</source>
+            <translation>正在预热</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_loader.py" />
+            <source>{name} is still loaded.</source>
+            <translation>{name} 仍然处于载入状态。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
+            <source>A pair is being loaded. Wait for its end before you move the models.</source>
+            <translation>正在载入一对模型。请等它结束后再移动模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
+            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
+            <translation>{reason} 请指定一个，或只用目标模型：以普通方式解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
+            <source>{reason} Take the target alone: it decodes plainly.</source>
+            <translation>{reason} 请只用目标模型：以普通方式解码。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -3032,6 +2380,11 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
+            <source>Settings…</source>
+            <translation>设置…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
             <source>Show: {what}</source>
             <translation>显示：{what}</translation>
         </message>
@@ -3046,93 +2399,213 @@ Nothing you write leaves this computer.</source>
             <translation>此磁盘剩余 {room}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more</source>
-            <translation>再回答一次</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
+            <translation>正在移动模型。请等它结束，或在设置中停止。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more; this reply stays beside the new one</source>
-            <translation>再回答一次；此回复会保留在新回复旁边</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>The models lie in {folder} now.</source>
+            <translation>模型现在位于 {folder}。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
-            <translation>再次回答此提示，普通与 DFlash 并排显示</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
+            <translation>移动已停止。模型仍在原处；已复制的部分会留到下次继续。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Compare both modes on this prompt</source>
-            <translation>用此提示比较两种方式</translation>
+            <location filename="../../app/models/storage.py" />
+            <source>{freed} are free again.</source>
+            <translation>已释放 {freed}。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Continue</source>
-            <translation>继续</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>A pair of your own.</source>
+            <translation>您自己的模型对。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Continue this reply</source>
-            <translation>继续此回复</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Found among LM Studio’s models.</source>
+            <translation>在 LM Studio 的模型中找到。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Copy reply</source>
-            <translation>拷贝回复</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Found in the folder of models.</source>
+            <translation>在模型文件夹中找到。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Details</source>
-            <translation>详情</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Found in the hub’s cache.</source>
+            <translation>在模型库的缓存中找到。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>How this reply was decoded</source>
-            <translation>此回复如何解码</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
+            <translation>它的 config.json 过于特殊，Slipstream 无法判断。</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Regenerate</source>
-            <translation>重新生成</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>No drafter for it is on this disk, so it decodes plainly.</source>
+            <translation>本机磁盘上没有与之配套的草稿模型，因此以普通方式解码。</translation>
         </message>
         <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>Roofline of this machine</source>
-            <translation>本机的 Roofline</translation>
+            <location filename="../../app/models/survey.py" />
+            <source>{bits} bits</source>
+            <translation>{bits} 位</translation>
         </message>
         <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>operations on every byte that is read</source>
-            <translation>每读取一字节的运算次数</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Does not fit</source>
+            <translation>装不下</translation>
         </message>
         <message>
-            <location filename="../../app/machine/roofline_chart.py" />
-            <source>{phase}: {share} of the possible</source>
-            <translation>{phase}：达到上限的 {share}</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fetching</source>
+            <translation>下载中</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/save_dialog.py" />
-            <source>Replace</source>
-            <translation>替换</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fit unknown</source>
+            <translation>是否装得下未知</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/save_dialog.py" />
-            <source>Replace?</source>
-            <translation>替换？</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fits comfortably</source>
+            <translation>装下绰绰有余</translation>
         </message>
         <message>
-            <location filename="../../app/widgets/save_dialog.py" />
-            <source>There is a file “{name}” already. Replace it?</source>
-            <translation>已存在名为“{name}”的文件。要替换吗？</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>Fits, tightly</source>
+            <translation>勉强装下</translation>
         </message>
         <message>
-            <location filename="../../app/sidebar/search_results.py" />
-            <source>Search results</source>
-            <translation>搜索结果</translation>
+            <location filename="../../app/models/wording.py" />
+            <source>In use</source>
+            <translation>使用中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Loading</source>
+            <translation>正在载入</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Paused</source>
+            <translation>已暂停</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Paused; what came is kept</source>
+            <translation>已暂停；已下载的部分会保留</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Size unknown</source>
+            <translation>大小未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Too large: would swap</source>
+            <translation>过大：会用到交换空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Waiting</source>
+            <translation>等待中</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Waits for its turn</source>
+            <translation>等待轮到它</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>about {size}</source>
+            <translation>约 {size}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>paused; what came is kept</source>
+            <translation>已暂停；已下载的部分会保留</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>waits for its turn</source>
+            <translation>等待轮到它</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>{done} of {total}</source>
+            <translation>{done}，共 {total}</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>{time} left</source>
+            <translation>剩余 {time}</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Code</source>
+            <translation>代码</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Copied</source>
+            <translation>已拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Copy</source>
+            <translation>拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Copy code</source>
+            <translation>拷贝代码</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Wrap</source>
+            <translation>换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/code_view.py" />
+            <source>Wrap long lines</source>
+            <translation>长行自动换行</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Rows of a table</source>
+            <translation>表格的行</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Table</source>
+            <translation>表格</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_run.py" />
+            <source>Text</source>
+            <translation>文本</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/tint.py" />
+            <source>Legend of the token tint</source>
+            <translation>词元着色图例</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/tint.py" />
+            <source>drafted and accepted</source>
+            <translation>起草并接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/tint.py" />
+            <source>the target’s own</source>
+            <translation>目标模型自己的</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
-            <source>A line and a colour under drafts that were accepted, copies of earlier text, and the target’s own</source>
+            <source>A line and a color under drafts that were accepted, copies of earlier text, and the target’s own</source>
             <translation>在被接受的草稿、前文副本和目标模型自己的文字下方用线条和颜色标示</translation>
         </message>
         <message>
@@ -3206,6 +2679,71 @@ Nothing you write leaves this computer.</source>
             <translation>文字大小</translation>
         </message>
         <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>1 chat</source>
+            <translation>1 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Deleted the folder “{name}”</source>
+            <translation>已删除文件夹“{name}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Deleted {gone} chats</source>
+            <translation>已删除 {gone} 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Deleted “{title}”</source>
+            <translation>已删除“{title}”</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Imported {count}</source>
+            <translation>已导入 {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Imported {count}.</source>
+            <translation>已导入 {count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>New Folder</source>
+            <translation>新文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{count} chats</source>
+            <translation>{count} 个对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
+            <translation>未导入 {name}：暂时无法保存其中的对话（{error}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>{title} copy</source>
+            <translation>{title} 副本</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
+            <source>Chats</source>
+            <translation>对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_list.py" />
+            <source>Name</source>
+            <translation>名称</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/search_results.py" />
+            <source>Search results</source>
+            <translation>搜索结果</translation>
+        </message>
+        <message>
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Done last</source>
             <translation>上一步操作</translation>
@@ -3239,6 +2777,171 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Your chats will be listed here.</source>
             <translation>您的对话会列在这里。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
+            <translation>保存对话的文件已损坏（{error}）。请导出需要的内容，然后重新启动 Slipstream。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats are being kept again.</source>
+            <translation>您的对话已恢复保存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
+            <translation>暂时无法保存您的对话：{error}。每发送一条消息，Slipstream 都会重试。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
+            <translation>无法打开您的对话（{error}）。本次运行的对话不会保存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/store_thread.py" />
+            <source>Your chats cannot be read just now: {error}.</source>
+            <translation>暂时无法读取您的对话：{error}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Close the search</source>
+            <translation>关闭查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Find in this chat</source>
+            <translation>在此对话中查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Hits</source>
+            <translation>匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Next hit</source>
+            <translation>下一个匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>None</source>
+            <translation>无</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>Previous hit</source>
+            <translation>上一个匹配项</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/find_bar.py" />
+            <source>{place} of {count}</source>
+            <translation>{place} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Edit</source>
+            <translation>编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Edit Message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Edit message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Error</source>
+            <translation>错误</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Show all</source>
+            <translation>全部显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Show all of your message</source>
+            <translation>显示您的整条消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Try Again</source>
+            <translation>再试一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Try again</source>
+            <translation>再试一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Waiting for the first token</source>
+            <translation>正在等待首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Write this message anew; the old one stays beside it</source>
+            <translation>重写此消息；旧的会保留在旁边</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message.py" />
+            <source>Your message</source>
+            <translation>您的消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Answer once more</source>
+            <translation>再回答一次</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Answer once more; this reply stays beside the new one</source>
+            <translation>再回答一次；此回复会保留在新回复旁边</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
+            <translation>再次回答此提示，普通与 DFlash 并排显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Compare both modes on this prompt</source>
+            <translation>用此提示比较两种方式</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Continue</source>
+            <translation>继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Continue this reply</source>
+            <translation>继续此回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Copy reply</source>
+            <translation>拷贝回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Details</source>
+            <translation>详情</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>How this reply was decoded</source>
+            <translation>此回复如何解码</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/reply_actions.py" />
+            <source>Regenerate</source>
+            <translation>重新生成</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -3296,21 +2999,6 @@ Nothing you write leaves this computer.</source>
             <translation>{rounds} 轮；接受 {accepted_per_round} 至 {accepted_per_round_2}</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Rows of a table</source>
-            <translation>表格的行</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Table</source>
-            <translation>表格</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/text_run.py" />
-            <source>Text</source>
-            <translation>文本</translation>
-        </message>
-        <message>
             <location filename="../../app/transcript/thinking_view.py" />
             <source>Hide thinking</source>
             <translation>隐藏思考</translation>
@@ -3321,154 +3009,546 @@ Nothing you write leaves this computer.</source>
             <translation>显示思考</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>A plain step</source>
-            <translation>普通的一步</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Chat</source>
+            <translation>对话</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>A reply is being written. Measure when it is done.</source>
-            <translation>正在撰写回复。请在完成后测量。</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Go to the end</source>
+            <translation>前往末尾</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Arithmetic</source>
-            <translation>算力</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>Load again</source>
+            <translation>重新载入</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Checking a block</source>
-            <translation>检验一块</translation>
+            <location filename="../../app/transcript/transcript.py" />
+            <source>New text  ↓</source>
+            <translation>新内容  ↓</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Drafting a block</source>
-            <translation>起草一块</translation>
+            <location filename="../../app/transcript/versions.py" />
+            <source>Next version</source>
+            <translation>下一个版本</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measure Again</source>
-            <translation>重新测量</translation>
+            <location filename="../../app/transcript/versions.py" />
+            <source>Previous version</source>
+            <translation>上一个版本</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measure again</source>
-            <translation>重新测量</translation>
+            <location filename="../../app/transcript/versions.py" />
+            <source>Version {place} of {count}</source>
+            <translation>版本 {place} / {count}</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Measured {measured}</source>
-            <translation>测量于 {measured}</translation>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream asked for a newer version, but did not understand the answer.</source>
+            <translation>Slipstream 查询了新版本，但无法理解答复。</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Memory</source>
-            <translation>内存</translation>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream could not ask for a newer version: {errorstring}.</source>
+            <translation>Slipstream 无法查询新版本：{errorstring}。</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
-            <translation>超过 100 %：这些权重能放进处理器自己的缓存，它比内存快。</translation>
+            <location filename="../../app/updates.py" />
+            <source>Slipstream {found} is there; this is {version}. To get it: {found_2}</source>
+            <translation>已有 Slipstream {found}；当前为 {version}。获取方式：{found_2}</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>No models are loaded yet; then there is something to measure.</source>
-            <translation>尚未载入模型；载入后才有可测量的内容。</translation>
+            <location filename="../../app/updates.py" />
+            <source>This is the newest version, {version}.</source>
+            <translation>这是最新版本：{version}。</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Not measured yet.</source>
-            <translation>尚未测量。</translation>
+            <location filename="../../app/widgets/link.py" />
+            <source>Copy Address</source>
+            <translation>拷贝地址</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Progress of the measurement</source>
-            <translation>测量进度</translation>
+            <location filename="../../app/widgets/link.py" />
+            <source>Link</source>
+            <translation>链接</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Reading a prompt</source>
-            <translation>读取提示</translation>
+            <location filename="../../app/widgets/link.py" />
+            <source>Open in Browser</source>
+            <translation>在浏览器中打开</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Stopped before the end.</source>
-            <translation>未到结束就已停止。</translation>
+            <location filename="../../app/widgets/save_dialog.py" />
+            <source>Replace</source>
+            <translation>替换</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Computer</source>
-            <translation>这台电脑</translation>
+            <location filename="../../app/widgets/save_dialog.py" />
+            <source>Replace?</source>
+            <translation>替换？</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>This Mac</source>
-            <translation>这台 Mac</translation>
+            <location filename="../../app/widgets/save_dialog.py" />
+            <source>There is a file “{name}” already. Replace it?</source>
+            <translation>已存在名为“{name}”的文件。要替换吗？</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>in large products</source>
-            <translation>在大型乘积中</translation>
+            <location filename="../../app/window/about.py" />
+            <source>A small model drafts, a large one checks, and every token shown is the large model's own.
+Nothing you write leaves this computer.</source>
+            <translation>小模型起草，大模型检验，显示的每个词元都出自大模型。
+您写的任何内容都不会离开此电脑。</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>in large products, {dtype}</source>
-            <translation>在大型乘积中，{dtype}</translation>
+            <location filename="../../app/window/about.py" />
+            <source>A version that nobody numbered</source>
+            <translation>未编号的版本</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>of what arithmetic allows</source>
-            <translation>（占算力所允许）</translation>
+            <location filename="../../app/window/about.py" />
+            <source>About Slipstream</source>
+            <translation>关于 Slipstream</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>of what memory allows</source>
-            <translation>（占内存所允许）</translation>
+            <location filename="../../app/window/about.py" />
+            <source>Close this page</source>
+            <translation>关闭此页</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>read by a product of one row over half a gigabyte of weights</source>
-            <translation>由一行与半个吉字节权重的乘积读取</translation>
+            <location filename="../../app/window/about.py" />
+            <source>Version {version}</source>
+            <translation>版本 {version}</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>the reference BLAS, which is slow</source>
-            <translation>参考 BLAS，速度较慢</translation>
+            <location filename="../../app/window/about.py" />
+            <source>Whose work is in it, and under which licence</source>
+            <translation>其中包含谁的成果，以及采用何种许可</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{count} cores</source>
-            <translation>{count} 个核心</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Delete</source>
+            <translation>删除(&amp;D)</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} GiB of memory, {models} GiB of it for models</source>
-            <translation>{memory} GiB 内存，其中 {models} GiB 可供模型使用</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Edit Last Message</source>
+            <translation>编辑上一条消息(&amp;E)</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
-            <translation>{pair}：普通解码每个词元读取 {bytes} MB，因此内存允许每秒 {plain_ceiling} 个词元。DFlash 读取同样多即可得到一整块词元。</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Export Chat…</source>
+            <translation>导出对话(&amp;E)…</translation>
         </message>
         <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>{share} {bound} · {tokens} in {seconds}</source>
-            <translation>{share} {bound} · {tokens}，{seconds}</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Import…</source>
+            <translation>导入(&amp;I)…</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>Legend of the token tint</source>
-            <translation>词元着色图例</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;New Chat</source>
+            <translation>新建对话(&amp;N)</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>drafted and accepted</source>
-            <translation>起草并接受</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Next Chat</source>
+            <translation>下一个对话(&amp;N)</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>the target’s own</source>
-            <translation>目标模型自己的</translation>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Pin</source>
+            <translation>置顶(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Previous Chat</source>
+            <translation>上一个对话(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Regenerate Reply</source>
+            <translation>重新生成回复(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>&amp;Search All Chats</source>
+            <translation>搜索所有对话(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Chat Se&amp;ttings…</source>
+            <translation>对话设置(&amp;T)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Chats (*.json *.zip *.db);;All files (*)</source>
+            <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Contin&amp;ue Reply</source>
+            <translation>继续回复(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>D&amp;uplicate</source>
+            <translation>复制对话(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export &amp;All Chats…</source>
+            <translation>导出所有对话(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export All Chats</source>
+            <translation>导出所有对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Export Chat</source>
+            <translation>导出对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Go to the &amp;List of Chats</source>
+            <translation>前往对话列表(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Go to the &amp;Message Field</source>
+            <translation>前往消息栏(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Import Chats</source>
+            <translation>导入对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>JSON, can be imported again (*.json)</source>
+            <translation>JSON，可再次导入 (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>JSON, with all branches (*.json)</source>
+            <translation>JSON，含所有分支 (*.json)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Markdown (*.md)</source>
+            <translation>Markdown (*.md)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Move to &amp;Folder</source>
+            <translation>移到文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Ne&amp;xt Version</source>
+            <translation>下一个版本(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>New &amp;Folder</source>
+            <translation>新建文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>New Folder…</source>
+            <translation>新文件夹…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Previous &amp;Version</source>
+            <translation>上一个版本(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Re&amp;name…</source>
+            <translation>重新命名(&amp;N)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Show &amp;Sidebar</source>
+            <translation>显示边栏(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Slipstream chats</source>
+            <translation>Slipstream 对话</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Undo &amp;Delete</source>
+            <translation>撤销删除(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/chat_commands.py" />
+            <source>Undo: {undoable}</source>
+            <translation>撤销：{undoable}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Attach Files</source>
+            <translation>附加文件</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>Text, code and PDF (*)</source>
+            <translation>文本、代码和 PDF (*)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>The folder with the logs could not be opened here. It is {folder}</source>
+            <translation>无法在此打开日志文件夹。它位于 {folder}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/main_window.py" />
+            <source>{name} is complete and checked. Use it from File ▸ Models.</source>
+            <translation>{name} 已下载完整并通过检查。请从“文件 ▸ 模型”使用它。</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Appearance</source>
+            <translation>外观(&amp;A)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Attach Files…</source>
+            <translation>附加文件(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Chat</source>
+            <translation>对话(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Close Window</source>
+            <translation>关闭窗口(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Command Palette…</source>
+            <translation>命令面板(&amp;C)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Compare Last Prompt</source>
+            <translation>比较上一个提示(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Contrast</source>
+            <translation>对比度(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Copy</source>
+            <translation>拷贝(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Dark</source>
+            <translation>深色(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Edit</source>
+            <translation>编辑(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;File</source>
+            <translation>文件(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Find in Chat…</source>
+            <translation>在对话中查找(&amp;F)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Help</source>
+            <translation>帮助(&amp;H)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;High</source>
+            <translation>高(&amp;H)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Larger Text</source>
+            <translation>放大文字(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Light</source>
+            <translation>浅色(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Minimize</source>
+            <translation>最小化(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Models…</source>
+            <translation>模型(&amp;M)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Paste</source>
+            <translation>粘贴(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Quit Slipstream</source>
+            <translation>退出 Slipstream(&amp;Q)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Redo</source>
+            <translation>重做(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Stop</source>
+            <translation>停止(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;System</source>
+            <translation>跟随系统(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Thinking</source>
+            <translation>思考(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Undo</source>
+            <translation>撤销(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Usual Text Size</source>
+            <translation>默认文字大小(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;View</source>
+            <translation>显示(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Window</source>
+            <translation>窗口(&amp;W)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>&amp;Zoom</source>
+            <translation>缩放(&amp;Z)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Compare a &amp;Prompt…</source>
+            <translation>比较一个提示(&amp;P)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Copy Last &amp;Reply</source>
+            <translation>拷贝上一条回复(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Cu&amp;t</source>
+            <translation>剪切(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Find Ne&amp;xt</source>
+            <translation>查找下一个(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Find Pre&amp;vious</source>
+            <translation>查找上一个(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Go to the &amp;End</source>
+            <translation>前往末尾(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Look at &amp;Every Start</source>
+            <translation>每次启动时检查(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Look for a &amp;New Version</source>
+            <translation>检查新版本(&amp;N)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Next &amp;Link</source>
+            <translation>下一个链接(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Previous Lin&amp;k</source>
+            <translation>上一个链接(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>S&amp;maller Text</source>
+            <translation>缩小文字(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>S&amp;tandard</source>
+            <translation>标准(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Select &amp;All</source>
+            <translation>全选(&amp;A)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Show &amp;Logs</source>
+            <translation>显示日志(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/menus.py" />
+            <source>Show Who Supplied Each To&amp;ken</source>
+            <translation>显示每个词元的来源(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Command Palette</source>
+            <translation>命令面板</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Command palette</source>
+            <translation>命令面板</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Commands</source>
+            <translation>命令</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/palette.py" />
+            <source>Search commands, chats and presets</source>
+            <translation>搜索命令、对话和预设</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3565,86 +3645,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/window/top_bar.py" />
             <source>{next_mode} from the next reply on</source>
             <translation>从下一条回复起为 {next_mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Go to the end</source>
-            <translation>前往末尾</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>Load again</source>
-            <translation>重新载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/transcript.py" />
-            <source>New text  ↓</source>
-            <translation>新内容  ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Next version</source>
-            <translation>下一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Previous version</source>
-            <translation>上一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Version {place} of {count}</source>
-            <translation>版本 {place} / {count}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask anything, faster</source>
-            <translation>尽管问，更快答</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ask: {value}</source>
-            <translation>提问：{value}</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Load Again</source>
-            <translation>重新载入</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Load the models again</source>
-            <translation>重新载入模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Loading the models</source>
-            <translation>正在载入模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>No models are loaded, so nothing can answer.</source>
-            <translation>没有载入模型，因此无法回答。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Ready, without DFlash.</source>
-            <translation>就绪，不使用 DFlash。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
-            <translation>小模型起草，大模型检验。每个字都出自大模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>Welcome to Slipstream</source>
-            <translation>欢迎使用 Slipstream</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/reply_job.py" />
-            <source>The reply ended unexpectedly.</source>
-            <translation>回复意外结束。</translation>
         </message>
     </context>
 </TS>

@@ -17,7 +17,7 @@ from app import language
 from app.application import Slipstream
 from app.data_paths import Places
 from app.transcript.message import PromptView
-from app.widgets.theme import USUAL_SIZE
+from app.widgets.theme import DEFAULT_TEXT_SIZE
 from tests.app.scripted_engine import ScriptedEngine
 
 language.use()
@@ -110,6 +110,6 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
         assert running.slipstream.store.wait(120)
         running.slipstream.theme.set_appearance("system")
         running.slipstream.theme.set_contrast("system")
-        running.slipstream.theme.set_text_size(USUAL_SIZE)
+        running.slipstream.theme.set_text_size(DEFAULT_TEXT_SIZE)
         running.window.deleteLater()
     qapp.processEvents()

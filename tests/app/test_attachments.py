@@ -72,7 +72,7 @@ File = Callable[[str, bytes], Path]
         ("你好".encode("utf-16"), "你好"),
         ("你好".encode("utf-32"), "你好"),
         ("Grüße".encode("cp1252"), "Grüße"),
-        (b"\x1b[1mcolour\x1b[0m\x0cpage", "\x1b[1mcolour\x1b[0m\x0cpage"),
+        (b"\x1b[1mcolor\x1b[0m\x0cpage", "\x1b[1mcolor\x1b[0m\x0cpage"),
     ],
 )
 def test_text_is_read_whatever_its_encoding(file: File, data: bytes, text: str) -> None:

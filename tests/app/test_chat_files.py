@@ -56,10 +56,10 @@ def test_a_file_that_the_dialog_did_not_ask_about_is_not_replaced_unasked(
     parent, kinds = QWidget(), {".md": "Markdown (*.md)", ".json": "JSON (*.json)"}
     monkeypatch.setattr(save_dialog.QFileDialog, "getSaveFileName", lambda *args: (str(tmp_path / typed), chosen))
     asked: list[str] = []
-    monkeypatch.setattr(save_dialog, "may_replace", lambda parent, file: asked.append(file.name))
-    assert save_dialog.ask_where(parent, "Export", "Title", kinds) == tmp_path / written and asked == []
+    monkeypatch.setattr(save_dialog, "confirm_replace", lambda parent, file: asked.append(file.name))
+    assert save_dialog.ask_save_path(parent, "Export", "Title", kinds) == tmp_path / written and asked == []
     (tmp_path / written).write_text("mine")
-    found = save_dialog.ask_where(parent, "Export", "Title", kinds)
+    found = save_dialog.ask_save_path(parent, "Export", "Title", kinds)
     if typed == written:  # the dialog itself has asked
         assert found == tmp_path / written and asked == []
     else:

@@ -71,7 +71,7 @@ def settled(side: CompareSide) -> bool:
     return side._holder.height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
 
 
-def test_the_first_difference_is_marked_by_colour_and_line_said_and_in_sight(start: Start) -> None:
+def test_the_first_difference_is_marked_by_color_and_line_said_and_in_sight(start: Start) -> None:
     ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
     texts_of = {mode: BEFORE + ends.format(word=word) + BEFORE for mode, word in (("plain", "nine"), ("dflash", "ninety"))}
     engine = PartingEngine([answer("Hi."), answer(texts_of["plain"], "plain"), answer(texts_of["dflash"])])

@@ -21,7 +21,7 @@ from pytestqt.qtbot import QtBot
 
 from app.conversations.chat_tree import Chat
 from app.transcript.transcript import Transcript
-from app.widgets.theme import FONTS, USUAL_SIZE, Theme
+from app.widgets.theme import DEFAULT_TEXT_SIZE, FONTS, Theme
 from tests.app.scripted_engine import a_round, commit, done
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -92,7 +92,7 @@ def picture(theme: Theme, qtbot: QtBot) -> QImage:
     qtbot.wait(50)
     transcript.verticalScrollBar().setValue(0)
     image = QImage(SIZE, QImage.Format.Format_RGB32)
-    image.fill(theme.colours.window)
+    image.fill(theme.colors.window)
     transcript.render(image)
     return image
 
@@ -114,7 +114,7 @@ def difference(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
 def test_the_transcript_looks_as_it_did(theme: Theme, qtbot: QtBot, tmp_path: Path, name: str) -> None:
     theme.set_appearance("dark" if name == "dark" else "light")
     theme.set_contrast("high" if name == "high-contrast" else "standard")
-    theme.set_text_size(20 if name == "large-text" else USUAL_SIZE)
+    theme.set_text_size(20 if name == "large-text" else DEFAULT_TEXT_SIZE)
     image = picture(theme, qtbot)
     file = GOLDENS / f"{name}.png"
     if os.environ.get("SLIPSTREAM_GOLDENS") == "write":
@@ -133,9 +133,9 @@ def test_the_bounds_find_a_line_that_moved_and_forgive_softer_edges() -> None:
     below = golden.copy()
     below[300:] = golden[299:-1]  # from one line on, all is one pixel lower
     assert difference(below, golden)[0] > MOST_FAR
-    recoloured = golden.copy()
-    recoloured[golden.max(axis=2) < 60] += 120  # letters of another grey
-    assert difference(recoloured, golden)[1] > MOST_MEAN
+    recolored = golden.copy()
+    recolored[golden.max(axis=2) < 60] += 120  # letters of another grey
+    assert difference(recolored, golden)[1] > MOST_MEAN
     softer = golden.copy()
     softer[:, 1:] = (15 * golden[:, 1:] + golden[:, :-1]) // 16  # as by another way of smoothing letters
     far, mean = difference(softer, golden)

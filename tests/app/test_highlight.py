@@ -1,4 +1,4 @@
-"""Code is coloured while it grows."""
+"""Code is colored while it grows."""
 
 import json
 
@@ -19,7 +19,7 @@ class Two(Base):
 '''
 
 
-def test_growing_code_gets_the_colours_of_the_whole() -> None:
+def test_growing_code_gets_the_colors_of_the_whole() -> None:
     code = PYTHON * 40
     growing, whole = Highlighter("python"), Highlighter("python")
     for end in range(0, len(code), 31):
@@ -65,10 +65,10 @@ def test_a_long_block_without_statements_at_the_margin_is_not_read_again_and_aga
     assert sum(read) < len(updates) * 6000
 
 
-def test_keywords_strings_and_comments_differ_in_colour() -> None:
+def test_keywords_strings_and_comments_differ_in_color() -> None:
     highlighter = Highlighter("python")
     highlighter.update("return 'x'  # note")
-    assert [(run.start, run.length, run.colour) for run in highlighter.lines[0]] == [
+    assert [(run.start, run.length, run.color) for run in highlighter.lines[0]] == [
         (0, 6, "keyword"),
         (7, 1, "string"),
         (8, 1, "string"),
@@ -77,7 +77,7 @@ def test_keywords_strings_and_comments_differ_in_colour() -> None:
     ]
 
 
-def test_code_in_an_unknown_language_is_shown_in_one_colour() -> None:
+def test_code_in_an_unknown_language_is_shown_in_one_color() -> None:
     assert lexer_for("klingon") is None
     highlighter = Highlighter("klingon")
     highlighter.update("a\nb")
@@ -88,4 +88,4 @@ def test_a_text_that_was_replaced_is_read_anew() -> None:
     highlighter = Highlighter("python")
     highlighter.update("'open string")
     highlighter.update("return")
-    assert [run.colour for run in highlighter.lines[0]] == ["keyword"]
+    assert [run.color for run in highlighter.lines[0]] == ["keyword"]

@@ -1,4 +1,4 @@
-"""HTML is coloured while it grows, whatever it holds, and without being read again and again."""
+"""HTML is colored while it grows, whatever it holds, and without being read again and again."""
 
 import pytest
 from hypothesis import example, given
@@ -64,7 +64,7 @@ def test_its_tokens_are_those_of_pygments_whatever_the_text(text: str) -> None:
 @example(["\n", '<a href="', "x", "\n", "<p>", "\n", '"', ">"], None)
 @example(["\n<", "!", "--", "\n", "\n", "-->"], None)
 @example(["\n&", "word", "<p>", "\n<p>", ";", "\n"], None)
-def test_growing_html_always_has_the_colours_of_the_whole(pieces: list[str], data: st.DataObject | None) -> None:
+def test_growing_html_always_has_the_colors_of_the_whole(pieces: list[str], data: st.DataObject | None) -> None:
     growing, text = Highlighter("html"), ""
     while pieces:
         count = data.draw(st.integers(1, 4)) if data is not None else 1

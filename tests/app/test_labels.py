@@ -1,4 +1,4 @@
-"""What others wrote is shown as they wrote it, and never becomes HTML: no sizes, no colours, no pictures of files."""
+"""What others wrote is shown as they wrote it, and never becomes HTML: no sizes, no colors, no pictures of files."""
 
 import ast
 from dataclasses import replace
@@ -14,7 +14,7 @@ from app.conversations.reply import Reply
 from app.rendering.blocks import Code
 from app.rendering.code_view import CodeView
 from app.transcript.stats_line import StatsLine
-from app.widgets.label import Label, as_tip
+from app.widgets.label import Label, as_tooltip
 from app.widgets.theme import Theme
 from tests.app.scripted_engine import stats
 
@@ -41,7 +41,7 @@ def test_neither_a_fence_nor_an_imported_reply_can_style_the_window(qapp: QAppli
 
 @given(st.text(st.sampled_from("<>&\"' abht1/=!-\n"), max_size=30).map(lambda text: f"<b>{text}"))
 def test_a_tooltip_shows_what_was_written(text: str) -> None:
-    tip = as_tip(text)
+    tip = as_tooltip(text)
     assert tip == text or Qt.mightBeRichText(tip)
     if tip != text:
         document = QTextDocument()
@@ -58,7 +58,7 @@ def is_ours(node: ast.expr) -> bool:
             return is_ours(body) and is_ours(otherwise)
         case ast.BinOp(left=left, right=right):
             return is_ours(left) and is_ours(right)
-        case ast.Call(func=ast.Name(id="as_tip")):
+        case ast.Call(func=ast.Name(id="as_tooltip")):
             return True
         case ast.Call(func=ast.Name(id="tr"), keywords=[]):
             return True
@@ -79,6 +79,6 @@ def test_labels_tooltips_and_questions_are_made_in_no_other_way() -> None:
             if isinstance(node.func, ast.Name) and node.func.id == "QLabel":
                 raise AssertionError(f"{where} makes a label that takes text for HTML; use Label")
             if isinstance(node.func, ast.Attribute) and node.func.attr == "setToolTip":
-                assert is_ours(node.args[-1]), f"{where} hands a tooltip a text of others; use as_tip"
+                assert is_ours(node.args[-1]), f"{where} hands a tooltip a text of others; use as_tooltip"
         if "QMessageBox(" in source:
             assert source.count("setTextFormat(Qt.TextFormat.PlainText)") >= source.count("QMessageBox("), file.name

@@ -1,4 +1,4 @@
-"""Colours, contrast and text sizes: what holds for every screen."""
+"""Colors, contrast and text sizes: what holds for every screen."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields
@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication
 
 from app.settings.preferences import Preferences
 from app.settings.settings_dialog import SettingsDialog
-from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colours
+from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
 from app.widgets.switch import Switch
-from app.widgets.theme import TEXT_SIZES, USUAL_SIZE, Theme
+from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Theme
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, answer
 
@@ -25,8 +25,8 @@ SYNTAX = ("text", "comment", "keyword", "string", "number", "name", "builtin", "
 def contrast(one: str, other: str) -> float:
     """As WCAG 2 defines it, 1 to 21."""
 
-    def luminance(colour: str) -> float:
-        parts = (QColor(colour).redF(), QColor(colour).greenF(), QColor(colour).blueF())
+    def luminance(color: str) -> float:
+        parts = (QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF())
         red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -39,35 +39,35 @@ def test_the_contrast_of_black_on_white_is_21() -> None:
     assert round(contrast("#777777", "#ffffff"), 2) == 4.48  # a figure of WCAG's own
 
 
-@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
-def test_text_is_legible_on_every_ground(colours: Colours) -> None:
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_is_legible_on_every_ground(colors: Colors) -> None:
     for ground in GROUNDS:
-        assert contrast(colours.text, getattr(colours, ground)) >= 7, ground
-        assert contrast(colours.secondary, getattr(colours, ground)) >= 4.3, ground
+        assert contrast(colors.text, getattr(colors, ground)) >= 7, ground
+        assert contrast(colors.secondary, getattr(colors, ground)) >= 4.3, ground
     for name in SYNTAX:
-        assert contrast(getattr(colours, name), colours.code) >= 4, name
-    assert contrast(colours.accent, colours.accent_ground) >= 4.5
-    assert contrast(colours.on_accent, colours.accent) >= 4.5
-    assert contrast(colours.danger, colours.danger_ground) >= 4.5
+        assert contrast(getattr(colors, name), colors.code) >= 4, name
+    assert contrast(colors.accent, colors.accent_ground) >= 4.5
+    assert contrast(colors.on_accent, colors.accent) >= 4.5
+    assert contrast(colors.danger, colors.danger_ground) >= 4.5
 
 
-@pytest.mark.parametrize("colours", [LIGHT_CONTRAST, DARK_CONTRAST], ids=["light", "dark"])
-def test_high_contrast_is_seven_to_one_and_lines_stand_out(colours: Colours) -> None:
+@pytest.mark.parametrize("colors", [LIGHT_CONTRAST, DARK_CONTRAST], ids=["light", "dark"])
+def test_high_contrast_is_seven_to_one_and_lines_stand_out(colors: Colors) -> None:
     for ground in GROUNDS:
         for name in ("text", "secondary"):
-            assert contrast(getattr(colours, name), getattr(colours, ground)) >= 7, (name, ground)
+            assert contrast(getattr(colors, name), getattr(colors, ground)) >= 7, (name, ground)
     for name in SYNTAX:
-        assert contrast(getattr(colours, name), colours.code) >= 7, name
+        assert contrast(getattr(colors, name), colors.code) >= 7, name
     for name in ("line", "track", "accent", "faint"):
-        assert contrast(getattr(colours, name), colours.window) >= 4.5, name
-    assert contrast(colours.on_hit, colours.current_hit) >= 4.5
-    assert contrast(colours.danger, colours.danger_ground) >= 7
+        assert contrast(getattr(colors, name), colors.window) >= 4.5, name
+    assert contrast(colors.on_hit, colors.current_hit) >= 4.5
+    assert contrast(colors.danger, colors.danger_ground) >= 7
 
 
-def test_every_colour_is_one() -> None:
-    for colours in (LIGHT, DARK, LIGHT_CONTRAST, DARK_CONTRAST):
-        for field in fields(colours):
-            assert QColor(getattr(colours, field.name)).isValid(), field.name
+def test_every_color_is_one() -> None:
+    for colors in (LIGHT, DARK, LIGHT_CONTRAST, DARK_CONTRAST):
+        for field in fields(colors):
+            assert QColor(getattr(colors, field.name)).isValid(), field.name
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def theme(qapp: QApplication) -> Iterator[Theme]:
     theme = Theme(qapp)
     yield theme
     theme.set_appearance("system")
-    theme.set_text_size(USUAL_SIZE)
+    theme.set_text_size(DEFAULT_TEXT_SIZE)
     theme.deleteLater()
 
 
@@ -90,12 +90,12 @@ def test_preferences_hold_at_once_and_after_a_restart(theme: Theme, settings: QS
     preferences.set_contrast("high")
     preferences.set_text_size(18)
     preferences.set_less_motion(True)
-    assert theme.colours is DARK_CONTRAST and theme.text_pixels == 18 and not theme.moves
+    assert theme.colors is DARK_CONTRAST and theme.text_pixels == 18 and not theme.animates
     settings.sync()
     again = Theme(qapp)
     read = Preferences(again, QSettings(settings.fileName(), QSettings.Format.IniFormat))
     assert (read.appearance, read.contrast, read.text_size, read.less_motion) == ("dark", "high", 18, True)
-    assert again.colours is DARK_CONTRAST
+    assert again.colors is DARK_CONTRAST
 
 
 @pytest.mark.parametrize("size", ["", "nonsense", "-4", "9999999", "15.5", "٣"])
@@ -117,7 +117,7 @@ def test_text_grows_and_shrinks_within_the_scale(theme: Theme, settings: QSettin
         preferences.smaller_text()
     assert theme.text_pixels == TEXT_SIZES[0]
     preferences.usual_text()
-    assert theme.text_pixels == USUAL_SIZE
+    assert theme.text_pixels == DEFAULT_TEXT_SIZE
 
 
 def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
@@ -153,7 +153,7 @@ def test_the_settings_follow_the_menus_and_the_menus_the_settings(start: Start) 
     assert dialog.appearance.currentText() == "Dark" and dialog.sample.text() == "16 px"
     dialog.contrast.setCurrentIndex(2)
     dialog.contrast.activated.emit(2)
-    assert app.slipstream.theme.colours == DARK_CONTRAST
+    assert app.slipstream.theme.colors == DARK_CONTRAST
     checked = {action.text() for group in app.window.menus._groups for action in group.actions() if action.isChecked()}
     assert checked == {"&Dark", "&High"}
     dialog.deleteLater()
@@ -165,6 +165,6 @@ def test_where_motion_is_reduced_a_switch_is_at_its_place_at_once(theme: Theme, 
     switch.show()
     switch.setChecked(True)
     assert switch._place < 1
-    theme.wants_less_motion = True
+    theme.reduce_motion = True
     switch.setChecked(False)
     assert switch._place == 0

@@ -394,16 +394,16 @@ def test_a_long_chat_is_read_by_keyboard(start: Start, qtbot: QtBot) -> None:
     assert bar.value() < bar.maximum()
 
 
-def test_a_change_of_appearance_keeps_the_reply_and_changes_the_colours(start: Start) -> None:
+def test_a_change_of_appearance_keeps_the_reply_and_changes_the_colors(start: Start) -> None:
     app = start(ScriptedEngine([answer(CODE)]))
     app.ask("Code")
-    light = app.slipstream.theme.colours
+    light = app.slipstream.theme.colors
     for appearance in ("dark", "light"):
         app.slipstream.theme.set_appearance(appearance)
         assert shown_text(app) == "Here:print(1)Done."
         ground = app.window.palette().window().color().name()
-        assert ground == app.slipstream.theme.colours.window
-    assert app.slipstream.theme.colours == light
+        assert ground == app.slipstream.theme.colors.window
+    assert app.slipstream.theme.colors == light
 
 
 @pytest.mark.parametrize("width", [480, 1600])
