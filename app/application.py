@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Qt, Signal, Slot
 from PySide6.QtWidgets import QApplication
@@ -16,8 +17,7 @@ from app import crash_log, data_paths, language
 from app.chat.conductor import Conductor
 from app.conversations.database import open_store
 from app.data_paths import Places
-from app.door import Engine, real_engine
-from app.engine_thread import EngineThread
+from app.engine_adapter import EngineAdapter
 from app.file_opening import FileOpening
 from app.language import tr
 from app.machine.memory_watch import MemoryWatch
@@ -30,6 +30,7 @@ from app.widgets.icon import window_icon
 from app.widgets.theme import Theme
 from app.window.main_window import MainWindow
 from mlx_engine.events import Stats
+from mlx_engine.host import EngineHost
 from mlx_engine.requests import LoadPair
 
 log = logging.getLogger(__name__)
@@ -43,12 +44,13 @@ class Slipstream(QObject):
 
     ended = Signal()  # the window is closed and the engine's thread has ended
 
-    def __init__(self, app: QApplication, where: Places, make_engine: Callable[[], Engine] = real_engine) -> None:
+    def __init__(self, app: QApplication, where: Places, make_engine: Callable[[], Any] | None = None) -> None:
         super().__init__(app)
         self._where = where
         settings = QSettings(str(where.settings_file), QSettings.Format.IniFormat, self)
         self.theme = Theme(app)
-        self.engine = EngineThread(make_engine, str(where.log_file), self)
+        self.host = EngineHost(make_engine, str(where.log_file))
+        self.engine = EngineAdapter(self.host, self)
         self.store = StoreThread(lambda: open_store(where.data, where.keeps), str(where.log_file), self)
         self.conductor = Conductor(self.engine, self, self.store)
         self.picker = Picker(self.conductor, self)
@@ -128,7 +130,7 @@ class Slipstream(QObject):
         self.picker.close()
         self.conductor.attaching.end()
         self.conductor.keep_settings()
-        self.engine.shut_down()
+        self.engine.close()
 
     @Slot()
     def _finish(self) -> None:
@@ -212,7 +214,7 @@ def run(arguments: list[str]) -> int:
     # Quit may have come past the window: from the Dock, or when the user logs out.
     slipstream.conductor.attaching.end()
     slipstream.conductor.keep_settings()
-    ended = slipstream.engine.wait(PATIENCE_S)
+    ended = slipstream.host.wait(PATIENCE_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(PATIENCE_S) and ended
     instance.release()

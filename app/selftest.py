@@ -13,8 +13,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app.door import demo_pair, real_engine
 from mlx_engine.events import Commit, Failed
+from mlx_engine.host import local_engine
+from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _check_replies() -> Iterator["Step"]:
     from mlx_engine.decoding import costs, queued_rounds
     from mlx_engine.tuning.self_check import Step
 
-    engine: Any = real_engine()  # whose costs no window sets
+    engine: Any = local_engine()  # whose costs no window sets
     *_, pair = engine.load(*demo_pair())
     ways: dict[str, Mode] = {"plain": "plain", "dflash": "dflash"}
     if queued_rounds.pays():  # which calibration decides, on the user's machine
@@ -111,22 +112,19 @@ def _check_replies() -> Iterator["Step"]:
 
 
 def _check_window() -> Iterator["Step"]:
-    """The window opens over a recording, shows a reply, and closes."""
+    """Open the window, show a reply of the demo pair, and close."""
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
     from app.application import Slipstream
     from app.data_paths import Places
     from mlx_engine.tuning.self_check import Step
-    from tests.benchmarks.recorded_engine import RecordedEngine
 
     app = QApplication.instance() or QApplication(["slipstream"])
     assert isinstance(app, QApplication)
     app.setQuitOnLastWindowClosed(False)
     with tempfile.TemporaryDirectory() as folder:
-        slipstream = Slipstream(
-            app, Places(Path(folder), Path(folder), data=Path(folder)), lambda: RecordedEngine(dflash_tok_s=None)
-        )
+        slipstream = Slipstream(app, Places(Path(folder), Path(folder), data=Path(folder)))
         shown: list[int] = []
 
         def note() -> None:
@@ -135,14 +133,14 @@ def _check_window() -> Iterator["Step"]:
                 shown.append(len(turns[-1].reply.answer))
                 slipstream.window.close()
 
-        slipstream.conductor.pair_changed.connect(lambda: slipstream.conductor.send("Go"))
+        slipstream.conductor.pair_changed.connect(lambda: slipstream.conductor.send(QUESTION))
         slipstream.conductor.busy_changed.connect(note)
         slipstream.ended.connect(app.quit)
         QTimer.singleShot(1000 * PATIENCE_S, app.quit)
         slipstream.start()
         visible = slipstream.window.isVisible()
         app.exec()
-        ended = slipstream.engine.wait(PATIENCE_S) and slipstream.store.wait(PATIENCE_S)
+        ended = slipstream.host.wait(PATIENCE_S) and slipstream.store.wait(PATIENCE_S)
     platform = os.environ.get("QT_QPA_PLATFORM") or app.platformName()
     well = visible and bool(shown) and ended
     words = f"opened on {platform}, showed a reply and closed" if well else f"{visible=}, {shown=}, {ended=}"

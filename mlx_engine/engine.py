@@ -47,10 +47,21 @@ from mlx_engine.events import (
 from mlx_engine.kernels.operations import with_kernels
 from mlx_engine.loading import LoadedPair, check, load
 from mlx_engine.pairs.checkpoint import weight_bytes
+from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.snapshots import Branch, Snapshots
 from mlx_engine.reply_stats import Tally
-from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from mlx_engine.requests import (
+    Calibrate,
+    CompareRequest,
+    CountTokens,
+    GenerationRequest,
+    LoadPair,
+    MeasureMachine,
+    Mode,
+    Request,
+    SelectKernels,
+)
 from mlx_engine.tuning import calibration, kernel_trials, roofline
 from mlx_engine.tuning.readiness import ready
 from mlx_engine.tuning.trial_bench import Bench
@@ -133,6 +144,30 @@ class Engine:
         self._trials = []
         self._experience = Experience(pair.info.block_size, table or ASSUMED, self._lookup)
         self._pair, self._snapshots = pair, Snapshots(pair.target, pair.drafter, budget)
+
+    def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
+        """Run a request of any kind.
+
+        Raises:
+            UserError: the request can't be run, with what to do.
+        """
+        match request:
+            case LoadPair(target=None):
+                yield from self.load(*demo_pair())
+            case LoadPair(target=Path() as target, drafter=drafter):
+                yield from self.load(target, drafter)
+            case GenerationRequest():
+                yield from self.generate(request, cancel)
+            case CompareRequest():
+                yield from self.compare(request, cancel)
+            case CountTokens():
+                yield self.count_tokens(request)
+            case MeasureMachine(again=again):
+                yield from self.roofline(cancel, again)
+            case Calibrate():
+                yield from self.calibrate(cancel)
+            case SelectKernels():
+                yield from self.prove(cancel)
 
     def unload(self) -> None:
         """Free the pair and all that was kept of its chats; a reply that is still being written ends without a word."""

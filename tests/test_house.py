@@ -21,6 +21,7 @@ FLOORS = (
     ("cli",),
     ("bench",),
     ("terminal",),
+    ("host",),
     ("engine",),
     ("tuning",),
     ("comparison", "reply_stats"),

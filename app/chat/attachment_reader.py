@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,37 +11,13 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.conversations.attachments import Attachment, Wanted, read, told
-from app.engine_thread import EngineThread, News
+from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr
 from mlx_engine.errors import UserError
 from mlx_engine.events import TokenCount
 from mlx_engine.requests import CountTokens, Message
 
 log = logging.getLogger(__name__)
-
-
-class Counting(QObject):
-    """Asks the engine how many tokens a text takes. It answers between two replies."""
-
-    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._engine = engine
-        self._engine.happened.connect(self._hear)
-        self._waiting: dict[int, Callable[[TokenCount], None]] = {}
-
-    def count(self, text: str, then: Callable[[TokenCount], None]) -> None:
-        """`then` hears the number, unless the engine cannot say."""
-        self._waiting[self._engine.submit(CountTokens((Message("user", text),)))] = then
-
-    @Slot(list)
-    def _hear(self, news: list[News]) -> None:
-        for item in news:
-            if item.job not in self._waiting:
-                continue
-            if isinstance(item.event, TokenCount):
-                self._waiting[item.job](item.event)
-            elif item.event is None:
-                del self._waiting[item.job]
 
 
 @dataclass(eq=False)
@@ -63,9 +39,9 @@ class Attaching(QObject):
 
     _read = Signal(object)  # Reading, from the thread that reads
 
-    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._counting = Counting(engine, self)
+        self._engine = engine
         self._read.connect(self._take)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
@@ -164,8 +140,10 @@ class Attaching(QObject):
 
     def _count(self, one: Attachment) -> None:
         if self.can_count and one not in self.counts:
-            self._counting.count(told("", (one,)), partial(self._counted, one))
+            self._engine.submit(CountTokens((Message("user", told("", (one,))),)), partial(self._counted, one))
 
-    def _counted(self, one: Attachment, count: TokenCount) -> None:
-        self.counts[one] = count
-        self.changed.emit()
+    def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            if isinstance(delivery.event, TokenCount):
+                self.counts[one] = delivery.event
+                self.changed.emit()

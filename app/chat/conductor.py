@@ -18,7 +18,7 @@ from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, Turn, continuation, same_again
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
-from app.engine_thread import EngineThread
+from app.engine_adapter import EngineAdapter
 from app.language import tr
 from app.machine.roofline_job import Measuring
 from app.models.pair_loader import PairLoading
@@ -50,7 +50,7 @@ class Conductor(QObject):
     noticed = Signal(object)  # Notice
     outdated = Signal(str)  # what notices with this `until` waited for has come
 
-    def __init__(self, engine: EngineThread, parent: QObject | None = None, store: StoreThread | None = None) -> None:
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None, store: StoreThread | None = None) -> None:
         super().__init__(parent)
         store = store or StoreThread(parent=self)
         self.library = Library(store, self)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.conversations.attachments import told
 from app.conversations.chat_tree import past
-from app.engine_thread import EngineThread, News
+from app.engine_adapter import Delivery, EngineAdapter
 from mlx_engine.events import TokenCount
 from mlx_engine.requests import CountTokens, Message
 
@@ -54,13 +55,11 @@ class ContextMeter(QObject):
 
     changed = Signal()
 
-    def __init__(self, engine: EngineThread, conductor: Conductor) -> None:
+    def __init__(self, engine: EngineAdapter, conductor: Conductor) -> None:
         super().__init__(conductor)
         self._engine = engine
-        self._engine.happened.connect(self._hear)
         self._conductor = conductor
         self._draft = ""
-        self._job = 0
         self._asked: CountTokens | None = None  # what was counted last, or is being counted
         self.room: Room | None = None
         self._timer = QTimer(self)
@@ -110,7 +109,7 @@ class ContextMeter(QObject):
             self._show(Room(0, state.pair.context_limit))
         elif request != self._asked:
             self._asked = request
-            self._job = self._engine.submit(request)
+            self._engine.submit(request, partial(self._counted, request))
 
     def _messages(self) -> tuple[Message, ...]:
         """What the next request would hold."""
@@ -123,12 +122,11 @@ class ContextMeter(QObject):
             before = past(editing.asked.parent) if editing.asked.parent is not None else ()
         return (*system, *before, *((Message("user", told(draft, files)),) if draft or files else ()))
 
-    @Slot(list)
-    def _hear(self, news: list[News]) -> None:
-        for item in news:
-            if item.job == self._job and isinstance(item.event, TokenCount):
-                count = item.event
-                self._show(Room(count.tokens, count.limit, self._asked is not None and self._asked.messages[-1].role == "user"))
+    def _counted(self, request: CountTokens, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            if request is self._asked and isinstance(delivery.event, TokenCount):
+                count = delivery.event
+                self._show(Room(count.tokens, count.limit, request.messages[-1].role == "user"))
 
     @Slot(object)
     def _grow(self, turn: object) -> None:

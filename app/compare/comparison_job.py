@@ -2,14 +2,15 @@
 
 from dataclasses import replace
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
 from app.conversations.chat_tree import Turn
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.reply import Reply
-from app.engine_thread import EngineThread, News
+from app.engine_adapter import Delivery, EngineAdapter
 from app.language import translated
 from mlx_engine.events import CompareResult, CompareRun, Failed, Finished, PairInfo, Stats
+from mlx_engine.host import Job
 from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
 
 PAUSE_S = 0.5  # between two runs, so that the second does not pay for the heat of the first
@@ -38,7 +39,7 @@ class Comparison(QObject):
         self.cancelled = False
         self.running = True
 
-    def accept(self, news: News) -> None:
+    def accept(self, news: Delivery) -> None:
         """Take the next event."""
         match news.event:
             case None:
@@ -64,38 +65,35 @@ class Comparing(QObject):
     recorded = Signal(object)  # ComparisonRecord
     ended = Signal()
 
-    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._engine.happened.connect(self._hear)
-        self._job = 0
+        self._job: Job | None = None
         self.comparison: Comparison | None = None
 
     @property
     def running(self) -> bool:
-        return self._job != 0
+        return self._job is not None
 
     def start(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None = None) -> None:
         """Answer a request plainly and with DFlash, `repeats` times each; `prompt` is what of it is shown."""
         request = replace(request, mode="dflash")
         self.comparison = Comparison(request, prompt, repeats, pair, turn)
-        self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S))
+        self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S), self._receive)
         self.started.emit(self.comparison)
 
     def stop(self) -> None:
         """End the comparison within a round."""
-        self._engine.cancel(self._job)
+        if self._job is not None:
+            self._job.cancel()
 
-    @Slot(list)
-    def _hear(self, news: list[News]) -> None:
+    def _receive(self, deliveries: list[Delivery]) -> None:
         comparison = self.comparison
-        mine = [item for item in news if item.job == self._job]
-        if comparison is None or not mine:
-            return
-        for item in mine:
+        assert comparison is not None
+        for item in deliveries:
             comparison.accept(item)
         if not comparison.running:
-            self._job, self.comparison = 0, None
+            self._job, self.comparison = None, None
         comparison.changed.emit()
         if not comparison.running:
             if comparison.record is not None:

@@ -1,8 +1,10 @@
 """Measuring what a new pair's passes cost here, and where there is Metal which kernels it shall run; once, while nobody waits."""
 
+from functools import partial
+
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from app.engine_thread import EngineThread, News
+from app.engine_adapter import Delivery, EngineAdapter
 from mlx_engine.events import Calibrated, Failed, KernelsSelected, PairInfo
 from mlx_engine.requests import Calibrate, SelectKernels
 
@@ -12,12 +14,11 @@ IDLE_MS = 1500  # without a request, before it begins
 class Calibrating(QObject):
     """Any request ends it, and it begins anew when the engine has nothing to do again."""
 
-    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._engine.happened.connect(self._hear)
+        self._engine.idle.connect(self._wait)
         self._wanted: list[Calibrate | SelectKernels] = []  # in this order
-        self._job = 0
         self._idle = QTimer(self)
         self._idle.setSingleShot(True)
         self._idle.setInterval(IDLE_MS)
@@ -25,25 +26,22 @@ class Calibrating(QObject):
 
     def of(self, pair: PairInfo) -> None:
         """Another pair has been loaded."""
-        self._job = 0
         self._wanted = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.proved else [SelectKernels()])]
         self._wait()
 
     @Slot()
     def _begin(self) -> None:
         if self._wanted and not self._engine.busy:
-            self._job = self._engine.submit(self._wanted[0])
+            self._engine.submit(self._wanted[0], partial(self._receive, self._wanted))
 
-    @Slot(list)
-    def _hear(self, news: list[News]) -> None:
-        for item in news:
-            if item.job == self._job and isinstance(item.event, Calibrated | KernelsSelected | Failed):
-                del self._wanted[:1]
-                self._job = 0
+    def _receive(self, wanted: list[Calibrate | SelectKernels], deliveries: list[Delivery]) -> None:
+        for item in deliveries:
+            if isinstance(item.event, Calibrated | KernelsSelected | Failed):
+                del wanted[:1]
                 if isinstance(item.event, KernelsSelected) and any(trial.used for trial in item.event.trials):
-                    self._wanted.append(Calibrate())  # what passes cost with those kernels
-        self._wait()
+                    wanted.append(Calibrate())  # what passes cost with those kernels
 
+    @Slot()
     def _wait(self) -> None:
         if self._wanted and not self._engine.busy:
             self._idle.start()

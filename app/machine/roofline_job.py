@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.engine_thread import EngineThread, News
+from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from mlx_engine.events import CalibrationProgress, Failed, Roofline
+from mlx_engine.host import Job
 from mlx_engine.requests import MeasureMachine
 
 
@@ -13,11 +14,10 @@ class Measuring(QObject):
 
     changed = Signal()
 
-    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._engine.happened.connect(self._hear)
-        self._job = 0
+        self._job: Job | None = None
         self.found: Roofline | None = None
         self.progress: CalibrationProgress | None = None
         self.error = ""
@@ -25,7 +25,7 @@ class Measuring(QObject):
 
     @property
     def running(self) -> bool:
-        return self._job != 0
+        return self._job is not None
 
     def start(self, again: bool = False) -> None:
         """Measure, unless it is being done; `again`: the machine's own figures too, though they are known."""
@@ -33,13 +33,14 @@ class Measuring(QObject):
             return
         self.error, self.stopped = "", False
         self.progress = CalibrationProgress(0.0, tr("Waiting for the engine"))
-        self._job = self._engine.submit(MeasureMachine(again))
+        self._job = self._engine.submit(MeasureMachine(again), self._receive)
         self.changed.emit()
 
     @Slot()
     def stop(self) -> None:
         """End it soon: a reply is worth more, and both at once would only measure each other."""
-        self._engine.cancel(self._job)
+        if self._job is not None:
+            self._job.cancel()
 
     @Slot()
     def forget(self) -> None:
@@ -47,10 +48,8 @@ class Measuring(QObject):
         self.found = None
         self.changed.emit()
 
-    @Slot(list)
-    def _hear(self, news: list[News]) -> None:
-        mine = [item for item in news if item.job == self._job]
-        for item in mine:
+    def _receive(self, deliveries: list[Delivery]) -> None:
+        for item in deliveries:
             match item.event:
                 case CalibrationProgress() as progress:
                     self.progress = progress
@@ -61,6 +60,5 @@ class Measuring(QObject):
                     self.error = translated(failed)
                 case None:
                     self.stopped = not self.error and self.progress is not None and self.progress.fraction < 1
-                    self._job, self.progress = 0, None
-        if mine:
-            self.changed.emit()
+                    self._job, self.progress = None, None
+        self.changed.emit()

@@ -3,13 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Signal
 
-from app.engine_thread import EngineThread, News
+from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from app.machine.background_tuning import Calibrating
 from app.notice import Notice
 from mlx_engine.events import Failed, LoadProgress, PairInfo
+from mlx_engine.host import Job
 from mlx_engine.requests import LoadPair
 
 
@@ -35,12 +36,11 @@ class PairLoading(QObject):
     loaded = Signal()  # another pair, or none any more
     noticed = Signal(object)  # Notice
 
-    def __init__(self, engine: EngineThread, parent: QObject | None = None) -> None:
+    def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._engine.happened.connect(self._hear)
         self._calibrating = Calibrating(engine, self)
-        self._job = 0
+        self._job: Job | None = None
         self._cancelled = False
         self._had_one = False
         self.pair: PairInfo | None = None
@@ -50,7 +50,7 @@ class PairLoading(QObject):
 
     @property
     def running(self) -> bool:
-        return self._job != 0
+        return self._job is not None
 
     def load(self, pair: LoadPair) -> None:
         """Load a pair, unless one is being loaded."""
@@ -58,7 +58,7 @@ class PairLoading(QObject):
             return
         self.progress, self.coming, self._cancelled = LoadProgress(0.0, tr("Starting")), pair, False
         self._had_one = self.pair is not None
-        self._job = self._engine.submit(pair)
+        self._job = self._engine.submit(pair, self._receive)
         self.changed.emit()
 
     def moved(self, before: Path, now: Path) -> None:
@@ -71,15 +71,13 @@ class PairLoading(QObject):
         """Load no further, as soon as the part that is being read is read."""
         if self._job:
             self._cancelled = True
-            self._engine.cancel(self._job)
+            self._job.cancel()
 
-    @Slot(list)
-    def _hear(self, news: list[News]) -> None:
-        for item in news:
-            if item.job == self._job:
-                self._take(item)
+    def _receive(self, deliveries: list[Delivery]) -> None:
+        for item in deliveries:
+            self._take(item)
 
-    def _take(self, item: News) -> None:
+    def _take(self, item: Delivery) -> None:
         match item.event:
             case LoadProgress() as progress:
                 self.progress = replace(progress, step=_steps().get(progress.step, progress.step))
@@ -100,7 +98,7 @@ class PairLoading(QObject):
                 if self._cancelled and self.asked is not self.coming:
                     words = tr("Loading was cancelled. {what_is_left}", what_is_left=self._what_is_left()).rstrip()
                     self.noticed.emit(Notice(words, offer="" if self.pair else "load"))
-                self._job = 0
+                self._job = None
                 self.progress = self.coming = None
                 self.changed.emit()
 

@@ -106,7 +106,7 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
         if running.engine.load_gate:
             running.engine.load_gate.set()
         running.window.close()
-        assert running.slipstream.engine.wait(120)
+        assert running.slipstream.host.wait(120)
         assert running.slipstream.store.wait(120)
         running.slipstream.theme.set_appearance("system")
         running.slipstream.theme.set_contrast("system")

@@ -28,6 +28,7 @@ from mlx_engine.events import (
     TokenCount,
 )
 from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from tests.engine_double import EngineDouble
 
 PAIR = PairInfo("Demo pair", "target", "drafter", "qwen3", 16, 2048, 18_000_000, 5_000_000, can_think=False)
 
@@ -85,7 +86,7 @@ ROOFLINE = Roofline(
 )
 
 
-class ScriptedEngine:
+class ScriptedEngine(EngineDouble):
     """`replies` are played one after the other; when they run out, "Fine." is the answer."""
 
     def __init__(self, replies: Sequence[Script] = (), pair: PairInfo = PAIR, load_error: Exception | None = None) -> None:

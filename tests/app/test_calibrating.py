@@ -8,9 +8,10 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 import app.machine.background_tuning
-from app.engine_thread import EngineThread
+from app.engine_adapter import EngineAdapter
 from app.models.pair_loader import PairLoading
 from mlx_engine.events import KernelTrial
+from mlx_engine.host import EngineHost
 from mlx_engine.requests import GenerationRequest, LoadPair, Message
 from tests.app.conftest import PATIENCE_MS
 from tests.app.scripted_engine import PAIR, ScriptedEngine
@@ -20,20 +21,21 @@ ASK = GenerationRequest(messages=(Message("user", "Hello"),))
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app.calibrating, "IDLE_MS", 20)
+    monkeypatch.setattr(app.machine.background_tuning, "IDLE_MS", 20)
 
 
 @pytest.fixture
-def new_pair(qtbot: QtBot) -> Iterator[tuple[ScriptedEngine, EngineThread]]:
+def new_pair(qtbot: QtBot) -> Iterator[tuple[ScriptedEngine, EngineAdapter]]:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False))
-    thread = EngineThread(lambda: engine)
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
     loading = PairLoading(thread)
     loading.load(LoadPair())
     yield engine, thread
-    assert thread.wait(120)
+    assert host.wait(120)
 
 
-def test_a_new_pair_is_measured_once_when_nothing_else_runs(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineThread]) -> None:
+def test_a_new_pair_is_measured_once_when_nothing_else_runs(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]) -> None:
     engine, thread = new_pair
     qtbot.waitUntil(lambda: engine.calibrations == 1 and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
@@ -41,12 +43,12 @@ def test_a_new_pair_is_measured_once_when_nothing_else_runs(qtbot: QtBot, new_pa
 
 
 def test_a_request_ends_a_measurement_which_begins_again_afterwards(
-    qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineThread]
+    qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]
 ) -> None:
     engine, thread = new_pair
     engine.calibration_gate = threading.Event()
     qtbot.waitUntil(lambda: engine.calibrations == 1, timeout=PATIENCE_MS)
-    thread.submit(ASK)  # answered only if the measurement gives way
+    thread.submit(ASK, lambda deliveries: None)  # answered only if the measurement gives way
     qtbot.waitUntil(lambda: engine.requests == [ASK] and engine.calibrations == 2, timeout=PATIENCE_MS)
     engine.calibration_gate.set()
     qtbot.waitUntil(lambda: not thread.busy, timeout=PATIENCE_MS)
@@ -57,37 +59,40 @@ def test_a_request_ends_a_measurement_which_begins_again_afterwards(
 def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, proved=False))
     engine.proof_gate = threading.Event()
-    thread = EngineThread(lambda: engine)
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
     loading = PairLoading(thread)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: engine.proofs == [1], timeout=PATIENCE_MS)  # after one calibration
-    thread.submit(ASK)
+    thread.submit(ASK, lambda deliveries: None)
     qtbot.waitUntil(lambda: engine.requests == [ASK] and engine.proofs == [1, 1], timeout=PATIENCE_MS)
     engine.proof_gate.set()
     qtbot.waitUntil(lambda: not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
     assert (engine.calibrations, engine.proofs) == (1, [1, 1])
-    assert thread.wait(120)
+    assert host.wait(120)
 
 
 def test_with_kernels_that_are_used_passes_are_measured_again(qtbot: QtBot) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, proved=False))
     engine.trials = (KernelTrial("kv_injection", True, "quicker"), KernelTrial("block_verify", False, "not quicker"))
-    thread = EngineThread(lambda: engine)
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
     loading = PairLoading(thread)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: engine.calibrations == 2 and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
     assert (engine.calibrations, engine.proofs) == (2, [1])
-    assert thread.wait(120)
+    assert host.wait(120)
 
 
 def test_a_pair_that_was_measured_before_is_left_alone(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
-    thread = EngineThread(lambda: engine)
+    host = EngineHost(lambda: engine)
+    thread = EngineAdapter(host)
     loading = PairLoading(thread)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
     assert engine.calibrations == 0 and engine.proofs == []
-    assert thread.wait(120)
+    assert host.wait(120)

@@ -29,7 +29,8 @@ from PySide6.QtCore import QCoreApplication, Qt, QTimer
 from app.chat.conductor import Conductor
 from app.conversations.database import open_store
 from app.conversations.store import Store
-from app.engine_thread import EngineThread
+from app.engine_adapter import EngineAdapter
+from mlx_engine.host import EngineHost
 from app.store_thread import StoreThread
 from tests.app.scripted_engine import ScriptedEngine, commit
 
@@ -54,7 +55,7 @@ def save(store, snapshot, **options):
 
 Store.save = save
 app = QCoreApplication([])
-conductor = Conductor(EngineThread(Engine), None, StoreThread(lambda: open_store(folder)))
+conductor = Conductor(EngineAdapter(EngineHost(Engine)), None, StoreThread(lambda: open_store(folder)))
 hand_over = conductor.library.save
 
 def hand(chat, nodes, then=None):

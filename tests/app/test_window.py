@@ -275,7 +275,7 @@ def test_a_bug_in_the_engine_is_one_sentence_and_the_chat_goes_on(start: Start) 
     app = start(ScriptedEngine([[ZeroDivisionError("boom")]]))
     app.ask("Go")
     sentence = app.reply.error.label.text()
-    assert sentence.startswith("Something went wrong inside Slipstream") and "slipstream.log" in sentence and "boom" not in sentence
+    assert sentence.startswith("Something went wrong in Slipstream") and "slipstream.log" in sentence and "boom" not in sentence
     app.ask("Again")
     assert shown_text(app) == "Fine."
 

@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import engine_thread
 from app.application import Slipstream
 from app.data_paths import Places
 from tests.app.conftest import PATIENCE_MS
@@ -30,7 +29,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 @pytest.fixture
 def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     """Start the app with that pair in place of the demo pair."""
-    monkeypatch.setattr(engine_thread, "demo_pair", lambda: pair)
+    monkeypatch.setattr("mlx_engine.engine.demo_pair", lambda: pair)
     started: list[Slipstream] = []
 
     def start() -> Slipstream:
@@ -43,7 +42,7 @@ def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Pa
     yield start
     for slipstream in started:
         slipstream.window.close()
-        assert slipstream.engine.wait(PATIENCE_MS / 1000)
+        assert slipstream.host.wait(PATIENCE_MS / 1000)
         slipstream.window.deleteLater()
 
 

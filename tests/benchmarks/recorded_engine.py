@@ -27,6 +27,7 @@ from mlx_engine.events import (
     TokenCount,
 )
 from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
+from tests.engine_double import EngineDouble
 
 TEXT = '''## Checking whether a number is prime
 
@@ -91,7 +92,7 @@ def _by(tokens: int) -> tuple[Source, ...]:
     return (*drafter * (tokens - 1), "target")
 
 
-class RecordedEngine:
+class RecordedEngine(EngineDouble):
     """The engine's door, with a text instead of a model. `tok_s` None plays as fast as it can."""
 
     def __init__(self, text: str = TEXT, dflash_tok_s: float | None = 500.0, plain_tok_s: float | None = 130.0) -> None:

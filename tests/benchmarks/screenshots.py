@@ -68,7 +68,7 @@ def _take(out: Path) -> int:
         until(lambda: conductor.loading is None)
         if conductor.pair is None:
             print("\n".join(window.transcript.notices()), file=sys.stderr)
-            slipstream.engine.wait(20)
+            slipstream.host.wait(20)
             return 1
         growing: list[QPixmap] = []
 
@@ -108,7 +108,7 @@ def _take(out: Path) -> int:
             save(dialog, "compare.png")
             dialog.close()
         window.close()
-        slipstream.engine.wait(20)
+        slipstream.host.wait(20)
     return 0 if growing else 1
 
 

@@ -28,9 +28,9 @@ from app.application import Slipstream
 from app.conversations.chat_tree import Chat
 from app.conversations.settings import ChatSettings
 from app.data_paths import Places
-from app.door import real_engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, Stats
+from mlx_engine.host import local_engine
 from tests.benchmarks.recorded_engine import RICH, TOKEN_CHARS, RecordedEngine
 
 PROMPTS = (
@@ -99,7 +99,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
     tokens = max(1, round(seconds * tok_s))
     with tempfile.TemporaryDirectory() as folder:
         text = RICH * (1 + tokens * TOKEN_CHARS // len(RICH))
-        make_engine = (lambda: RecordedEngine(text, tok_s, tok_s)) if recorded else real_engine
+        make_engine = (lambda: RecordedEngine(text, tok_s, tok_s)) if recorded else local_engine
         slipstream = Slipstream(app, Places(Path(folder), Path(folder)), make_engine)
         slipstream.theme.set_tinted(tinted)
         slipstream.start()
@@ -116,7 +116,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
             raise SystemExit(str(error)) from None
         finally:
             slipstream.window.close()
-            slipstream.engine.wait(20)
+            slipstream.host.wait(20)
     gaps = sorted(heart.gaps)
     rates = [one.decode_tok_s for one in streamed.stats if one.decode_tok_s]
     return Report(

@@ -25,6 +25,7 @@ from mlx_engine.events import (
     StopReason,
 )
 from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
+from tests.engine_double import EngineDouble
 
 
 def stats(mode: Mode, tokens: int = 5) -> Stats:
@@ -50,7 +51,7 @@ def stats(mode: Mode, tokens: int = 5) -> Stats:
     )
 
 
-class ScriptedEngine:
+class ScriptedEngine(EngineDouble):
     """Answers every request with `pieces`, one token each.
 
     Args:

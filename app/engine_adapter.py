@@ -1,0 +1,111 @@
+"""The window's side of the engine: events arrive in batches, on the window's thread."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import groupby
+
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from mlx_engine.events import Event
+from mlx_engine.host import EngineDoor, Job
+from mlx_engine.requests import Request
+
+BATCH_MS = 50
+SLOWEST_BATCH_MS = 250
+# How long the window waits to get Python's lock back from the engine, which builds rounds in Python. Python's default is 5 ms.
+SWITCH_INTERVAL_S = 0.001
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """An event, or None after the last one, and when it happened on the monotonic clock."""
+
+    event: Event | None
+    at_s: float
+
+
+Receive = Callable[[list[Delivery]], None]
+
+
+class EngineAdapter(QObject):
+    """Submits requests; each job's events go to its own callback.
+
+    The engine's thread rings once per batch and a timer empties the inbox. The number of signals does not grow with the number of
+    tokens.
+    """
+
+    idle = Signal()  # the last job has ended
+    stopped = Signal()  # the engine's thread has ended
+
+    _rang = Signal()
+    _closed = Signal()
+
+    def __init__(self, door: EngineDoor, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._door = door
+        self._lock = threading.Lock()
+        self._inbox: list[tuple[Receive, Delivery]] = []
+        self._running = 0
+        self._closing = False
+        self._drained_at = 0.0
+        self._batch_ms = BATCH_MS
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self.drain)
+        self._rang.connect(self._schedule)
+        self._closed.connect(self._stop)
+        sys.setswitchinterval(SWITCH_INTERVAL_S)
+
+    def submit(self, request: Request, receive: Receive) -> Job:
+        """Queue a request. `receive` gets its events in batches, in order, on the window's thread."""
+
+        def deliver(event: Event | None) -> None:
+            with self._lock:
+                self._inbox.append((receive, Delivery(event, time.monotonic())))
+                first = len(self._inbox) == 1
+            if first:
+                self._rang.emit()
+
+        self._running += not self._closing
+        return self._door.submit(request, deliver)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job has not delivered its last event."""
+        return self._running > 0
+
+    def close(self) -> None:
+        """Cancel all jobs and free the models on their own thread; `stopped` follows. Returns immediately."""
+        if not self._closing:
+            self._closing = True
+            self._door.close(self._closed.emit)
+
+    @Slot()
+    def drain(self) -> None:
+        """Deliver what has happened so far."""
+        began = time.monotonic()
+        with self._lock:
+            inbox, self._inbox = self._inbox, []
+        ended = sum(delivery.event is None for _, delivery in inbox)
+        self._running -= ended
+        for receive, items in groupby(inbox, key=lambda item: item[0]):
+            receive([delivery for _, delivery in items])
+        if ended and not self.busy:
+            self.idle.emit()
+        self._drained_at = time.monotonic()
+        # Drawing may take at most a quarter of the time: on a slow machine the batches grow instead of the delay.
+        self._batch_ms = min(max(BATCH_MS, int(3000 * (self._drained_at - began))), SLOWEST_BATCH_MS)
+
+    @Slot()
+    def _schedule(self) -> None:
+        if not self._timer.isActive():
+            since_ms = (time.monotonic() - self._drained_at) * 1000
+            self._timer.start(max(0, int(self._batch_ms - since_ms)))
+
+    @Slot()
+    def _stop(self) -> None:
+        self.drain()
+        self.stopped.emit()

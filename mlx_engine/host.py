@@ -1,0 +1,165 @@
+"""The thread that owns an engine, and the door through which front ends use it.
+
+MLX arrays belong to the thread that made them. One thread loads, runs and frees models for as long as the process lives.
+"""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Protocol
+
+from mlx_engine.errors import UserError
+from mlx_engine.events import Event, Failed, LoadProgress
+from mlx_engine.requests import Calibrate, LoadPair, Request, SelectKernels
+
+if TYPE_CHECKING:
+    from mlx_engine.engine import Engine
+
+log = logging.getLogger(__name__)
+
+STACK_BYTES = 16 << 20  # macOS gives a second thread 512 KB; tracing a deep model needs more
+
+Deliver = Callable[[Event | None], None]
+
+
+class Job:
+    """A submitted request. Its events go to `deliver` in order, on the engine's thread; None follows the last one."""
+
+    def __init__(self, request: Request, deliver: Deliver) -> None:
+        self.request = request
+        self.deliver = deliver
+        self.cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """End the job within one round. The events up to its end still arrive. Safe to call from any thread."""
+        self.cancelled.set()
+
+
+class EngineDoor(Protocol):
+    """What every front end needs of an engine, wherever the engine runs."""
+
+    def submit(self, request: Request, deliver: Deliver) -> Job:
+        """Queue a request. Requests run one after the other."""
+        ...
+
+    def close(self, closed: Callable[[], None] | None = None) -> None:
+        """Cancel all jobs, free the models and end; then call `closed`. Returns immediately."""
+        ...
+
+
+class EngineHost:
+    """An `EngineDoor` to an engine in this process.
+
+    Args:
+        make_engine: creates the engine; called on the engine's thread.
+        log_file: where a user finds the details of an internal error.
+    """
+
+    def __init__(self, make_engine: "Callable[[], Engine] | None" = None, log_file: str = "the log") -> None:
+        self._make_engine = make_engine or local_engine
+        self._engine: Engine | None = None
+        self._log_file = log_file
+        self._lock = threading.Lock()
+        self._queue: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._open: list[Job] = []  # submitted and not finished
+        self._closed: Callable[[], None] | None = None
+        self._closing = False
+        before = threading.stack_size(STACK_BYTES)
+        self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
+        self._thread.start()
+        threading.stack_size(before)
+
+    def submit(self, request: Request, deliver: Deliver) -> Job:
+        """Queue a request. It cancels measurements that are queued or running: they give way to everything else."""
+        job = Job(request, deliver)
+        with self._lock:
+            if not self._closing:
+                for other in self._open:
+                    if isinstance(other.request, Calibrate | SelectKernels):
+                        other.cancel()
+                self._open.append(job)
+                self._queue.put(job)
+        return job
+
+    def close(self, closed: Callable[[], None] | None = None) -> None:
+        """Cancel all jobs, free the models on their thread and end it; then call `closed` there. Returns immediately."""
+        with self._lock:
+            self._closed = closed or self._closed
+            if self._closing:
+                return
+            self._closing = True
+            for job in self._open:
+                job.cancel()
+            self._queue.put(None)
+
+    def wait(self, seconds: float) -> bool:
+        """Close, and wait for the thread to end. Returns whether it ended in time."""
+        self.close()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def _serve(self) -> None:
+        while (job := self._queue.get()) is not None:
+            self._run(job)
+        try:
+            if self._engine is not None:
+                self._engine.unload()
+        except BaseException:
+            log.exception("The engine failed to unload")
+        self._engine = None
+        if self._closed is not None:
+            self._closed()
+
+    def _run(self, job: Job) -> None:
+        """Deliver a job's events. No exception leaves this thread: a bug is logged, and the next job runs."""
+        try:
+            if self._engine is None:
+                job.deliver(LoadProgress(0.0, "Starting the engine"))
+                self._engine = self._make_engine()
+            for event in self._engine.run(job.request, job.cancelled):
+                job.deliver(event)
+                if isinstance(job.request, LoadPair) and job.cancelled.is_set():
+                    break
+        except UserError as error:
+            job.deliver(Failed.because(error))
+        except BaseException:
+            log.exception("The engine failed on %s", type(job.request).__name__)
+            bug = UserError("internal", "Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
+            job.deliver(Failed.because(bug))
+        with self._lock, suppress(ValueError):
+            self._open.remove(job)
+        job.deliver(None)
+
+
+def local_engine() -> "Engine":
+    """Create this machine's engine. Imports MLX, so call it on the engine's thread."""
+    from mlx_engine import blas
+
+    blas.prepare()
+    from mlx_engine.engine import Engine
+
+    return Engine()
+
+
+def events(door: EngineDoor, request: Request, started: Callable[[Job], None] | None = None) -> Iterator[Event]:
+    """Submit a request and yield its events. Closing the iterator cancels the job.
+
+    Args:
+        started: receives the job, so that it can be cancelled from elsewhere.
+
+    Raises:
+        UserError: the request failed.
+    """
+    inbox: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
+    job = door.submit(request, inbox.put)
+    if started is not None:
+        started(job)
+    try:
+        while (event := inbox.get()) is not None:
+            if isinstance(event, Failed):
+                raise UserError.of(event)
+            yield event
+    finally:
+        job.cancel()

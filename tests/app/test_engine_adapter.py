@@ -1,0 +1,141 @@
+"""The engine host behind its Qt adapter: one thread, no lost events, no exception that escapes."""
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.engine_adapter import SWITCH_INTERVAL_S, Delivery, EngineAdapter
+from mlx_engine.events import Failed, Finished, PairInfo, TokenCount
+from mlx_engine.host import EngineHost, Job
+from mlx_engine.requests import CountTokens, GenerationRequest, LoadPair, Message, Request
+from tests.app.conftest import PATIENCE_MS, Running
+from tests.app.scripted_engine import ScriptedEngine, answer, commit, refuse
+
+PAIR = LoadPair(Path("target"), Path("drafter"))
+ASK = GenerationRequest(messages=(Message("user", "Hello"),))
+
+
+class Recorder:
+    """Submits requests and keeps what each job delivers, and on which thread."""
+
+    def __init__(self, make_engine: Callable[[], ScriptedEngine], log_file: str = "the log") -> None:
+        self.host = EngineHost(make_engine, log_file)  # type: ignore[arg-type]
+        self.adapter = EngineAdapter(self.host)
+        self.deliveries: dict[Job, list[Delivery]] = {}
+        self.batches = 0
+        self.threads: set[int] = set()
+
+    def submit(self, request: Request) -> Job:
+        mine: list[Delivery] = []
+
+        def receive(deliveries: list[Delivery]) -> None:
+            mine.extend(deliveries)
+            self.batches += 1
+            self.threads.add(threading.get_ident())
+
+        job = self.adapter.submit(request, receive)
+        self.deliveries[job] = mine
+        return job
+
+    def of(self, job: Job) -> list[object]:
+        return [delivery.event for delivery in self.deliveries[job]]
+
+    def over(self, job: Job) -> bool:
+        return bool(self.of(job)) and self.of(job)[-1] is None
+
+
+def test_everything_that_touches_the_engine_happens_on_one_other_thread(qtbot: QtBot) -> None:
+    engine = ScriptedEngine()
+    made_on: list[int] = []
+
+    def make() -> ScriptedEngine:
+        made_on.append(threading.get_ident())
+        return engine
+
+    recorder = Recorder(make)
+    jobs = [recorder.submit(request) for request in (PAIR, ASK, CountTokens(ASK.messages))]
+    qtbot.waitUntil(lambda: recorder.over(jobs[-1]), timeout=PATIENCE_MS)
+    assert recorder.host.wait(120)
+    assert engine.threads == set(made_on) and threading.get_ident() not in engine.threads
+    assert recorder.threads == {threading.get_ident()}
+    assert engine.unloaded
+    assert isinstance(recorder.of(jobs[0])[-2], PairInfo)
+    assert isinstance(recorder.of(jobs[2])[0], TokenCount)
+
+
+def test_the_running_app_does_not_wait_long_for_python(start: Callable[..., Running]) -> None:
+    before = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(0.005)
+        start()
+        assert sys.getswitchinterval() == pytest.approx(SWITCH_INTERVAL_S) == pytest.approx(0.001)
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_news_come_in_batches_whole_and_in_order(qtbot: QtBot) -> None:
+    engine = ScriptedEngine([answer(" ".join(str(number) for number in range(3000)))])
+    recorder = Recorder(lambda: engine)
+    job = recorder.submit(ASK)
+    qtbot.waitUntil(lambda: recorder.over(job), timeout=PATIENCE_MS)
+    assert recorder.host.wait(120)
+    events = recorder.of(job)
+    text = "".join(event.text for event in events if hasattr(event, "text"))
+    assert text == " ".join(str(number) for number in range(3000))
+    assert isinstance(events[-2], Finished)
+    assert recorder.batches < len(events) / 10
+
+
+@pytest.mark.parametrize("where", ["load", "generate", "make"])
+def test_a_bug_is_logged_and_told_in_one_sentence_and_the_thread_lives_on(
+    qtbot: QtBot, caplog: pytest.LogCaptureFixture, where: str
+) -> None:
+    bug = ZeroDivisionError("secret detail")
+    engine = ScriptedEngine([[bug]] if where == "generate" else [], load_error=bug if where == "load" else None)
+    failures = [bug] if where == "make" else []
+
+    def make() -> ScriptedEngine:
+        if failures:
+            raise failures.pop()
+        return engine
+
+    recorder = Recorder(make, "/logs/slipstream.log")
+    first = recorder.submit(PAIR if where == "load" else ASK)
+    second = recorder.submit(ASK)
+    qtbot.waitUntil(lambda: recorder.over(second), timeout=PATIENCE_MS)
+    assert recorder.host.wait(120)
+    (failed,) = [event for event in recorder.of(first) if isinstance(event, Failed)]
+    assert failed.message == "Something went wrong in Slipstream. Details are in /logs/slipstream.log."
+    assert "secret detail" in caplog.text
+    assert any(isinstance(event, Finished) for event in recorder.of(second))
+
+
+def test_a_user_error_is_told_in_its_own_words(qtbot: QtBot) -> None:
+    recorder = Recorder(lambda: ScriptedEngine(load_error=refuse("The drafter does not fit this target.")))
+    job = recorder.submit(PAIR)
+    qtbot.waitUntil(lambda: recorder.over(job), timeout=PATIENCE_MS)
+    assert Failed("error", "The drafter does not fit this target.") in recorder.of(job)
+    assert recorder.host.wait(120)
+
+
+def test_shutting_down_in_mid_reply_ends_the_thread_and_frees_the_models(qtbot: QtBot) -> None:
+    engine = ScriptedEngine([[commit("a"), threading.Event(), commit("never")]])
+    recorder = Recorder(lambda: engine)
+    job = recorder.submit(ASK)
+    qtbot.waitUntil(lambda: bool(recorder.of(job)), timeout=PATIENCE_MS)
+    with qtbot.waitSignal(recorder.adapter.stopped, timeout=PATIENCE_MS):
+        recorder.adapter.close()
+    assert engine.unloaded and engine.closed_early == 1
+    assert recorder.of(job)[-1] is None
+
+
+def test_what_is_asked_after_the_end_is_not_begun(qtbot: QtBot) -> None:
+    engine = ScriptedEngine()
+    recorder = Recorder(lambda: engine)
+    assert recorder.host.wait(120)
+    recorder.submit(ASK)
+    assert engine.requests == []

@@ -1,0 +1,40 @@
+"""What every stand-in for the engine shares: dispatch by request."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from mlx_engine.events import Event
+from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.requests import (
+    Calibrate,
+    CompareRequest,
+    CountTokens,
+    GenerationRequest,
+    LoadPair,
+    MeasureMachine,
+    Request,
+    SelectKernels,
+)
+
+
+class EngineDouble:
+    """Runs requests with methods named like the engine's; a subclass has those that its test needs."""
+
+    def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
+        own: Any = self
+        match request:
+            case LoadPair(target=target, drafter=drafter):
+                yield from own.load(*((target, drafter) if target else demo_pair()))
+            case GenerationRequest():
+                yield from own.generate(request, cancel)
+            case CompareRequest():
+                yield from own.compare(request, cancel)
+            case CountTokens():
+                yield own.count_tokens(request)
+            case MeasureMachine(again=again):
+                yield from own.roofline(cancel, again)
+            case Calibrate():
+                yield from own.calibrate(cancel)
+            case SelectKernels():
+                yield from own.prove(cancel)
