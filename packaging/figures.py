@@ -1,8 +1,8 @@
 """Puts the committed measurements into the pages: `python packaging/figures.py [--measure]`.
 
-`tests/benchmarks/report/` holds what `slipstream bench`, the comparison with other decoders and the measurements of memory gave.
-Its page and the figures of the front page are written from these files and from nothing else. `--measure` measures first: half an
-hour and more on a machine that does nothing else.
+`tests/benchmarks/report/` holds the results of `slipstream bench`, of the comparison with other decoders and of the memory measurements.
+README.md and docs/performance.md get their figures from these files only. `--measure` measures first, which takes at least half an hour
+on an idle machine.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # for tests.benchmarks, which is not installed
 REPORT = ROOT / "tests/benchmarks/report"
 # What is kept of every reply: enough for `slipstream bench --compare`.
 REPLY = ("run", "kind", "prompt", "before", "mode", "tokens", "decode_tok_s", "ttft_s")
 MEMORY = [sys.executable, "-m", "tests.benchmarks.memory", "--json"]
 FIT = [sys.executable, "-m", "tests.benchmarks.fit", "--json"]
 PEERS = ["tests/peers/run.sh", "--runs", "2", "--processes", "3", "--json"]
+NOT_MEASURED = "Not measured for this version yet."
 MOST_LOAD = 0.7  # over the last minute, before anything is measured
 RATIOS = {
     "dflash / plain": "DFlash / plain",
@@ -45,27 +47,35 @@ def read(name: str) -> dict[str, Any] | None:
 
 
 def pages() -> dict[Path, str]:
-    """Every page with figures, as the measurements have it.
+    """Return every page with figures, filled in from the measurements.
 
     Raises:
-        Refusal: a page has lost the place where they stand.
+        Refusal: a measurement or a page's marker is missing.
     """
     speed, peers, memory, fit = read("speed.json"), read("peers.json"), read("memory.json"), read("fit.json")
     if peers is None:
-        raise Refusal(f"{REPORT.relative_to(ROOT)} holds no peers.json; --measure makes one.")
-    front = (ROOT / "README.md").read_text(encoding="utf-8")
-    front = between(front, "headline", headline(peers))
-    front = between(front, "figures", "\n\n".join([conditions(peers), ratios(peers), *([rates(speed)] if speed else [])]))
-    return {ROOT / "README.md": front, REPORT / "README.md": report(speed, peers, memory, fit)}
+        raise Refusal(f"{REPORT.relative_to(ROOT)} has no peers.json. Create it with --measure.")
+    front, performance = ROOT / "README.md", ROOT / "docs/performance.md"
+    sections = {
+        "speed": speed_section(speed),
+        "peers": peers_section(peers),
+        "memory": memory_section(memory),
+        "fit": fit_section(fit),
+    }
+    page = performance.read_text(encoding="utf-8")
+    for name, text in sections.items():
+        page = between(page, name, text)
+    readme = between(front.read_text(encoding="utf-8"), "figures", f"{where(peers)}\n\n{ratios(peers)}")
+    return {front: readme, performance: page}
 
 
 def between(page: str, name: str, text: str) -> str:
-    """The page with this text between its marks `<!-- NAME -->` and `<!-- NAME: end -->`."""
+    """Replace the text between the markers `<!-- NAME -->` and `<!-- NAME: end -->`."""
     begin, end = f"<!-- {name} -->\n", f"<!-- {name}: end -->"
     before, found, rest = page.partition(begin)
     _, closed, after = rest.partition(end)
     if not found or not closed:
-        raise Refusal(f"README.md has lost its mark {(end if found else begin).strip()}; put it back around the figures.")
+        raise Refusal(f"A page lost its marker {(end if found else begin).strip()}. Put it back around the figures.")
     return f"{before}{begin}\n{text}\n\n{end}{after}"
 
 
@@ -78,29 +88,23 @@ def machine(peers: dict[str, Any]) -> str:
     return f"a Mac ({processor}, {cores})" if on_a_mac(peers) else f"{cores} of a machine without a graphics card ({processor})"
 
 
-def headline(peers: dict[str, Any]) -> str:
-    ratio = peers["ratios"]["dflash / plain"]
-    return (
-        f"With the demo pair, on {machine(peers)}, DFlash was {ratio['value']:.1f} times as fast as plain decoding\n"
-        f"([measured](#what-the-figures-mean) on {peers['date']})."
-        + ("" if on_a_mac(peers) else " On a Mac nothing has been measured yet.")
-    )
+def where(peers: dict[str, Any]) -> str:
+    return f"Demo pair, {peers['date']}, {machine(peers)}." + ("" if on_a_mac(peers) else " No Mac has been measured yet.")
 
 
 def conditions(peers: dict[str, Any]) -> str:
     loads, blas = peers["load_average"], peers["blas"]
     threads = f", {blas['threads']} threads" if blas["threads"] else ""
     return (
-        f"Measured with the demo pair on {peers['date']}, on {machine(peers)}:\n"
-        f"float32, {BLAS[blas['name']]}{threads}, load {min(loads):.1f} to {max(loads):.1f}; {peers['prompts']} mixed prompts, "
-        f"{peers['runs']} runs of each in {peers['processes']} processes."
+        f"{where(peers)} float32, {BLAS[blas['name']]}{threads}, load {min(loads):.1f} to {max(loads):.1f},\n"
+        f"{peers['prompts']} mixed prompts, {peers['runs']} runs of each in {peers['processes']} processes."
     )
 
 
 def ratios(peers: dict[str, Any]) -> str:
     same, replies = peers["same_text_as_plain"]["dflash"], peers["prompts"] * peers["runs"]
-    titles = {**RATIOS, "dflash / plain": f"DFlash / plain; {same} of {replies} texts identical"}
-    lines = ["| | ratio | interval |", "|---|---|---|"]
+    titles = {**RATIOS, "dflash / plain": f"DFlash / plain ({same} of {replies} texts identical)"}
+    lines = ["| | Speed ratio | 95% interval |", "|---|---|---|"]
     for key, title in titles.items():
         if key in peers["ratios"]:
             value, low, high = (peers["ratios"][key][name] for name in ("value", "low", "high"))
@@ -109,65 +113,50 @@ def ratios(peers: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def rates(speed: dict[str, Any]) -> str:
-    dflash = speed["dflash"]
-    return (
-        f"`slipstream bench` on the same machine, {speed['when'][:10]}: {dflash['decode_tok_s']:.0f} tok/s with DFlash, "
-        f"{speed['plain']['decode_tok_s']:.0f} plainly,\n{dflash['tokens_per_round']:.1f} tokens a round, {speed['identical']} of "
-        f"{speed['compared']} texts identical."
+def speed_section(speed: dict[str, Any] | None) -> str:
+    """`slipstream bench`: the table and its picture."""
+    if speed is None:
+        return NOT_MEASURED
+    from mlx_engine.bench import results  # here, so that --help needs no environment
+
+    of = speed["machine"]
+    return "\n\n".join(
+        [
+            f"{speed['when'][:10]}, {of['system']}, Python {of['python']}, MLX {of['mlx']}, mlx-lm {of['mlx_lm']}.",
+            "![Rates, acceptance by position, widths, and the ratio by kind of text](../tests/benchmarks/report/speed.svg)",
+            f"```\n{results.table(speed)}\n```",
+            "`slipstream bench --compare tests/benchmarks/report/speed.json MINE.json` compares your computer with this one.",
+        ]
     )
 
 
-def report(speed: dict[str, Any] | None, peers: dict[str, Any], memory: dict[str, Any] | None, fit: dict[str, Any] | None) -> str:
-    """The page beside the measurements."""
-    parts = [
-        "# Speed, as last measured",
-        "`make figures` measures and writes this page; the figures are those of the files beside it. What they mean stands on\n"
-        "[the front page](../../../README.md#what-the-figures-mean), how they are taken [one page up](../README.md).",
-        "## Plain decoding and DFlash",
-    ]
-    if speed is None:
-        parts.append("Not measured for this version yet.")
-    else:
-        from mlx_engine.bench import results  # here, so that --help needs no environment
-
-        of = speed["machine"]
-        parts += [
-            f"{speed['when'][:10]}, {of['system']}, Python {of['python']}, MLX {of['mlx']}, mlx-lm {of['mlx_lm']}.",
-            "![Rates, drafts kept by position, widths, and the ratio by kind of text](speed.svg)",
-            f"```\n{results.table(speed)}\n```",
-            "`slipstream bench --compare tests/benchmarks/report/speed.json MINE.json` sets another machine beside it.",
+def peers_section(peers: dict[str, Any]) -> str:
+    """Median rates of other decoders; their ratios are in the README."""
+    rows = [f"| {name} | {rate:.1f} | {peers['same_text_as_plain'][name]} |" for name, rate in peers["median_tok_s"].items()]
+    return "\n\n".join(
+        [
+            conditions(peers) + " The ratios are in the [README](../README.md#performance).",
+            "\n".join(["| Decoder | tok/s, median | Texts as plain decoding |", "|---|---|---|", *rows]),
+            *(f"Not run: {name}: {reason}." for name, reason in peers["cannot_run"].items()),
+            "Versions: " + ", ".join(f"{name} {version}" for name, version in peers["versions"].items()) + ".",
         ]
-    parts += ["## Beside other decoders", conditions(peers), ratios(peers)]
-    if medians := peers.get("median_tok_s"):
-        rows = [f"| {name} | {rate:.1f} | {peers['same_text_as_plain'][name]} |" for name, rate in medians.items()]
-        parts.append("\n".join(["| | tok/s, median | texts as plain |", "|---|---|---|", *rows]))
-    parts += [f"{name} cannot run: {reason}." for name, reason in peers["cannot_run"].items()]
-    parts.append("Versions: " + ", ".join(f"{name} {version}" for name, version in peers["versions"].items()) + ".")
-    parts.append("## Memory of chats, and later turns")
+    )
+
+
+def memory_section(memory: dict[str, Any] | None) -> str:
     if memory is None:
-        parts.append("Not measured for this version yet.")
-    else:
-        from tests.benchmarks.memory import table
+        return NOT_MEASURED
+    from tests.benchmarks.memory import table
 
-        parts += [
-            f"The demo pair on {memory['when']}; chat after chat, each until the context is full. What the lines say stands in\n"
-            "[the engine's page](../../README.md#what-a-later-turn-reuses-and-memory).",
-            f"```\n{table(memory)}\n```",
-        ]
-    parts.append("## Memory foretold before a download")
+    return f"The demo pair on {memory['when']}, chat after chat, each until the context is full:\n\n```\n{table(memory)}\n```"
+
+
+def fit_section(fit: dict[str, Any] | None) -> str:
     if fit is None:
-        parts.append("Not measured for this version yet.")
-    else:
-        from tests.benchmarks import fit as foretelling
+        return NOT_MEASURED
+    from tests.benchmarks import fit as prediction
 
-        backend = BLAS.get(fit["backend"], fit["backend"])
-        parts += [
-            f"Beside the peak that a pair then reached, on {fit['when']}, {backend}. How it is foretold, and that nothing in it\n"
-            "is fitted, stands in [the engine's page](../../README.md#what-a-pair-needs-before-it-is-fetched).",
-            f"```\n{foretelling.table(fit)}\n```",
-        ]
-    return "\n\n".join(parts) + "\n"
+    return f"Measured on {fit['when']}, {BLAS.get(fit['backend'], fit['backend'])}:\n\n```\n{prediction.table(fit)}\n```"
 
 
 def slim(speed: dict[str, Any]) -> dict[str, Any]:

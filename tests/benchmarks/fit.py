@@ -1,4 +1,4 @@
-"""The memory that is foretold before a download, beside the peak that a pair then reaches.
+"""The memory that is predicted before a download, beside the peak that a pair then reaches.
 
     python -m tests.benchmarks.fit [--only NAME] [--context 1024 --context 4096] [--json]
 
@@ -192,7 +192,7 @@ def _make_drafter(case: Case, folder: Path) -> None:
 
 def measure(target: Path, drafter: Path, context: int) -> dict[str, Any]:
     """In this process: the bytes that MLX held at the peak of loading and of a reply that ends at `context` tokens, and what was
-    foretold from configs and file sizes."""
+    predicted from configs and file sizes."""
     mx.reset_peak_memory()
     engine = Engine()
     for _ in engine.load(target, drafter):
@@ -211,7 +211,7 @@ def measure(target: Path, drafter: Path, context: int) -> dict[str, Any]:
     return {
         "measured": max(loading, reply),
         "loading": loading,
-        "foretold": told.needed,
+        "predicted": told.needed,
         "lines": {line.what: line.bytes for line in told.lines},
     }
 
@@ -249,12 +249,12 @@ def main() -> int:
 
 
 def _words(row: dict[str, Any]) -> str:
-    told, seen = row["foretold"], row["measured"]
-    return f"{row['context']:>6,} tokens: foretold {told / MB:7.1f} MB, measured {seen / MB:7.1f} MB, {told / seen - 1:+.1%}"
+    told, seen = row["predicted"], row["measured"]
+    return f"{row['context']:>6,} tokens: predicted {told / MB:7.1f} MB, measured {seen / MB:7.1f} MB, {told / seen - 1:+.1%}"
 
 
 def table(found: dict[str, Any]) -> str:
-    """What was foretold and measured, in lines for a person."""
+    """What was predicted and measured, in lines for a person."""
     return "\n".join(f"{row['pair']:<20} {row['files'] / MB:4,.0f} MB of files, {_words(row)}" for row in found["rows"])
 
 
