@@ -1,8 +1,8 @@
 """Puts the committed measurements into the pages: `python packaging/figures.py [--measure]`.
 
-`tests/benchmarks/report/` holds the results of `slipstream bench`, of the comparison with other decoders and of the memory measurements.
-README.md and docs/performance.md get their figures from these files only. `--measure` measures first, which takes at least half an hour
-on an idle machine.
+`tests/benchmarks/report/` holds the results of `slipstream bench`, of the comparison with other decoders and of the memory
+measurements. README.md and docs/performance.md get their figures from these files only. `--measure` measures first, which takes at
+least half an hour on an idle machine.
 """
 
 from __future__ import annotations
