@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QObject, QSettings, QSocketNotifier, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QProcess, QSettings, QSocketNotifier, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
-from app import crash_log, data_paths, language
+from app import child, crash_log, data_paths, language
 from app.chat.conductor import Conductor
 from app.conversations.database import open_store
 from app.data_paths import Places
@@ -56,7 +56,10 @@ class Slipstream(QObject):
         self.picker = Picker(self.conductor, self)
         self.picker.downloads.changed.connect(self._note_downloads)
         self._settings = settings
-        self.window = self._open_window()
+        self.restarting = False  # the app starts again after it has ended
+        self.window = MainWindow(self.theme, self.conductor, settings, str(where.logs), self.picker)
+        self.window.closed.connect(self.close)
+        self.window.preferences.restart_requested.connect(self.restart)
         self.engine.stopped.connect(self._finish)
         self._activity = Activity()
         self._memory = MemoryWatch(self)
@@ -64,31 +67,11 @@ class Slipstream(QObject):
         self.conductor.busy_changed.connect(self._note_work)
         self.conductor.replied.connect(self._note_peak)
 
-    def _open_window(self, before: MainWindow | None = None) -> MainWindow:
-        window = MainWindow(self.theme, self.conductor, self._settings, str(self._where.logs), self.picker, before)
-        window.closed.connect(self.close)
-        window.preferences.language_changed.connect(self._speak, Qt.ConnectionType.QueuedConnection)  # its own dialog goes with it
-        return window
-
     @Slot()
-    def _speak(self) -> None:
-        """Another language was asked for: a window that speaks it takes the place of this one."""
-        before, there = language.current(), set(QApplication.topLevelWidgets())
-        if language.use(self.window.preferences.language) == before:
-            return
-        language.translate_qt()
-        try:
-            window = self._open_window(self.window)
-            window.take_over(self.window)
-        except Exception:
-            # The window there is stays, and stays the only one. Of one that was never finished there are only parts.
-            for made in set(QApplication.topLevelWidgets()) - there:
-                made.hide()
-                made.deleteLater()
-            language.use(before)
-            language.translate_qt()
-            raise
-        self.window = window
+    def restart(self) -> None:
+        """Quit, then start the app again."""
+        self.restarting = True
+        self.window.close()
 
     @Slot()
     def close_window(self) -> None:
@@ -218,6 +201,8 @@ def run(arguments: list[str]) -> int:
     slipstream.engine.drain()
     ended = slipstream.store.wait(PATIENCE_S) and ended
     instance.release()
+    if slipstream.restarting and not QProcess.startDetached(*child.app_command())[0]:
+        log.error("Slipstream could not start again")
     log.info("Slipstream ends")
     if not ended:
         log.error("The engine did not stop; the process ends without it")

@@ -1,4 +1,4 @@
-"""How a child process of ours starts: one of our own modules, in a bundle as well as in a virtual environment."""
+"""The command lines that start the app again or run one of its modules in a child process."""
 
 import sys
 from pathlib import Path
@@ -10,3 +10,11 @@ def command(module: str) -> tuple[str, list[str]]:
     if "python" in Path(sys.executable).name.lower():
         return sys.executable, ["-m", "app", *inside]
     return sys.executable, inside
+
+
+def app_command() -> tuple[str, list[str]]:
+    """Return the program and arguments that start the app."""
+    program = Path(sys.executable)
+    if bundle := next((folder for folder in program.parents if folder.suffix == ".app"), None):
+        return "/usr/bin/open", ["-n", str(bundle)]
+    return sys.executable, ["-m", "app"] if "python" in program.name.lower() else []

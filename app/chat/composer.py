@@ -113,17 +113,6 @@ class Composer(QFrame):
             self.field.moveCursor(QTextCursor.MoveOperation.End)
         self._attaching.set_files(files)
 
-    def take_over(self, other: "Composer") -> None:
-        """Have what another one has: text, cursor, and what was set aside for an edit."""
-        self.field.setPlainText(other.text)
-        cursor = self.field.textCursor()
-        cursor.setPosition(other.field.textCursor().anchor())
-        cursor.setPosition(other.field.textCursor().position(), QTextCursor.MoveMode.KeepAnchor)
-        self.field.setTextCursor(cursor)
-        self._set_aside, self._files_aside, self._editing = other._set_aside, other._files_aside, other._editing
-        self.banner.setVisible(self._editing)
-        self._show_files()
-
     @Slot()
     def clear(self) -> None:
         self.field.clear()

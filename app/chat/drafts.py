@@ -16,10 +16,7 @@ _NEW = ""  # stands for the chat that nothing was said in yet: it has no place o
 class Drafts(QObject):
     """Changes what stands in the composer when another chat is opened. Files come back too, until the app is quit."""
 
-    def __init__(
-        self, conductor: Conductor, composer: Composer, settings: QSettings, parent: QObject | None = None, fresh: bool = True
-    ) -> None:
-        """Not `fresh`: what was being written is not put into the composer; `take_over` follows."""
+    def __init__(self, conductor: Conductor, composer: Composer, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._conductor, self._composer, self._settings = conductor, composer, settings
         self._texts = _read(str(settings.value(_SETTING, "", str)))
@@ -28,13 +25,7 @@ class Drafts(QObject):
         self._opened = False  # some chat, since the start
         conductor.chat_changed.connect(self._change)
         self._shown = ""
-        if fresh:
-            self._show(self._chat)
-
-    def take_over(self, other: "Drafts") -> None:
-        """Go on from where another one, whose composer's text is in this one's already, is."""
-        self._texts, self._files = other._texts, other._files
-        self._chat, self._opened, self._shown = other._chat, other._opened, other._shown
+        self._show(self._chat)
 
     def store(self) -> None:
         """Write them down for the next start; those of chats that are gone are dropped, unless the list has not been read yet."""

@@ -287,23 +287,6 @@ class CompareDialog(QDialog):
         stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("comparison"))
         return ask_save_path(self, title, tr("Compare {stem}", stem=stem), {ending: kind})
 
-    def take_over(self, other: "CompareDialog") -> None:
-        """Show what another one shows. The comparison, if one runs, is this one's once the other has let it go."""
-        comparison, record, turn = other.comparison, other.record, other._turn
-        self.repeats.setCurrentIndex(other.repeats.currentIndex())
-        self.history_button.setChecked(other.history_button.isChecked())
-        if comparison is not None and record is None:
-            self.follow(comparison)
-        elif record is not None:
-            self.show_record(record)
-        self._show_prompt(other._wanted)  # which may be another than the one that was answered
-        self._turn = turn
-        self._show_state()
-
-    def let_go(self) -> None:
-        """Another one has taken over: the end of this one stops nothing."""
-        self.comparison = None
-
     def done(self, result: int) -> None:
         if self.running:
             self._conductor.stop()

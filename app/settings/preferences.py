@@ -12,7 +12,7 @@ class Preferences(QObject):
     """Kept in the settings file, put in force in the theme. What is not understood there counts as not said."""
 
     changed = Signal()
-    language_changed = Signal()
+    restart_requested = Signal()
 
     def __init__(self, theme: Theme, settings: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -69,7 +69,6 @@ class Preferences(QObject):
     def set_language(self, wanted: str) -> None:
         """One of `LANGUAGES`, or "system"."""
         self._keep("language", wanted)
-        self.language_changed.emit()
 
     @Slot()
     def larger_text(self) -> None:

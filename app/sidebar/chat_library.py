@@ -46,7 +46,7 @@ class Library(QObject):
         self._presets: dict[str, Preset] = {}
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
         self._gone: set[str] = set()  # deleted, though one of them may still be written in
-        self._undo: list[tuple[Callable[[], str], Callable[[], None]]] = []  # what it says, in the language spoken then
+        self._undo: list[tuple[str, Callable[[], None]]] = []  # what is undone, and how
 
     def load(self) -> None:
         """Read the list; `loaded` follows."""
@@ -155,8 +155,7 @@ class Library(QObject):
             self._store.write(lambda store: store.delete(ids, deleted=False))
 
         self._can_undo(
-            lambda: tr("Deleted “{title}”", title=gone[0].title) if len(gone) == 1 else tr("Deleted {gone} chats", gone=len(gone)),
-            back,
+            tr("Deleted “{title}”", title=gone[0].title) if len(gone) == 1 else tr("Deleted {gone} chats", gone=len(gone)), back
         )
         self.changed.emit()
         self.removed.emit(ids)
@@ -188,7 +187,7 @@ class Library(QObject):
                     self.entries[one] = replace(self.entries[one], folder=folder_id)
             self._save_folder(folder, inside)
 
-        self._can_undo(lambda: tr("Deleted the folder “{name}”", name=folder.name), back)
+        self._can_undo(tr("Deleted the folder “{name}”", name=folder.name), back)
         self.changed.emit()
 
     # Undo
@@ -196,7 +195,7 @@ class Library(QObject):
     @property
     def undoable(self) -> str:
         """What `undo` would take back, in words; empty when nothing."""
-        return self._undo[-1][0]() if self._undo else ""
+        return self._undo[-1][0] if self._undo else ""
 
     @Slot()
     def undo(self) -> None:
@@ -281,14 +280,11 @@ class Library(QObject):
             folder, pinned = found.places.get(number, ("", False))
             self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=folder, pinned=pinned)
         ids = [chat.id for chat in found.chats]
-
-        def count() -> str:
-            return tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=language.number(len(ids)))
-
+        count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=language.number(len(ids)))
         # Deleted like any other: what was said in them since then can be brought back.
-        self._can_undo(lambda: tr("Imported {count}", count=count()), lambda: self.delete(ids))
+        self._can_undo(tr("Imported {count}", count=count), lambda: self.delete(ids))
         self.changed.emit()
-        self.told.emit(tr("Imported {count}.", count=count()) + (f" {found.remark}" if found.remark else ""))
+        self.told.emit(tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else ""))
 
     def _update(self, entry: Entry) -> None:
         self.entries[entry.id] = entry
@@ -302,7 +298,7 @@ class Library(QObject):
         self._store.write(lambda store: store.save_folder(folder, chat_ids))
         self.changed.emit()
 
-    def _can_undo(self, words: Callable[[], str], back: Callable[[], None]) -> None:
+    def _can_undo(self, words: str, back: Callable[[], None]) -> None:
         self._undo.append((words, back))
         del self._undo[:-MOST_UNDO]
         self.undo_changed.emit()

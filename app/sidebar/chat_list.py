@@ -117,12 +117,6 @@ class ChatList(QTreeView):
             self.mark_open()
         self.verticalScrollBar().setValue(place)
 
-    def take_over(self, other: "ChatList") -> None:
-        """Close the folders that are closed in another one."""
-        self._closed_folders = set(other._closed_folders)
-        for folder in self._closed_folders & self._rows.keys():
-            self.setExpanded(self._rows[folder].index(), False)
-
     def _refill(self, heading: QStandardItem, shelf: Shelf) -> None:
         """Bring the rows under a heading up to date: a list of thousands is not made anew because one chat came to its top."""
         for place, entry in enumerate(shelf.entries):

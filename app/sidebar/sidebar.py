@@ -3,7 +3,6 @@
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.chat.conductor import Conductor
 from app.conversations.store import Hit, terms_of
@@ -82,13 +81,6 @@ class Sidebar(QWidget):
         self.search.setFocus()
         self.search.selectAll()
 
-    def take_over(self, other: "Sidebar") -> None:
-        """Show what another one shows: what is searched for, what was just deleted, and which folders are closed."""
-        self.list.take_over(other.list)
-        self.search.setText(other.search.text())
-        if not other.undo_bar.isHidden():
-            self._offer_undo()
-
     @Slot(str)
     def _search_soon(self, text: str) -> None:
         self._soon.start()
@@ -103,8 +95,8 @@ class Sidebar(QWidget):
             return
 
         def show(hits: tuple[Hit, ...]) -> None:
-            if not isValid(self) or words != self.search.text():
-                return  # another window is there, or more was typed since
+            if words != self.search.text():
+                return  # the user has typed on
             terms = [term.casefold() for term in terms_of(words)]
             titles = [
                 (entry, Hit(entry.id, "", tr("In the title"), 0, 0))

@@ -110,27 +110,17 @@ class Finding(QObject):
     @Slot()
     def open(self) -> None:
         """Show the bar and write into it."""
-        self._appear()
+        self.bar.show()
+        self.place()
+        self._transcript.make_room()
+        self._search()
         self.bar.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.bar.field.selectAll()
-
-    def take_over(self, other: "Finding") -> None:
-        """Look for what another one looks for, and be at the same hit."""
-        if not other.bar.isHidden():
-            self.bar.field.setText(other.bar.field.text())
-            self._appear()
-            self._at = other.at
 
     @property
     def at(self) -> Place | None:
         """The hit that the reader is at, or was when the chat was begun to be looked through again."""
         return self.hits[self.current].place if 0 <= self.current < len(self.hits) else self._at if self._timer.isActive() else None
-
-    def _appear(self) -> None:
-        self.bar.show()
-        self.place()
-        self._transcript.make_room()
-        self._search()
 
     @Slot()
     def close(self) -> None:

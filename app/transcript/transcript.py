@@ -164,39 +164,13 @@ class Transcript(Following):
     @Slot(object)
     def add_notice(self, notice: Notice) -> None:
         """Say a sentence; the same sentence is not said twice in a row."""
-        if self.notices()[-1:] != [notice.text]:
-            self._show_notice(notice)
-
-    def _show_notice(self, notice: Notice) -> None:
+        if self.notices()[-1:] == [notice.text]:
+            return
         view = NoticeView(self._theme, notice.text, "error" if notice.kind == "error" else "notice")
         if notice.offer == "load":
             view.add_button(button(tr("Try Again"), tr("Load again"), "bordered")).clicked.connect(self._ask_load)
         self._append(Item("notice", notice=view, said=notice))
         self.follow()
-
-    def take_over(self, other: "Transcript") -> None:
-        """Show what another one shows: the same place of it, and the same selected."""
-        for item in other.column.items:
-            if item.said is not None:
-                self._show_notice(item.said)
-            else:
-                self._append(Item(item.kind, item.turn))
-        if other.selecting.span is not None:
-            self.selecting.select(*other.selecting.span)
-        self.finding.take_over(other.finding)
-        if other.following:
-            return
-        self._set_following(False)
-        bar, before = self.verticalScrollBar(), other.verticalScrollBar()
-        if not self.column.entries:  # the first page, scrolled
-            self._settle()
-            bar.setValue(before.value())
-        else:
-            anchor = other.column.entries.index(found.entry) if (found := other._anchor()) else 0
-            self._go_to(anchor)
-            bar.setValue(
-                self._above + self.column.entries[anchor].top + before.value() - other._above - other.column.entries[anchor].top
-            )
 
     @Slot()
     def clear(self) -> None:

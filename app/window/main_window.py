@@ -37,7 +37,6 @@ from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import catalogue
 
 NARROWEST_CHAT = 440
-NOT_NORMAL = Qt.WindowState.WindowMaximized | Qt.WindowState.WindowFullScreen | Qt.WindowState.WindowMinimized
 
 
 class MainWindow(QMainWindow):
@@ -52,12 +51,8 @@ class MainWindow(QMainWindow):
         settings: QSettings,
         log_folder: str = "",
         picker: Picker | None = None,
-        before: "MainWindow | None" = None,
     ) -> None:
-        """`before` is the window whose place it takes: `take_over` follows."""
         super().__init__()
-        if before is not None:
-            before.keep_state()
         self.theme = theme
         self.conductor = conductor
         self._settings = settings
@@ -141,7 +136,7 @@ class MainWindow(QMainWindow):
         assert isinstance(application, QGuiApplication)
         application.screenRemoved.connect(self.come_onto_screen)
         self._announcing = Announcing(conductor, self)
-        self._drafts = Drafts(conductor, self.composer, settings, self, fresh=before is None)
+        self._drafts = Drafts(conductor, self.composer, settings, self)
         self._show_state()
         self._restore()
         self.composer.field.setFocus()
@@ -358,39 +353,14 @@ class MainWindow(QMainWindow):
         self.raise_()
         self.activateWindow()
 
-    def take_over(self, before: "MainWindow") -> None:
-        """Take that window's place: what the user has before his eyes stays there."""
-        self.composer.take_over(before.composer)
-        self._drafts.take_over(before._drafts)
-        self.sidebar.take_over(before.sidebar)
-        self._show_title()
-        if not before.windowState() & NOT_NORMAL:  # else its size is not that which it goes back to, which was restored
-            self.setGeometry(before.geometry())
-        self.setWindowState(before.windowState())
-        self.show()
-        self.transcript.take_over(before.transcript)
-        if before.compare_dialog is not None:
-            self._open_compare().take_over(before.compare_dialog)
-        if before.models is not None:
-            self.show_models()
-        if before.this_mac is not None:
-            self.show_this_mac()
-        if any(dialog.isVisible() for dialog in before.findChildren(SettingsDialog)):
-            self.show_settings()
-        if before.compare_dialog is not None:
-            before.compare_dialog.let_go()
-        before.hide()
-        before.deleteLater()
-
     def closeEvent(self, event: QCloseEvent) -> None:
         if self.compare_dialog is not None:
             self.compare_dialog.close()
-        self.keep_state()
+        self._save_state()
         event.accept()
         self.closed.emit()
 
-    def keep_state(self) -> None:
-        """Write down what the next window shall be like."""
+    def _save_state(self) -> None:
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("sidebar", self._wants_sidebar)
         self._drafts.store()
