@@ -17,7 +17,7 @@ check: ## style, types, direction of imports
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check --quiet . || { echo "Run \`make format\`."; exit 1; }
 	@.venv/bin/mypy
-	@packaging/test.sh tests/test_house.py
+	@packaging/test.sh tests/test_structure.py
 
 format: ## bring every file into the house's style
 	@packaging/setup.sh test
