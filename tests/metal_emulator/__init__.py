@@ -1,6 +1,6 @@
-"""Metal kernels on a CPU: `metal_kernel` stands in for `mx.fast.metal_kernel`, and every fault of a kernel fails the test.
+"""Runs Metal kernels on a CPU: `metal_kernel` replaces `mx.fast.metal_kernel`, and any fault in a kernel fails the test.
 
-metal/README.md tells how it works and what it cannot tell.
+docs/kernels.md explains how it works and what it can't find.
 """
 
 from tests.metal_emulator.kernel import metal_kernel

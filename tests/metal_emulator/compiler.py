@@ -1,11 +1,15 @@
-"""Compiles a kernel's C++ with the machine that runs it, once for a text, and finds lines for code addresses."""
+"""Find C++ compilers, compile kernels together with the emulator, and map code addresses to source lines."""
 
 import ctypes
 import hashlib
+import os
 import re
 import shutil
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,95 +23,163 @@ CACHE = HERE.parents[1] / ".metal_cache"
 MLX_HEADERS = Path(mx.__file__).parent / "include"
 
 _COMMON = ["-std=c++17", "-fPIC", "-w", "-Wno-reserved-user-defined-literal", "-g1", "-fvisibility=hidden"]
-# Thread sanitizer's instrumentation tells the machine of every access to memory. Locals start as garbage, as on a GPU. Sums are not
-# contracted to fused multiply-adds, so that one text gives one result everywhere.
+# The thread-sanitizer instrumentation reports every memory access to the emulator. Locals start as garbage, as on a GPU. Sums are not
+# contracted to fused multiply-adds, so that results are the same on every machine.
 _KERNEL = [*_COMMON, "-O1", "-fsanitize=thread", "-ftrivial-auto-var-init=pattern", "-ffp-contract=off", "-fno-strict-aliasing"]
 _ONLY = {
     "g++": ["-fsingle-precision-constant", "--param=tsan-instrument-func-entry-exit=0"],
-    # clang leaves out accesses of vectors, and reads that a write follows
+    # clang doesn't instrument vector accesses, nor, by default, a read that a write follows.
     "clang++": [
         *("-fno-vectorize", "-fno-slp-vectorize"),
         *("-mllvm", "-tsan-instrument-read-before-write=1", "-mllvm", "-tsan-instrument-func-entry-exit=0"),
     ],
 }
+# Before version 16, clang compiles this to a plain memcpy. The emulator would miss such writes, and races through such copies.
+_STRUCT_COPY = "struct Block { float values[16]; };\nvoid copy(Block* to, const Block* from) { *to = *from; }\n"
+_REPORTED_COPY = {"g++": "__tsan_write_range", "clang++": "__tsan_memcpy"}
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler: how to call it, whether it is g++ or clang++ (whatever its name), and its version."""
+
+    command: tuple[str, ...]
+    family: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.command)} ({self.version})"
 
 
 @cache
-def compilers() -> tuple[str, ...]:
-    """The C++ compilers of this machine, g++ first."""
-    return tuple(name for name in ("g++", "clang++") if shutil.which(name))
+def compilers() -> tuple[Compiler, ...]:
+    """Return the compilers to run every kernel with: one g++, one clang++ or both.
 
-
-def require() -> None:
-    """Without a compiler the kernels go untested, so that is a failure, with the command that mends it.
+    Warns about a family of which only unsuitable compilers are installed.
 
     Raises:
-        RuntimeError: there is none.
+        RuntimeError: no compiler is suitable. Kernel tests then fail, because skipping them would leave the kernels untested.
     """
-    if not compilers():
-        get = "xcode-select --install" if sys.platform == "darwin" else "sudo apt-get update && sudo apt-get install -y g++"
-        raise RuntimeError(f"The Metal kernels are tried with g++ or clang++, and neither is here. To get one: {get}")
+    suitable: dict[str, Compiler] = {}
+    problems: dict[str, str] = {}
+    for name in _names():
+        compiler = _identify(name)
+        if compiler and compiler.family not in suitable:  # on a Mac, g++ is a second name of clang++
+            if problem := _problem(compiler):
+                problems.setdefault(compiler.family, f"{compiler} is unsuitable for the Metal kernel tests: {problem}")
+            else:
+                suitable[compiler.family] = compiler
+    found = [problem for family, problem in problems.items() if family not in suitable]
+    if not suitable:
+        raise RuntimeError("\n".join([*found, f"Install g++ 12 or later, or clang 16 or later: {_install_command()}"]))
+    for problem in found:
+        warnings.warn(problem, stacklevel=2)
+    return tuple(suitable.values())
+
+
+def _names() -> Iterator[str]:
+    """Installed commands: g++ and clang++, then those with a version in their name, newest first."""
+    for family in _ONLY:
+        numbered = {path.name for folder in os.get_exec_path() for path in Path(folder).glob(f"{family}-[0-9]*")}
+        by_version = sorted(numbered, key=lambda name: [int(n) for n in re.findall(r"\d+", name)], reverse=True)
+        yield from (name for name in (family, *by_version) if shutil.which(name))
+
+
+def _identify(name: str) -> Compiler | None:
+    """Return the compiler behind a command, or None if it doesn't run: macOS has stubs for tools that aren't installed."""
+    macros = subprocess.run([name, "-dM", "-E", "-x", "c++", "-"], input="", capture_output=True, text=True).stdout
+    version = re.search(r'__VERSION__ "(.*)"', macros)
+    return Compiler((name,), "clang++" if "__clang__" in macros else "g++", version[1]) if version else None
+
+
+def _problem(compiler: Compiler) -> str:
+    """Return why kernels can't be tested with this compiler, or an empty string."""
+    command = [*compiler.command, *_KERNEL, *_ONLY[compiler.family], "-S", "-x", "c++", "-", "-o", "-"]
+    done = subprocess.run(command, input=_STRUCT_COPY, capture_output=True, text=True)
+    if done.returncode:
+        return next((line for line in done.stderr.splitlines() if "error" in line), "it doesn't compile")
+    return "" if _REPORTED_COPY[compiler.family] in done.stdout else "its thread-sanitizer instrumentation misses copied structs."
+
+
+def _install_command() -> str:
+    if sys.platform == "darwin":
+        return "xcode-select --install"
+    package = "g++-12" if shutil.which("g++") else "g++"  # on Ubuntu 22.04, g++ is version 11
+    return f"sudo apt-get update && sudo apt-get install -y {package}"
 
 
 @cache
-def _machine(compiler: str) -> tuple[str, list[str]]:
-    """Hash of all that is compiled with every kernel, and its object files."""
+def _machine(compiler: Compiler) -> tuple[str, list[str]]:
+    """Return a hash of everything that is compiled with every kernel, and the emulator's object files."""
     texts = b"".join(path.read_bytes() for path in sorted(MACHINE.rglob("*")) if path.is_file())
-    version = subprocess.run([compiler, "--version"], capture_output=True, check=True).stdout
-    digest = hashlib.sha256(texts + version + mx.__version__.encode()).hexdigest()[:16]
+    settings = repr((compiler, _KERNEL, _ONLY, mx.__version__)).encode()
+    digest = hashlib.sha256(texts + settings).hexdigest()[:24]
     objects = []
     for name in ("machine", "memory"):
-        out = CACHE / f"{compiler}-{digest}-{name}.o"
+        out = CACHE / f"{digest}-{name}.o"
         if not out.exists():
-            _compile([compiler, *_COMMON, "-O2", f"-I{MACHINE}", "-c", str(MACHINE / f"{name}.cpp")], out)
+            _compile([*compiler.command, *_COMMON, "-O2", f"-I{MACHINE}", "-c", str(MACHINE / f"{name}.cpp")], out)
         objects.append(str(out))
     return digest, objects
 
 
-def library(cpp: str, compiler: str) -> ctypes.CDLL:
-    """The compiled kernel. A text that does not compile is a fault, with the compiler's own first error."""
+def build(cpp: str, compiler: Compiler) -> Path:
+    """Compile a kernel's C++ text, unless the same text was compiled before, and return the shared library.
+
+    Raises:
+        KernelFault: the text doesn't compile. The message holds the compiler's first errors.
+    """
     digest, objects = _machine(compiler)
-    key = hashlib.sha256("\0".join([digest, compiler, *_KERNEL, *_ONLY[compiler], cpp]).encode()).hexdigest()[:24]
+    key = hashlib.sha256(f"{digest}\0{cpp}".encode()).hexdigest()[:24]
     out = CACHE / f"{key}.so"
     if not out.exists():
-        source = CACHE / f"{key}.cpp"
-        source.parent.mkdir(exist_ok=True)
-        source.write_text(cpp, encoding="utf-8")
-        flags = [*_KERNEL, *_ONLY[compiler], f"-I{MACHINE}", f"-I{MLX_HEADERS}"]
-        compiled = out.with_suffix(".o")
-        _compile([compiler, *flags, "-c", str(source)], compiled)
-        _compile([compiler, "-shared", "-Wl,-Bsymbolic", str(compiled), *objects], out)
-        compiled.unlink()
-    found = ctypes.CDLL(str(out))
-    found.emulator_buffer.restype = ctypes.c_void_p
-    found.emulator_buffer.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
-    found.emulator_message.restype = ctypes.c_char_p
-    found.emulator_unwritten.restype = ctypes.c_long
-    found.emulator_threadgroup_bytes.restype = ctypes.c_size_t
-    return found
+        flags = [*_KERNEL, *_ONLY[compiler.family], f"-I{MACHINE}", f"-I{MLX_HEADERS}"]
+        compiled = out.with_suffix(".o")  # stays: a Mach-O library refers to it for line numbers
+        _compile([*compiler.command, *flags, "-c", "-x", "c++", "-"], compiled, cpp)
+        _compile([*compiler.command, "-shared", str(compiled), *objects], out)
+    return out
 
 
-def _compile(command: list[str], out: Path) -> None:
-    """The result appears whole or not at all: tests may run side by side."""
-    out.parent.mkdir(exist_ok=True)
-    partial = out.with_name(f"{out.name}.{id(out)}.part")
-    done = subprocess.run([*command, "-o", str(partial)], capture_output=True, text=True, cwd=CACHE)
+def load(path: Path) -> ctypes.CDLL:
+    """Load a library from `build`, with the types of the emulator's functions set."""
+    library = ctypes.CDLL(str(path))
+    library.emulator_buffer.restype = ctypes.c_void_p
+    library.emulator_buffer.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
+    library.emulator_message.restype = ctypes.c_char_p
+    library.emulator_unwritten.restype = ctypes.c_long
+    library.emulator_threadgroup_bytes.restype = ctypes.c_size_t
+    return library
+
+
+def _compile(command: list[str], out: Path, text: str = "") -> None:
+    """Run a compiler. `out` appears complete or not at all, because tests run in parallel."""
+    CACHE.mkdir(exist_ok=True)
+    partial = out.with_name(f"{out.name}.{os.getpid()}.part")
+    done = subprocess.run([*command, "-o", str(partial)], input=text, capture_output=True, text=True, cwd=CACHE)
     if done.returncode:
         errors = [line for line in done.stderr.splitlines() if "error" in line]
         raise KernelFault("\n".join(["does not compile:", *errors[:6]]))
     partial.replace(out)
 
 
-def with_lines(message: str, shared_object: str) -> str:
-    """Every `@offset` in a machine's message as file:line of the kernel's text."""
-    return re.sub(r"@([0-9a-f]+)", lambda match: _line(shared_object, int(match[1], 16)), message)
+def with_lines(message: str, library: str) -> str:
+    """Replace every `@offset` in a message of the emulator by file:line of the kernel's text."""
+    return re.sub(r"@([0-9a-f]+)", lambda match: _line(library, int(match[1], 16)), message)
 
 
-def _line(shared_object: str, offset: int) -> str:
-    tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
-    if tool is None:
-        return "(no addr2line here to find the line)"
-    command = [tool, "-i", "-e", shared_object, hex(offset - 1)]  # the return address lies behind the call
-    frames = subprocess.run(command, capture_output=True, text=True).stdout.split("\n")
-    ours = [frame for frame in frames if frame and str(MACHINE) not in frame and not frame.startswith("?")]
-    return re.sub(r" \(discriminator.*", "", ours[0].removeprefix(f"{CACHE}/")) if ours else "?"
+def _line(library: str, offset: int) -> str:
+    address = hex(offset - 1)  # the offset is a return address, one instruction after the access
+    if sys.platform == "darwin":
+        tool, options = "atos", ["-fullPath", "-i", "-o", library, "-offset"]
+    else:
+        tool, options = shutil.which("addr2line") or "llvm-addr2line", ["-i", "-e", library]
+    if shutil.which(tool) is None:
+        return f"(install {tool} to see the line)"
+    return innermost_line(subprocess.run([tool, *options, address], capture_output=True, text=True).stdout)
+
+
+def innermost_line(frames: str) -> str:
+    """Return the innermost file:line outside the emulator from the output of addr2line or atos, which list inlined calls first."""
+    lines = re.findall(r"^(?:.* \(in .+?\) \()?(.+:\d+)(?: \(discriminator \d+\))?\)?$", frames, re.MULTILINE)
+    ours = [line for line in lines if not line.startswith((str(MACHINE), "??"))]
+    return ours[0].removeprefix(f"{CACHE}/") if ours else "?"

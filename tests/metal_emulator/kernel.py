@@ -1,4 +1,4 @@
-"""Runs a kernel under several schedules, and compares what they give."""
+"""Run a kernel under several thread schedules and compare the outputs."""
 
 import ctypes
 from collections.abc import Sequence
@@ -9,24 +9,18 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from tests.metal_emulator.compiler import compilers, library, require, with_lines
-from tests.metal_emulator.text import KernelFault, MetalText, as_cpp, parameters, reveal
+from tests.metal_emulator.compiler import Compiler, build, compilers, load, with_lines
+from tests.metal_emulator.text import KernelFault, MetalText, as_cpp, metal_text, parameters
 
-# order of threads and threadgroups, seed
-SCHEDULES = ((0, 0), (1, 0), (2, 1))
-MOST_THREADS = 1024  # of a threadgroup
-MOST_SHARED = 32 * 1024  # bytes of threadgroup memory
-_INPUT, _OUTPUT, _INITIALISED = 0, 1, 2
-_OF_MLX = mx.fast.metal_kernel  # a test may put the emulator in its place
+SCHEDULES = ((0, 0), (1, 0), (2, 1))  # order of threads and threadgroups (forward, backward, shuffled) and random seed
+MAX_THREADS = 1024  # per threadgroup
+MAX_SHARED = 32 * 1024  # bytes of threadgroup memory
+_INPUT, _OUTPUT, _INITIALIZED = 0, 1, 2
+_MLX_KERNEL = mx.fast.metal_kernel  # kept because tests replace it with the emulator
 
 
 class Kernel:
-    """A kernel, called as MLX's is called.
-
-    Args:
-        name, input_names, output_names, source, header, ensure_row_contiguous, atomic_outputs, compile_options: as
-            `mx.fast.metal_kernel` takes them; it is made too, and finds what is wrong with them.
-    """
+    """A kernel that is created and called like `mx.fast.metal_kernel`, which checks the arguments here too."""
 
     def __init__(
         self,
@@ -39,7 +33,7 @@ class Kernel:
         atomic_outputs: bool = False,
         **options: Any,
     ) -> None:
-        self._mlx = _OF_MLX(
+        self._mlx = _MLX_KERNEL(
             name=name,
             input_names=list(input_names),
             output_names=list(output_names),
@@ -65,8 +59,11 @@ class Kernel:
         verbose: bool = False,
         stream: Any = None,
     ) -> list[mx.array]:
-        """The outputs. Raises KernelFault for whatever the kernel does wrong, under any schedule and with any compiler."""
-        require()
+        """Return the outputs.
+
+        Raises:
+            KernelFault: the kernel does something wrong under some schedule with some compiler.
+        """
         arrays = [array if isinstance(array, mx.array) else mx.array(array) for array in inputs]
         mx.eval(arrays)
         call: dict[str, Any] = {
@@ -79,27 +76,26 @@ class Kernel:
             call["template"] = template
         if init_value is not None:
             call["init_value"] = init_value
-        metal = reveal(self._mlx, arrays, **call)
+        metal = metal_text(self._mlx, arrays, **call)
         if verbose:
             print(metal.text)
-        if prod(threadgroup) > MOST_THREADS:
-            raise KernelFault(f"{self.name}: a threadgroup of {prod(threadgroup)} threads; Metal allows {MOST_THREADS}")
+        if prod(threadgroup) > MAX_THREADS:
+            raise KernelFault(f"{self.name}: a threadgroup of {prod(threadgroup)} threads; Metal allows {MAX_THREADS}")
         memory = [_Memory(array, self._contiguous) for array in arrays]
         outputs = [(tuple(shape), dtype) for shape, dtype in zip(output_shapes, output_dtypes, strict=True)]
-        runs = [
-            (compiler, schedule, self._run(metal, compiler, schedule, memory, outputs, init_value))
-            for compiler in compilers()
-            for schedule in SCHEDULES
-        ]
-        _, _, first = runs[0]
-        for compiler, _, results in runs[1:]:
-            self._compare(first, results, compiler)
-        return [_array(bits, shape, dtype) for bits, (shape, dtype) in zip(first, outputs, strict=True)]
+        # Outputs are compared within one compiler: the garbage in uninitialized locals differs between compilers.
+        results = []
+        for compiler in compilers():
+            first, *others = (self._run(metal, compiler, schedule, memory, outputs, init_value) for schedule in SCHEDULES)
+            for other in others:
+                self._compare(first, other, compiler)
+            results.append(first)
+        return [_array(bits, shape, dtype) for bits, (shape, dtype) in zip(results[0], outputs, strict=True)]
 
     def _run(
         self,
         metal: MetalText,
-        compiler: str,
+        compiler: Compiler,
         schedule: tuple[int, int],
         memory: "list[_Memory]",
         outputs: list[tuple[tuple[int, ...], mx.Dtype]],
@@ -110,38 +106,36 @@ class Kernel:
         try:
             buffers = list[int]()
             results: list[tuple[str, int, int, int]] = []  # name, number, address, bytes
-            given = dict(zip(self._inputs, memory, strict=True))
-            made = dict(zip(self._outputs, outputs, strict=True))
+            inputs = dict(zip(self._inputs, memory, strict=True))
+            described = dict(zip(self._outputs, outputs, strict=True))
             for parameter in parameters(metal):
                 if not parameter.buffer:
                     continue
                 name = parameter.name
                 base, _, suffix = name.rpartition("_")
-                if name in made:
-                    shape, dtype = made[name]
+                if name in described:
+                    shape, dtype = described[name]
                     size = prod(shape) * dtype.size
-                    filled = init_value is not None
-                    address = machine.emulator_buffer(name.encode(), size, _INITIALISED if filled else _OUTPUT)
+                    address = machine.emulator_buffer(name.encode(), size, _OUTPUT if init_value is None else _INITIALIZED)
                     if init_value is not None:
                         start = _Memory(mx.full(shape, init_value, dtype), contiguous=True).bytes
                         ctypes.memmove(address, start, size)
                     results.append((name, len(buffers), address, size))
-                elif name in given:
-                    address = given[name].place(machine, name)
+                elif name in inputs:
+                    address = inputs[name].copy_to(machine, name)
                 else:
-                    facts = {"shape": np.int32, "strides": np.int64, "ndim": np.int32}
-                    value = np.array(getattr(given[base], suffix), facts[suffix])
+                    types = {"shape": np.int32, "strides": np.int64, "ndim": np.int32}
+                    value = np.array(getattr(inputs[base], suffix), types[suffix])
                     address = machine.emulator_buffer(name.encode(), value.nbytes, _INPUT)
                     ctypes.memmove(address, value.ctypes.data, value.nbytes)
                 buffers.append(address)
             pointers = (ctypes.c_void_p * len(buffers))(*buffers)
             triple = ctypes.c_uint * 3
             entry = ctypes.cast(machine.emulator_kernel, ctypes.c_void_p)
-            bad = machine.emulator_run(entry, pointers, triple(*metal.grid), triple(*metal.threadgroup), *schedule)
-            if bad:
+            if machine.emulator_run(entry, pointers, triple(*metal.grid), triple(*metal.threadgroup), *schedule):
                 raise KernelFault(f"{self.name}: {with_lines(machine.emulator_message().decode(), machine._name)}")
-            if (shared := machine.emulator_threadgroup_bytes()) > MOST_SHARED:
-                raise KernelFault(f"{self.name}: {shared} bytes of threadgroup memory; Metal allows {MOST_SHARED}")
+            if (shared := machine.emulator_threadgroup_bytes()) > MAX_SHARED:
+                raise KernelFault(f"{self.name}: {shared} bytes of threadgroup memory; Metal allows {MAX_SHARED}")
             for name, number, _, size in results:
                 if (byte := machine.emulator_unwritten(number)) >= 0:
                     raise KernelFault(f"{self.name}: nothing writes byte {byte} of the output {name}, which has {size}")
@@ -149,7 +143,7 @@ class Kernel:
         finally:
             machine.emulator_close()
 
-    def _compare(self, first: list[np.ndarray], other: list[np.ndarray], compiler: str) -> None:
+    def _compare(self, first: list[np.ndarray], other: list[np.ndarray], compiler: Compiler) -> None:
         for name, a, b in zip(self._outputs, first, other, strict=True):
             if not self._atomic and (a != b).any():
                 byte = int(np.flatnonzero(a != b)[0])
@@ -162,15 +156,15 @@ metal_kernel = Kernel
 
 
 @lru_cache(maxsize=64)
-def _library(metal: MetalText, header: str, name: str, compiler: str) -> ctypes.CDLL:
+def _library(metal: MetalText, header: str, name: str, compiler: Compiler) -> ctypes.CDLL:
     try:
-        return library(as_cpp(metal, header, name), compiler)
+        return load(build(as_cpp(metal, header, name), compiler))
     except KernelFault as fault:
         raise KernelFault(f"{name}: {fault}") from None
 
 
 class _Memory:
-    """An input as a kernel sees it: the bytes from its lowest to its highest element, and where its first element is among them."""
+    """An input as a kernel sees it: the bytes from its lowest to its highest element, and the offset of its first element."""
 
     def __init__(self, array: mx.array, contiguous: bool) -> None:
         words = {1: mx.uint8, 2: mx.uint16, 4: mx.uint32, 8: mx.uint64}[array.dtype.size]
@@ -186,7 +180,8 @@ class _Memory:
         start = view.__array_interface__["data"][0] + low
         self.bytes = ctypes.string_at(start, high - low + view.itemsize) if view.size else b""
 
-    def place(self, machine: ctypes.CDLL, name: str) -> int:
+    def copy_to(self, machine: ctypes.CDLL, name: str) -> int:
+        """Copy the bytes to a new buffer of the emulator and return the address of the first element."""
         address: int = machine.emulator_buffer(name.encode(), len(self.bytes), _INPUT)
         ctypes.memmove(address, self.bytes, len(self.bytes))
         return address + self._first

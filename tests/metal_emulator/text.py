@@ -1,8 +1,8 @@
-"""The text that MLX hands to Metal, and the same text as C++.
+"""Get the text that MLX passes to Metal for a kernel, and turn it into C++.
 
-MLX itself writes the text: `mx.export_function` reveals it on a machine without Metal. So what is compiled here is what a Mac
-compiles, but for this: a `#line` before header and body, `threadgroup` declarations become shared memory, `constant` becomes
-`const`, and a call of the kernel comes after it.
+MLX generates the text, and `mx.export_function` returns it even without Metal. So tests compile what a Mac compiles, with four
+changes: `#line` before the header and the body, `threadgroup` declarations become shared memory, `constant` becomes `const`, and a
+function that calls the kernel is appended.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 
 import mlx.core as mx
 
-# How each of Metal's attributes is had from the machine.
+# The emulator's expression for each of Metal's attributes.
 ATTRIBUTES = {
     "dispatch_quadgroups_per_threadgroup": "(msl::group.threads + 3) / 4",
     "dispatch_simdgroups_per_threadgroup": "(msl::group.dispatched_size.x * msl::group.dispatched_size.y"
@@ -39,21 +39,21 @@ ATTRIBUTES = {
 
 
 class KernelFault(AssertionError):
-    """What is wrong with a kernel, with file and line where they are known."""
+    """A fault in a kernel. The message holds file and line if they are known."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of the kernel function, as MLX wrote it."""
+    """A parameter of the kernel function that MLX generated."""
 
     name: str
-    type: str  # C++ type with its * or &, without address space
+    type: str  # C++ type including * or &, without the address space
     buffer: bool
 
 
 @dataclass(frozen=True)
 class MetalText:
-    """What MLX hands to Metal for one call."""
+    """What MLX passes to Metal for one call."""
 
     function: str
     text: str
@@ -61,8 +61,8 @@ class MetalText:
     threadgroup: tuple[int, int, int]
 
 
-def reveal(kernel: Callable[..., Any], inputs: Sequence[mx.array], **call: Any) -> MetalText:
-    """The text of `kernel`, an `mx.fast.metal_kernel`, for a call with these arguments."""
+def metal_text(kernel: Callable[..., Any], inputs: Sequence[mx.array], **call: Any) -> MetalText:
+    """Return the text of `kernel`, an `mx.fast.metal_kernel`, for a call with these arguments."""
     seen: list[dict[str, Any]] = []
     mx.export_function(seen.append, lambda *arrays: kernel(inputs=list(arrays), **call), *inputs)
     name, text, *sizes = next(entry for entry in seen if entry.get("name") == "CustomKernel")["arguments"][:8]
@@ -70,24 +70,24 @@ def reveal(kernel: Callable[..., Any], inputs: Sequence[mx.array], **call: Any) 
 
 
 def parameters(metal: MetalText) -> list[Parameter]:
-    """The parameters of the kernel function, in order."""
+    """Return the parameters of the kernel function, in order."""
     start = metal.text.index(f"void {metal.function}(\n") + len(f"void {metal.function}(\n")
     found = []
     for line in metal.text[start : metal.text.index(") {\n", start)].split(",\n"):
         match = re.fullmatch(r"\s*(.+?)\s+(\w+) \[\[(\w+)(?:\(\d+\))?\]\]", line)
-        assert match, f"MLX writes a parameter in a way not met before: {line}"
+        assert match, f"unexpected form of a parameter: {line}"
         kind = re.sub(r"\b(device|constant)\s+", "", match[1])
         found.append(Parameter(match[2], kind, match[3] == "buffer"))
     return found
 
 
 def as_cpp(metal: MetalText, header: str, name: str) -> str:
-    """C++ that runs the kernel: `emulator_kernel(buffers, thread)`.
+    """Return C++ that defines `emulator_kernel(buffers, thread)`, which runs the kernel for one thread.
 
     Args:
-        metal: from `reveal`.
-        header: the header it was made with.
-        name: of the kernel, for messages.
+        metal: from `metal_text`.
+        header: the header that the kernel was created with.
+        name: the kernel's name, for messages.
     """
     text = metal.text
     instance = re.search(r"\ntemplate \[\[host_name\(.*?\)\]\] \[\[kernel\]\] decltype\((.+?)\) .*?;\n", text, re.DOTALL)
@@ -112,11 +112,11 @@ def as_cpp(metal: MetalText, header: str, name: str) -> str:
     return PROLOGUE + _constants(_shared(text, name)) + entry
 
 
-PROLOGUE = '#include "mlx/backend/metal/kernels/utils.h"\n'  # MLX puts this file before every kernel
+PROLOGUE = '#include "mlx/backend/metal/kernels/utils.h"\n'  # MLX puts this header before every kernel
 
 
 def _constants(text: str) -> str:
-    """What lies in the constant address space is const; function constants are left 0."""
+    """Replace `constant` by `const`. Function constants stay 0."""
     text = re.sub(r"\bconstant\b(?=[^;{}]*\[\[function_constant)", "", text)
     text = re.sub(r"\b(const|constexpr)\s+constant\b", r"\1", text)
     text = re.sub(r"\bconstant\s+(const|constexpr)\b", r"\1", text)
@@ -129,12 +129,12 @@ _DECLARATION = re.compile(
 
 
 def _shared(text: str, name: str) -> str:
-    """`threadgroup T a[N];` in a kernel function becomes a reference to memory that its threadgroup shares."""
+    """Turn `threadgroup T a[N];` in a kernel function into a reference to memory that the threadgroup shares."""
     spans = list(_kernel_bodies(text))
 
-    def one(match: re.Match[str]) -> str:
+    def reference(match: re.Match[str]) -> str:
         if not any(begin <= match.start() < end for begin, end in spans):
-            raise KernelFault(f"{_place(text, match.start())}: {name}: threadgroup memory declared outside a kernel function")
+            raise KernelFault(f"{_location(text, match.start())}: {name}: threadgroup memory declared outside a kernel function")
         out = []
         for declared in re.findall(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)", match[2]):
             variable, dimensions = declared
@@ -144,7 +144,7 @@ def _shared(text: str, name: str) -> str:
         lines = match[0].count("\n")
         return " ".join(out) + "\n" * lines
 
-    return _DECLARATION.sub(one, text)
+    return _DECLARATION.sub(reference, text)
 
 
 def _kernel_bodies(text: str) -> list[tuple[int, int]]:
@@ -167,8 +167,8 @@ def _closing(text: str, at: int, pair: str) -> int:
     return len(text)
 
 
-def _place(text: str, at: int) -> str:
-    """`file:line` by the last #line directive."""
+def _location(text: str, at: int) -> str:
+    """Return file:line of a position, according to the last #line directive."""
     lines = text[:at].split("\n")
     for back, line in enumerate(reversed(lines)):
         if directive := re.match(r'#line (\d+) "(.*)"', line):

@@ -1,4 +1,4 @@
-// Atomics. The threads are fibers of one OS thread, so plain memory does; the machine is told, and checks bounds.
+// Atomics. All threads are fibers of one OS thread, so plain memory is enough. The emulator checks the bounds.
 #pragma once
 #include "threads.h"
 

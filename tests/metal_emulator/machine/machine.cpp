@@ -1,6 +1,6 @@
-// Runs a kernel's threads as fibers of one OS thread: one threadgroup after the other, its threads in a chosen order until each waits
-// or has returned, then whatever they wait for is resolved. What Metal leaves undefined (threads that wait for different things) is
-// a fault.
+// Runs a kernel's threads as fibers of one OS thread, one threadgroup at a time. The threads of a threadgroup run in a chosen order
+// until each waits or has returned. Then the operation that they wait for is carried out. Threads that wait for different operations,
+// which is undefined in Metal, are a fault.
 #include <csetjmp>
 #include <csignal>
 #include <cstdarg>
@@ -9,9 +9,6 @@
 #include <sys/mman.h>
 #include <utility>
 #include <vector>
-#if !defined(__x86_64__)
-#include <ucontext.h>
-#endif
 
 #include "memory.h"
 
@@ -20,10 +17,10 @@ Thread* current;
 Group group;
 
 namespace {
-constexpr size_t STACK = 256 * 1024, MOST_THREADS = 1024;
-enum Order { forwards, backwards, shuffled };
+constexpr size_t STACK = 256 * 1024, MAX_THREADS = 1024;
+enum Order { forward, backward, shuffled };
 
-Thread threads[MOST_THREADS];
+Thread threads[MAX_THREADS];
 char message[512];
 bool failed;
 void (*kernel)(void**, const Thread&);
@@ -32,41 +29,48 @@ Order order;
 uint32_t random_state;
 
 // ---- fibers
+// Saves the callee-saved registers on the stack, stores the stack pointer in `*save` and continues from the stack pointer `to`.
+// In assembly because Darwin's makecontext clears the whole stack and its swapcontext makes system calls. The explicit assembler name
+// keeps Mach-O's leading underscore away.
+extern "C" void emulator_switch(void** save, void* to) __asm__("emulator_switch");
 #if defined(__x86_64__)
-void* scheduler;
-extern "C" void emulator_switch(void** save, void* to);
 __asm__(
-    ".text\n.globl emulator_switch\n.hidden emulator_switch\nemulator_switch:\n"
+    ".text\n"
+    "emulator_switch:\n"
     " push %rbp\n push %rbx\n push %r12\n push %r13\n push %r14\n push %r15\n"
     " mov %rsp,(%rdi)\n mov %rsi,%rsp\n"
     " pop %r15\n pop %r14\n pop %r13\n pop %r12\n pop %rbx\n pop %rbp\n ret\n");
+constexpr int SAVED = 8, RETURN_ADDRESS = 6;  // words; the last one only aligns the stack
+#elif defined(__aarch64__)
+__asm__(
+    ".text\n.p2align 2\n"
+    "emulator_switch:\n"
+    " sub sp, sp, #160\n"
+    " stp x19, x20, [sp]\n stp x21, x22, [sp, #16]\n stp x23, x24, [sp, #32]\n stp x25, x26, [sp, #48]\n"
+    " stp x27, x28, [sp, #64]\n stp x29, x30, [sp, #80]\n"
+    " stp d8, d9, [sp, #96]\n stp d10, d11, [sp, #112]\n stp d12, d13, [sp, #128]\n stp d14, d15, [sp, #144]\n"
+    " mov x9, sp\n str x9, [x0]\n mov sp, x1\n"
+    " ldp x19, x20, [sp]\n ldp x21, x22, [sp, #16]\n ldp x23, x24, [sp, #32]\n ldp x25, x26, [sp, #48]\n"
+    " ldp x27, x28, [sp, #64]\n ldp x29, x30, [sp, #80]\n"
+    " ldp d8, d9, [sp, #96]\n ldp d10, d11, [sp, #112]\n ldp d12, d13, [sp, #128]\n ldp d14, d15, [sp, #144]\n"
+    " add sp, sp, #160\n ret\n");
+constexpr int SAVED = 20, RETURN_ADDRESS = 11;  // words; x30 is the return address
+#else
+#error "emulator_switch is written for x86-64 and arm64"
+#endif
+void* scheduler;
 void to_scheduler() { emulator_switch(&current->stack_pointer, scheduler); }
 void to_thread(Thread& t) { emulator_switch(&scheduler, t.stack_pointer); }
 void begin();
 void prepare(Thread& t) {
-  void** top = reinterpret_cast<void**>(t.stack + STACK - 16);
-  *--top = nullptr;
-  *--top = reinterpret_cast<void*>(begin);
-  for (int i = 0; i < 6; i++) *--top = nullptr;
+  void** top = reinterpret_cast<void**>(t.stack + STACK) - SAVED;
+  for (int i = 0; i < SAVED; i++) top[i] = nullptr;
+  top[RETURN_ADDRESS] = reinterpret_cast<void*>(begin);
   t.stack_pointer = top;
 }
-#else  // slower, and everywhere
-ucontext_t scheduler, contexts[MOST_THREADS];
-void to_scheduler() { swapcontext(&contexts[current->index], &scheduler); }
-void to_thread(Thread& t) { swapcontext(&scheduler, &contexts[t.index]); }
-void begin();
-void prepare(Thread& t) {
-  ucontext_t& context = contexts[t.index];
-  getcontext(&context);
-  context.uc_stack.ss_sp = t.stack;
-  context.uc_stack.ss_size = STACK;
-  context.uc_link = nullptr;
-  makecontext(&context, begin, 0);
-}
-#endif
 void begin() {
   kernel(arguments, *current);
-  settle_write();
+  check_repeated_write();
   current->state = State::done;
   to_scheduler();
   __builtin_trap();
@@ -81,25 +85,25 @@ uint32_t random_below(uint32_t n) {
   return (random_state >> 8) % n;
 }
 
-// ---- what threads wait for
-void differ(const Thread& a, const Thread& b) {
-  const char* who = a.state == State::barrier || b.state == State::barrier ? "threadgroup" : "simdgroup";
+// ---- operations that threads wait for
+void fail_divergent(const Thread& a, const Thread& b) {
+  const char* scope = a.state == State::barrier || b.state == State::barrier ? "threadgroup" : "simdgroup";
   const Thread &one = a.state == State::done ? b : a, &other = a.state == State::done ? a : b;
   if (other.state == State::done)
-    fail("%s:%d: divergent %s: thread %u of the %s has returned, thread %u waits", one.file, one.line, one.operation, other.index, who,
+    fail("%s:%d: divergent %s: thread %u of the %s has returned, thread %u waits", one.file, one.line, one.operation, other.index, scope,
         one.index);
-  fail("%s:%d: divergent %s: thread %u of the %s waits at %s:%d (%s)", one.file, one.line, one.operation, other.index, who, other.file,
+  fail("%s:%d: divergent %s: thread %u of the %s waits at %s:%d (%s)", one.file, one.line, one.operation, other.index, scope, other.file,
       other.line, other.operation);
 }
 bool same_call(const Thread& a, const Thread& b) {
   return a.state == b.state && a.line == b.line && !std::strcmp(a.file, b.file) && !std::strcmp(a.operation, b.operation);
 }
-void pass(int flags, uint32_t* device, uint32_t* threadgroup) {
+void advance(int flags, uint32_t* device, uint32_t* threadgroup) {
   if (flags & 1) ++*device;
   if (flags & 2) ++*threadgroup;
 }
 
-// Whether a simdgroup went on.
+// Returns whether the simdgroup continues.
 bool resolve_simdgroup(int first, int last) {
   Thread* waiting = nullptr;
   for (int i = first; i < last; i++)
@@ -107,46 +111,46 @@ bool resolve_simdgroup(int first, int last) {
   if (!waiting) return false;
   Thread* lanes[SIMD];
   for (int i = first; i < last; i++) {
-    if (!same_call(*waiting, threads[i])) differ(*waiting, threads[i]);
+    if (!same_call(*waiting, threads[i])) fail_divergent(*waiting, threads[i]);
     lanes[i - first] = &threads[i];
   }
   const int s = waiting->simdgroup;
-  if (waiting->state == State::simd_barrier) pass(waiting->argument, &epochs.simdgroup[0][s], &epochs.simdgroup[1][s]);
+  if (waiting->state == State::simd_barrier) advance(waiting->argument, &epochs.simdgroup[0][s], &epochs.simdgroup[1][s]);
   else waiting->combine(lanes, last - first);
-  for (int i = first; i < last; i++) threads[i].state = State::runs;
+  for (int i = first; i < last; i++) threads[i].state = State::running;
   return true;
 }
 
-// Whether the threadgroup goes on; not when all have returned.
+// Returns whether the threadgroup continues: not if all threads have returned.
 bool resolve_group(int count) {
   for (int i = 1; i < count; i++)
     if (threads[i].state == State::done ? threads[0].state != State::done : !same_call(threads[0], threads[i]))
-      differ(threads[0], threads[i]);
+      fail_divergent(threads[0], threads[i]);
   if (threads[0].state == State::done) return false;
-  pass(threads[0].argument, &epochs.group[0], &epochs.group[1]);
-  for (int i = 0; i < count; i++) threads[i].state = State::runs;
+  advance(threads[0].argument, &epochs.group[0], &epochs.group[1]);
+  for (int i = 0; i < count; i++) threads[i].state = State::running;
   return true;
 }
 
 void run_group(int count) {
-  std::vector<int> turn(count);
-  for (int i = 0; i < count; i++) turn[i] = order == backwards ? count - 1 - i : i;
+  std::vector<int> sequence(count);
+  for (int i = 0; i < count; i++) sequence[i] = order == backward ? count - 1 - i : i;
   for (;;) {
     if (order == shuffled)
-      for (int i = count - 1; i > 0; i--) std::swap(turn[i], turn[random_below(i + 1)]);
-    for (int i : turn)
-      if (threads[i].state == State::runs) {
+      for (int i = count - 1; i > 0; i--) std::swap(sequence[i], sequence[random_below(i + 1)]);
+    for (int i : sequence)
+      if (threads[i].state == State::running) {
         resume(threads[i]);
         if (failed) return;
       }
     current = nullptr;
-    bool went_on = false;
-    for (int first = 0; first < count; first += SIMD) went_on |= resolve_simdgroup(first, first + SIMD < count ? first + SIMD : count);
-    if (!went_on && !resolve_group(count)) return;
+    bool continues = false;
+    for (int first = 0; first < count; first += SIMD) continues |= resolve_simdgroup(first, first + SIMD < count ? first + SIMD : count);
+    if (!continues && !resolve_group(count)) return;
   }
 }
 
-jmp_buf out;  // from a fault that the scheduler finds itself
+jmp_buf scheduler_fault;
 sigjmp_buf crash;
 void on_crash(int signal, siginfo_t* info, void* context) {
   if (!current) {
@@ -154,13 +158,13 @@ void on_crash(int signal, siginfo_t* info, void* context) {
     raise(signal);
     return;
   }
-  std::snprintf(message, sizeof message, "memory fault: thread %u touches %p, outside every buffer", current->index, info->si_addr);
+  std::snprintf(message, sizeof message, "memory fault: thread %u accesses %p, outside every buffer", current->index, info->si_addr);
   siglongjmp(crash, 1);
 }
 }  // namespace
 
 void wait(State state, const char* operation, const char* file, int line) {
-  settle_write();
+  check_repeated_write();
   current->state = state;
   current->operation = operation;
   current->file = file;
@@ -174,7 +178,7 @@ void fail(const char* format, ...) {
   std::vsnprintf(message, sizeof message, format, values);
   va_end(values);
   failed = true;
-  if (!current) longjmp(out, 1);
+  if (!current) longjmp(scheduler_fault, 1);
   to_scheduler();
   __builtin_trap();
 }
@@ -192,7 +196,7 @@ void emulator_close() { msl::close_memory(); }
 const char* emulator_message() { return msl::message; }
 size_t emulator_threadgroup_bytes() { return msl::threadgroup_bytes(); }
 
-// Runs the kernel over `grid` threads in groups of `size`; 0 if nothing was wrong.
+// Runs the kernel over `grid` threads in threadgroups of `size`. Returns 0 if there was no fault.
 int emulator_run(void (*kernel)(void**, const msl::Thread&), void** arguments, const uint* grid, const uint* size, int order, uint seed) {
   using namespace msl;
   msl::kernel = kernel, msl::arguments = arguments, msl::order = Order(order), random_state = seed * 2654435761u + 1;
@@ -213,12 +217,12 @@ int emulator_run(void (*kernel)(void**, const msl::Thread&), void** arguments, c
   sigaction(SIGBUS, &action, &old_bus);
 
   if (sigsetjmp(crash, 1)) failed = true;
-  else if (!setjmp(out)) {
+  else if (!setjmp(scheduler_fault)) {
     const uint64_t total = uint64_t(groups[0]) * groups[1] * groups[2];
     for (uint64_t n = 0; n < total && !failed; n++) {
-      const uint64_t q = order == backwards ? total - 1 - n : n;
+      const uint64_t q = order == backward ? total - 1 - n : n;
       const uint3 at(q % groups[0], q / groups[0] % groups[1], q / (uint64_t(groups[0]) * groups[1]));
-      uint edge[3];  // groups at the grid's end are smaller
+      uint edge[3];  // threadgroups at the end of the grid are smaller
       for (int i = 0; i < 3; i++) edge[i] = s[i] < grid[i] - at[i] * s[i] ? s[i] : grid[i] - at[i] * s[i];
       const uint count = edge[0] * edge[1] * edge[2];
       group = {at, uint3(groups[0], groups[1], groups[2]), uint3(grid[0], grid[1], grid[2]), uint3(edge[0], edge[1], edge[2]),
@@ -226,13 +230,13 @@ int emulator_run(void (*kernel)(void**, const msl::Thread&), void** arguments, c
       new_group();
       for (uint i = 0; i < count; i++) {
         Thread& t = threads[i];
-        t.index = i, t.lane = i % SIMD, t.simdgroup = i / SIMD, t.state = State::runs;
+        t.index = i, t.lane = i % SIMD, t.simdgroup = i / SIMD, t.state = State::running;
         t.in_threadgroup = uint3(i % edge[0], i / edge[0] % edge[1], i / (edge[0] * edge[1]));
         t.in_grid = uint3(at.x * s[0] + t.in_threadgroup.x, at.y * s[1] + t.in_threadgroup.y, at.z * s[2] + t.in_threadgroup.z);
         prepare(t);
       }
       run_group(count);
-      if (!failed) settle_doubt();
+      if (!failed) report_uninitialized_read();
     }
   }
   current = nullptr;

@@ -1,5 +1,5 @@
-// Metal's scalar types that C++17 lacks: half and bfloat, rounding to nearest even, with MSL's promotions
-// (small op small = small, small op int = small, small op float = float; from float only on request).
+// half and bfloat, rounded to nearest even, with MSL's promotions: with an operand of the same type or an integer, the result has
+// the 16-bit type, with a float it is float. Conversion from float is explicit.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -38,7 +38,7 @@ inline uint16_t half_of_float(float value) {
   bits &= 0x7fffffffu;
   if (bits > 0x7f800000u) return sign | 0x7e00u;
   if (bits >= 0x477ff000u) return sign | 0x7c00u;
-  if (bits < 0x38800000u)  // subnormal: adding a half leaves the mantissa, rounded, in the low bits
+  if (bits < 0x38800000u)  // subnormal: adding 0.5 leaves the rounded mantissa in the low bits
     return sign | uint16_t(bits_of_float(float_of_bits(bits) + 0.5f) - 0x3f000000u);
   bits += 0xfffu + ((bits >> 13) & 1);
   return sign | uint16_t((bits - (112u << 23)) >> 13);

@@ -1,4 +1,4 @@
-// Barriers, simdgroup operations and simdgroup matrices. The threads of a simdgroup meet at every one of them.
+// Barriers, simdgroup operations and simdgroup matrices. All threads of a simdgroup wait for each other at each of them.
 #pragma once
 #include "threads.h"
 
@@ -22,7 +22,7 @@ inline void reduce(msl::Thread** lanes, int count) {
   for (int i = 1; i < count; i++) all = Op()(all, msl::given<T>(lanes[i]));
   for (int i = 0; i < count; i++) msl::result<T>(lanes[i]) = all;
 }
-// MSL leaves the order of a sum open; this is the ascending butterfly that Apple's GPUs are known to use.
+// MSL doesn't specify the order of a sum. This is the ascending butterfly that Apple's GPUs are known to use.
 template <typename T, typename Op>
 inline void butterfly(msl::Thread** lanes, int count) {
   T value[msl::SIMD];
@@ -121,7 +121,7 @@ inline void fetch(msl::Thread** lanes, int count) {
   for (int i = 0; i < count; i++) {
     const int from = lanes[i]->argument;
     if (from < 0 || from >= msl::SIMD || !source[from])
-      msl::fail("%s:%d: %s reads lane %d, which is not there", lanes[i]->file, lanes[i]->line, lanes[i]->operation, from);
+      msl::fail("%s:%d: %s reads lane %d, which does not exist", lanes[i]->file, lanes[i]->line, lanes[i]->operation, from);
     msl::result<T>(lanes[i]) = *source[from];
   }
 }
@@ -138,7 +138,7 @@ inline void fetch_first(msl::Thread** lanes, int count) {
 MSL_SHUFFLE(simd_shuffle, by)
 MSL_SHUFFLE(simd_broadcast, by)
 MSL_SHUFFLE(simd_shuffle_xor, lane ^ by)
-// past the end a lane keeps what it has: MSL leaves the value open, so a kernel must not use it
+// Past the end, a lane keeps its own value. MSL leaves the result undefined there, so a kernel must not use it.
 MSL_SHUFFLE(simd_shuffle_down, lane + by < msl::SIMD ? lane + by : lane)
 MSL_SHUFFLE(simd_shuffle_up, lane >= int(by) ? lane - by : lane)
 MSL_SHUFFLE(simd_shuffle_rotate_down, (lane + by) % msl::SIMD)
@@ -162,7 +162,7 @@ inline T simd_shuffle_and_fill_up(T value, T filling, ushort by, MSL_SITE) {
   return from >= 0 ? moved : filling;
 }
 
-// ---- 8x8 matrices, two elements a lane, in Apple's layout (mlx/backend/metal/kernels/steel/gemm/mma.h reads it the same way)
+// ---- 8x8 matrices, two elements per lane, in Apple's layout (also used by mlx/backend/metal/kernels/steel/gemm/mma.h)
 struct Corner {
   int row, column;
 };

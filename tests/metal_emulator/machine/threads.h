@@ -1,22 +1,22 @@
-// What the Metal headers here ask of the machine that runs the threads (machine.cpp).
+// The interface between the Metal headers in this folder and the emulator that runs the threads (machine.cpp).
 #pragma once
 #include <cstddef>
 
 #include "vectors.h"
 
-// Where a call stands in the kernel's text: a default argument is filled in at the call.
+// The location of a call in the kernel's text: default arguments are evaluated at the call.
 #define MSL_SITE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 namespace msl {
-constexpr int SIMD = 32;  // threads of a simdgroup
+constexpr int SIMD = 32;  // threads per simdgroup
 
-enum class State { runs, simd_operation, simd_barrier, barrier, done };
+enum class State { running, simd_operation, simd_barrier, barrier, done };
 
 struct Thread {
   void* stack_pointer = nullptr;
   char* stack = nullptr;
-  State state = State::runs;
-  // what it waits for: one call in the text, and what it hands in and gets out there
+  State state = State::running;
+  // the call that the thread waits for, with its input and output
   const char *file = nullptr, *operation = nullptr;
   int line = 0;
   const void* in = nullptr;
@@ -24,7 +24,7 @@ struct Thread {
   int argument = 0;  // the source lane of a shuffle, the flags of a barrier
   const void* operands[3];
   void (*combine)(Thread** lanes, int count) = nullptr;
-  // who it is
+  // position
   uint index, lane, simdgroup;
   uint3 in_grid, in_threadgroup;
 };
@@ -37,12 +37,12 @@ struct Group {
 extern Thread* current;
 extern Group group;
 
-// Wait until the machine has resolved what the current thread's fields ask for.
+// Waits until the operation described by the current thread's fields has been carried out.
 void wait(State state, const char* operation, const char* file, int line);
 [[noreturn]] void fail(const char* format, ...) __attribute__((format(printf, 1, 2)));
-// Memory that the threads of a threadgroup share; the same for all that ask from one place.
+// Returns memory that the threads of a threadgroup share: the same for all that pass the same key.
 void* threadgroup_memory(const void* key, const char* name, size_t bytes);
-// An atomic operation touches this memory.
+// Called before every atomic operation.
 void atomic_access(const void* address, size_t bytes);
 
 template <typename T>
@@ -50,7 +50,7 @@ inline T& shared(const void* key, const char* name) {
   return *static_cast<T*>(threadgroup_memory(key, name, sizeof(T)));
 }
 
-// All active lanes hand in a value; `combine` sees the lanes in order, once, and gives each its result.
+// Every active lane passes in a value. `combine` is called once with all lanes in order and sets the result of each.
 template <typename In, typename Out>
 inline Out exchange(const char* operation, In value, int argument, void (*combine)(Thread**, int), const char* file, int line) {
   Out result;

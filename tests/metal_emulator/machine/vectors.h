@@ -1,10 +1,10 @@
-// Metal's vectors: storage, the swizzles in use, element-wise operators.
+// Metal's vectors: storage, the swizzles that kernels use, element-wise operators.
 #pragma once
 #include "scalars.h"
 
 namespace metal {
 template <typename T, int N>
-struct vec {  // Metal's compiler takes other sizes than 2, 3 and 4 too
+struct vec {  // Metal's compiler also accepts sizes other than 2, 3 and 4
   T d[N];
   vec() = default;
   vec(T a) {
@@ -45,7 +45,7 @@ struct vec<T, 2> {
 template <typename T>
 struct vec<T, 3> {
   union {
-    T d[4];  // as large as a vector of 4
+    T d[4];  // the size of a vector of 4
     struct { T x, y, z; };
     swizzle<T, 4, 0, 1> xy;
     swizzle<T, 4, 1, 2> yz;

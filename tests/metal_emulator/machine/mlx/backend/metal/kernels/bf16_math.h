@@ -1,3 +1,2 @@
-// In place of MLX's file of this name, which is written with Apple's compiler intrinsics: what it adds (bfloat16 in mathematics and
-// simdgroup operations) maths.h and simdgroup.h have already.
+// Replaces MLX's header, which uses intrinsics of Apple's compiler. math_functions.h and simdgroup.h already support bfloat16.
 #pragma once

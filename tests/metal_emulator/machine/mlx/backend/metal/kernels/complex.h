@@ -1,4 +1,4 @@
-// In place of MLX's file of this name, whose overloads differ in address spaces only: as much of it as utils.h names.
+// Replaces MLX's header, whose overloads differ only in address spaces. Declares what utils.h uses.
 #pragma once
 template <typename T>
 struct complex_t {

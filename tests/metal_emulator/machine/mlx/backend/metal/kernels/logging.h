@@ -1,2 +1,2 @@
-// In place of MLX's file of this name: kernels that log are not run here.
+// Replaces MLX's header: kernels that log are not run in the emulator.
 #pragma once

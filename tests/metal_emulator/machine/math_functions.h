@@ -1,8 +1,8 @@
-// Metal's mathematics, through the C library's float functions; half and bfloat are computed in float and rounded once.
+// Metal's math functions, implemented by the C library's float functions. half and bfloat are computed in float and rounded once.
 #pragma once
 #include "vectors.h"
 
-// Metal's constants; C's own are double.
+// Metal's constants. Those of C are double.
 #define M_E_F 2.71828182845904523536f
 #define M_LOG2E_F 1.44269504088896340736f
 #define M_LN2_F 0.693147180559945309417f
@@ -122,7 +122,7 @@ constexpr bool is_floating_point_v = is_floating_point<T>::value;
 
 template <typename R, typename S>
 inline R as_type(S given) {
-  static_assert(sizeof(R) == sizeof(S), "as_type keeps the size");
+  static_assert(sizeof(R) == sizeof(S), "as_type requires types of the same size");
   R r;
   std::memcpy(static_cast<void*>(&r), &given, sizeof r);
   return r;

@@ -1,4 +1,4 @@
-"""Kernels that others wrote give what they should: mlx-lm's, and those in the headers that come with MLX."""
+"""Kernels that we did not write give correct results: those of mlx-lm and those in MLX's headers."""
 
 import re
 
@@ -13,10 +13,10 @@ from tests.metal_emulator.compiler import MLX_HEADERS
 
 @pytest.fixture
 def mlx_lm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """mlx-lm's module as it is on a Mac, with the emulator in place of Metal."""
+    """mlx-lm's gated delta module as on a Mac, with the emulator instead of Metal."""
     monkeypatch.setattr(mx.metal, "is_available", lambda: True)
     monkeypatch.setattr(mx.fast, "metal_kernel", metal_kernel)
-    made = {
+    kernels = {
         "_gated_delta_kernel": gated_delta._make_gated_delta_kernel(has_mask=False, vectorized=False),
         "_gated_delta_kernel_masked": gated_delta._make_gated_delta_kernel(has_mask=True, vectorized=False),
         "_gated_delta_kernel_vec": gated_delta._make_gated_delta_kernel(has_mask=False, vectorized=True),
@@ -24,14 +24,14 @@ def mlx_lm(monkeypatch: pytest.MonkeyPatch) -> None:
         "_gated_delta_kernel_xtree": gated_delta._make_gated_delta_kernel_xtree(),
         "_gated_delta_kernel_packed": gated_delta._make_gated_delta_packed_kernel(),
     }
-    every = {name for name, value in vars(gated_delta).items() if name.startswith("_gated_delta_kernel") and value is None}
-    assert every == set(made), "mlx-lm builds other kernels than this test knows"
-    for name, kernel in made.items():
+    unset = {name for name, value in vars(gated_delta).items() if name.startswith("_gated_delta_kernel") and value is None}
+    assert unset == set(kernels), "mlx-lm has kernels that this test does not cover"
+    for name, kernel in kernels.items():
         monkeypatch.setattr(gated_delta, name, kernel)
 
 
 def exact(q, k, v, g, beta, state, mask):
-    """The recurrence in float64: arXiv 2412.06464, equation 10, with the gate g a head or a key channel."""
+    """The recurrence in float64 (arXiv 2412.06464, equation 10), with a gate g per head or per key channel."""
     q, k, v, g, beta, state = (np.array(a.astype(mx.float32), np.float64) for a in (q, k, v, g, beta, state))
     mask = np.ones(q.shape[:2], bool) if mask is None else np.array(mask)
     share = v.shape[2] // k.shape[2]
@@ -49,7 +49,7 @@ def exact(q, k, v, g, beta, state, mask):
 
 @pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16])
 @pytest.mark.parametrize(
-    ("way", "vector", "masked", "key_dim"),
+    ("function", "vector", "masked", "key_dim"),
     [
         (gated_delta.gated_delta_kernel, False, False, 64),
         (gated_delta.gated_delta_kernel, False, True, 64),
@@ -60,7 +60,7 @@ def exact(q, k, v, g, beta, state, mask):
         (gated_delta.gated_delta_kernel, False, False, 128),  # packed
     ],
 )
-def test_the_gated_delta_kernels_of_mlx_lm(mlx_lm, dtype, way, vector, masked, key_dim) -> None:
+def test_the_gated_delta_kernels_of_mlx_lm(mlx_lm, dtype, function, vector, masked, key_dim) -> None:
     batch, rows, key_heads, heads, value_dim = 2, 3, 1, 2, 16
     mx.random.seed(7)
     q, k = (mx.random.normal((batch, rows, key_heads, key_dim)).astype(dtype) / key_dim**0.5 for _ in range(2))
@@ -69,17 +69,17 @@ def test_the_gated_delta_kernels_of_mlx_lm(mlx_lm, dtype, way, vector, masked, k
     beta = mx.random.uniform(0, 1, (batch, rows, heads)).astype(dtype)
     state = mx.random.normal((batch, heads, value_dim, key_dim))
     mask = mx.array([[True, False, True], [True, True, False]]) if masked else None
-    outputs, after = way(q, k, v, g, beta, state, mask)
+    outputs, after = function(q, k, v, g, beta, state, mask)
     want_outputs, want_after = exact(q, k, v, g, beta, state, mask)
-    # float32 sums of up to 128 terms below one: 128 roundings of 2^-24 are 8e-6; outputs are rounded once more, by half an ulp
+    # float32 sums of up to 128 terms below 1: 128 roundings of 2^-24 are 8e-6. Outputs are then rounded to their dtype, by half an ulp.
     np.testing.assert_allclose(np.array(after), want_after, rtol=1e-5, atol=1e-5)
-    # bfloat16 keeps 8 bits, so half an ulp is 2^-9 of the value and 2^-8 at the least mantissa; float32 as the sums above
+    # bfloat16 has 8 significant bits, so half an ulp is at most 2^-8 of the value. float32 as above.
     rounding = {mx.float32: 1e-5, mx.bfloat16: 2**-8}[dtype]
     np.testing.assert_allclose(np.array(outputs.astype(mx.float32)), want_outputs, rtol=rounding, atol=1e-5)
 
 
 def header(*names: str) -> str:
-    """Kernel headers of the wheel as one text, as MLX's own just-in-time compilation pastes them."""
+    """Kernel headers of the MLX wheel as one text, joined like MLX's just-in-time compiler joins them."""
     texts, seen = [], {"utils.h"}
 
     def paste(name: str) -> None:
@@ -112,7 +112,7 @@ def test_the_softmax_kernels_of_mlx(dtype, kernel, size) -> None:
         + ("threads_per_threadgroup.x," if kernel == "softmax_looped" else "")
         + "thread_index_in_simdgroup, simdgroup_index_in_threadgroup);",
     )
-    # a whole number of simdgroups: softmax_looped reads one sum a lane of what the simdgroups left
+    # softmax_looped needs whole simdgroups: each lane reads the sum of one simdgroup
     (y,) = run(
         inputs=[x, size],
         template=[("T", dtype)],
@@ -124,7 +124,7 @@ def test_the_softmax_kernels_of_mlx(dtype, kernel, size) -> None:
     given = np.array(x.astype(mx.float32), np.float64)
     want = np.exp(given - given.max(-1, keepdims=True))
     want /= want.sum(-1, keepdims=True)
-    # half an ulp of the output, which in float32 is below what its exponential (2 ulp) and a sum by threads lose
+    # Half an ulp of the output. In float32, the exponential (2 ulp) and the sum lose more than that.
     tolerance = {mx.float32: 1e-6, mx.float16: 2**-11, mx.bfloat16: 2**-8}[dtype]
     np.testing.assert_allclose(np.array(y.astype(mx.float32)), want, rtol=1.01 * tolerance, atol=2**-24)
 
@@ -163,6 +163,6 @@ def test_the_attention_kernel_of_mlx(dtype, length, dim) -> None:
     scores = scale * np.einsum("hqd,hkd->hqk", q64, np.repeat(k64, shared, 0))
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     want = np.einsum("hqk,hkd->hqd", weights / weights.sum(-1, keepdims=True), np.repeat(v64, shared, 0))[None]
-    # half an ulp of bfloat16; in float32 exponentials (2 ulp of 1.2e-7) and sums of up to 128 terms, by simdgroups of 32 lanes
+    # Half an ulp of bfloat16. In float32: exponentials (2 ulp of 1.2e-7) and sums of up to 128 terms, by simdgroups of 32 lanes.
     tolerance = {mx.float32: 2e-6, mx.bfloat16: 2**-8}[dtype]
     np.testing.assert_allclose(np.array(y.astype(mx.float32)), want, rtol=tolerance, atol=2e-6)
