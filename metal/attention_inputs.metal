@@ -1,15 +1,15 @@
-// What a layer's attention begins with: from one row of the joined product of queries, keys and values to normalised, rotated heads in
-// the layout of the cache. One simdgroup serves one head of one row: a query's, a key's, or a value's, which is only copied.
+// Inputs of a layer's attention: turns the combined projection of queries, keys and values into normalized, rotated heads in the
+// layout of the cache. One simdgroup handles one head of one row. Value heads are only copied.
 //
-// Where the attention is gated, each query head is followed by its gate, which is passed over here.
+// In gated attention, each query head is followed by its gate, which this kernel skips.
 
 template <typename T, int DIM, int TURNED, int HEADS, int KV_HEADS, bool GATED, typename F>
 inline void attention_inputs(
-    const device T* projected,   // [rows, HEADS (x 2, gated) + 2 KV_HEADS, DIM]
+    const device T* projected,   // [rows, HEADS (x 2 if GATED) + 2 KV_HEADS, DIM]
     const device T* q_norm,      // [DIM]
     const device T* k_norm,      // [DIM]
     F frequencies,               // [TURNED / 2]  float, positions per radian
-    int first_position,          //               absolute, of row 0
+    int first_position,          //               absolute position of row 0
     float eps,
     float scale,
     device T* queries,           // [HEADS, rows, DIM]

@@ -1,10 +1,11 @@
-// Block verification: which token the target chooses in every row, and how many drafts that confirms.
+// Block verification: finds the token that the target chooses in every row, and the number of drafts that match.
 //
-// `block_verify_scan` finds the best token of one part of one row's vocabulary, `block_verify_settle` the best of a row's parts, then
-// compares with the draft. Of equal scores the lowest id wins, as with mx.argmax. A row's score is its logit; or, sampled, the logit
-// over the temperature plus keyed noise (Gumbel-max), in float: the draw is a function of seed, position and token alone.
+// `block_verify_scan` finds the best token in one part of the vocabulary of one row. `block_verify_settle` finds the best of a
+// row's parts and compares it with the draft. For equal scores, the lowest id wins, as in mx.argmax. A token's score is its logit.
+// When sampling, it is the logit divided by the temperature, plus keyed noise (Gumbel-max), in float. The noise depends only on
+// seed, position and token.
 
-// (score, id) becomes the better of itself and (other_score, other_id).
+// Replaces (score, id) by (other_score, other_id) if that is better.
 inline void block_verify_better(thread float& score, thread uint& id, float other_score, uint other_id) {
   if (other_score > score || (other_score == score && other_id < id)) {
     score = other_score;
@@ -12,7 +13,7 @@ inline void block_verify_better(thread float& score, thread uint& id, float othe
   }
 }
 
-// The best of a simdgroup, in every lane.
+// Gives every lane the best of the simdgroup.
 inline void block_verify_best_lane(thread float& score, thread uint& id) {
   for (ushort step = 1; step < 32; step *= 2) {
     const float other_score = metal::simd_shuffle_xor(score, step);
@@ -21,14 +22,14 @@ inline void block_verify_best_lane(thread float& score, thread uint& id) {
   }
 }
 
-// One threadgroup: the best of the tokens [begin, end) of one row.
+// Finds the best of the tokens [begin, end) of one row, with one threadgroup.
 template <typename T, bool SAMPLED, int SIMDGROUPS>
 inline void block_verify_scan(
-    const device T* logits,          // [vocabulary]     of this row
-    float temperature,               //                  sampled only, like the next three
+    const device T* logits,          // [vocabulary]     this row
+    float temperature,               //                  sampling only, like the next three
     uint seed_low, uint seed_high,
-    uint position,                   //                  of the token that this row chooses
-    device float* score,             // [1]              of the best token
+    uint position,                   //                  position of the token that this row chooses
+    device float* score,             // [1]              best token
     device uint* id,                 // [1]
     threadgroup float* scores,       // [SIMDGROUPS]
     threadgroup uint* ids,           // [SIMDGROUPS]
@@ -56,14 +57,15 @@ inline void block_verify_scan(
   }
 }
 
-// One threadgroup, one simdgroup a row. Short arrays come in the constant address space, longer ones in device: hence the types.
+// Runs in one threadgroup with one simdgroup per row. MLX passes short arrays in the constant address space and longer ones in
+// device, so their types are template parameters.
 template <typename Scores, typename Ids, typename Drafts>
 inline void block_verify_settle(
     Scores scores,                   // [rows, parts]    float, from block_verify_scan
     Ids ids,                         // [rows, parts]    uint
-    Drafts drafts,                   // [rows - 1]       uint; for one row nothing is read
-    device uint* choices,            // [rows]           what the target chooses
-    device uint* counted,            // [2]              drafts accepted; the target's own token after them
+    Drafts drafts,                   // [rows - 1]       uint; not read if there is one row
+    device uint* choices,            // [rows]           the target's choices
+    device uint* counted,            // [2]              number of accepted drafts; the target's token after them
     threadgroup uint* chosen,        // [rows]
     uint parts, uint rows, uint row, uint lane) {
   float best = -INFINITY;

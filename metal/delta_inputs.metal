@@ -1,24 +1,24 @@
-// What a gated delta net begins with: from one row of the joined product of all its inputs to what its recurrence takes. The short
-// convolution runs over the rows before, silu follows it; queries and keys are divided by their length, and the queries scaled;
-// decay and strength come from two numbers of each value head. One simdgroup serves one head of one row.
+// Inputs of a gated delta net: turns the combined projection into what the recurrence needs. Applies the short convolution and
+// silu, divides queries and keys by their length, scales the queries, and computes decay and beta from two numbers per value head.
+// One simdgroup handles one head of one row.
 //
-// All is float, and what is written is rounded once.
+// Computes in float and rounds every output once.
 
 inline float silu(float x) { return x / (1.0f + metal::precise::exp(-x)); }
 
 template <typename T, int DK, int DV, int HK, int HV, int TAPS, typename A, typename B>
 inline void delta_inputs(
-    const device T* projected,    // [rows, channels + HV * DV + 2 HV]: what is convolved, the output's gate, b and a
-    const device T* held,         // [TAPS - 1, channels]     the rows before
-    const device T* taps,         // [channels, TAPS]         the convolution's weights
+    const device T* projected,    // [rows, channels + HV * DV + 2 HV]: convolution inputs, output gate, b, a
+    const device T* held,         // [TAPS - 1, channels]     the preceding rows
+    const device T* taps,         // [channels, TAPS]         convolution weights
     A log_rate,                   // [HV]
-    B bias,                       // [HV]                     on a
+    B bias,                       // [HV]                     added to a
     device T* queries,            // [rows, HK, DK]
     device T* keys,               // [rows, HK, DK]
     device T* values,             // [rows, HV, DV]
     device float* decay,          // [rows, HV]
     device T* beta,               // [rows, HV]
-    device T* convolved,          // [TAPS - 1 + rows, channels]: the rows before and these, as they enter the convolution
+    device T* convolved,          // [TAPS - 1 + rows, channels]: convolution inputs, including the preceding rows
     uint rows, uint row, uint head, uint lane) {
   constexpr uint CHANNELS = 2 * HK * DK + HV * DV, WIDTH = CHANNELS + HV * DV + 2 * HV;
   constexpr int DIM = DK > DV ? DK : DV, PER_LANE = (DIM + 31) / 32;
@@ -33,7 +33,7 @@ inline void delta_inputs(
     if (i >= dim) continue;
     float sum = 0.0f;
     for (uint tap = 0; tap < TAPS; ++tap) {
-      const uint at = row + tap;  // of the rows before and these
+      const uint at = row + tap;  // index into the preceding rows followed by these
       const T in = at < TAPS - 1 ? held[at * CHANNELS + channel] : projected[(at - (TAPS - 1)) * size_t(WIDTH) + channel];
       sum = metal::fma(float(in), float(taps[channel * TAPS + tap]), sum);
     }

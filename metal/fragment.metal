@@ -1,10 +1,10 @@
-// The 8 x 8 matrices of a simdgroup, lane by lane.
+// Access to the elements of a simdgroup's 8 x 8 matrices.
 //
-// Each of the 32 lanes holds two neighbouring elements of one row. Which ones is the same on every Apple GPU, and MLX's own matrix
-// kernels rest on it (mlx/backend/metal/kernels/steel/gemm/mma.h). Operands are float whatever the inputs are, as they are there:
-// nothing is rounded before the sum, and 16-bit operands would not multiply faster.
+// Each of the 32 lanes holds two adjacent elements of one row. The layout is the same on every Apple GPU, and MLX's own matrix
+// kernels rely on it (mlx/backend/metal/kernels/steel/gemm/mma.h). As in MLX, operands are float for all input types: nothing is
+// rounded before the sum, and 16-bit operands would not be faster.
 
-// Loops over arrays that are to stay in registers: an index that is not constant would move them to memory.
+// For loops over arrays that should stay in registers. An index that isn't a constant would move them to memory.
 #define UNROLL _Pragma("clang loop unroll(full)")
 
 typedef metal::simdgroup_matrix<float, 8, 8> Fragment;

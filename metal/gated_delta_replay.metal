@@ -1,16 +1,16 @@
-// Gated delta net, one block: first the kept rows of the block before are made part of the state, then the new rows run on a copy.
+// Gated delta net for one block: adds the kept rows of the previous block to the state, then runs the new rows on a copy.
 //
-// Per value head, with the state S [DV, DK] and for each row t:
+// For each value head with state S [DV, DK], and each row t:
 //   S = g_t S;   delta_t = beta_t (v_t - S k_t);   S = S + delta_t k_t';   y_t = S q_t
 //
-// A rejected row cannot be taken out of S again. So what is written is the state before the new rows; those of them that are kept run
-// once more at the beginning of the next block, by the very operations that ran them first, and give the same bits.
+// A rejected row can't be removed from S. So the kernel writes the state before the new rows, and the next block replays those that
+// were kept. The replay uses the same operations, so it gives the same bits.
 //
-// A simdgroup serves 8 rows of S, four lanes a row; a lane holds DK / 4 successive elements in registers from the first row to the
-// last, so that S is read once and written once. The sums run as in mlx-lm's kernel for one head dim in 32 lanes: chains of DK / 32
-// elements, then pairs, pairs of pairs and so on, the last two steps between lanes.
+// A simdgroup handles 8 rows of S with four lanes per row. A lane keeps DK / 4 consecutive elements in registers throughout, so S
+// is read once and written once. Sums have the same order as in mlx-lm's kernel, which spreads a head over 32 lanes: chains of
+// DK / 32 elements, then pairs, pairs of pairs and so on, the last two steps between lanes.
 
-// S k or S q of one row of S, from what its lanes hold.
+// Returns one element of S k or S q: the product of one row of S, held by four lanes, and x.
 template <int DK>
 inline float row_dot(thread float (&state)[DK / 4], thread float (&x)[DK / 4]) {
   constexpr int CHAIN = DK / 32;
@@ -29,7 +29,7 @@ inline void load_run(P from, thread float (&run)[N]) {
   UNROLL for (int i = 0; i < N; ++i) run[i] = float(from[i]);
 }
 
-// What a row adds. The fused operation is written out, so that no compiler chooses one here and another there.
+// Adds delta k' to a row of S. fma is explicit, so that the rounding doesn't depend on the compiler.
 template <int N>
 inline void add_outer(thread float (&state)[N], thread float (&k)[N], float delta) {
   UNROLL for (int i = 0; i < N; ++i) state[i] = metal::fma(k[i], delta, state[i]);
@@ -40,7 +40,7 @@ inline void decay(thread float (&state)[N], float g) {
   UNROLL for (int i = 0; i < N; ++i) state[i] *= g;
 }
 
-// One row: decays S and adds what the row writes.
+// Updates the state by one row: decay, then the row's contribution.
 template <int DK, typename K>
 inline void run_row(thread float (&state)[DK / 4], K k, float v, float g, float beta) {
   float x[DK / 4];
@@ -56,18 +56,18 @@ inline void gated_delta_replay(
     V v,                           // [rows, value_heads, DV] T
     G g,                           // [rows, value_heads]       float32
     B beta,                        // [rows, value_heads] T
-    const device float* before,    // [value_heads, DV, DK]     the state before the block before
-    const device T* old_k,         // [.., key_heads, DK]       of the block before, like the four that follow
+    const device float* before,    // [value_heads, DV, DK]     state before the previous block
+    const device T* old_k,         // [.., key_heads, DK]       previous block, like the next four
     OV old_v,                      // [.., value_heads, DV] T
     OG old_g,                      // [.., value_heads]         float32
     OB old_beta,                   // [.., value_heads] T
-    uint kept,                     //                           rows of the block before that count
+    uint kept,                     //                           number of kept rows of the previous block
     device T* y,                   // [rows, value_heads, DV]
-    device float* after,           // [value_heads, DV, DK]     the state after the kept rows
+    device float* after,           // [value_heads, DV, DK]     state after the kept rows
     uint rows, uint key_heads, uint value_heads, uint DV, uint head, uint eight, uint lane) {
   constexpr int HELD = DK / 4;
   const uint key_head = head / (value_heads / key_heads), own = HELD * (lane % 4), wanted = 8 * eight + lane / 4;
-  const uint dv = metal::min(wanted, DV - 1);  // lanes beyond the last row compute it once more and write nothing
+  const uint dv = metal::min(wanted, DV - 1);  // lanes past the last row recompute it and write nothing
   const size_t at = (size_t(head) * DV + dv) * DK + own;
 
   float state[HELD];

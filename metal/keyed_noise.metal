@@ -1,8 +1,8 @@
-// Keyed noise: a Gumbel value for every (seed, position, token id), and nothing else it depends on.
+// Keyed noise: a Gumbel value that depends only on (seed, position, token id).
 //
-// Threefry-2x32 with 20 rounds (Salmon et al., SC 2011). The integers are those of mlx_engine/decoding/noise.py, bit for bit.
+// Threefry-2x32 with 20 rounds (Salmon et al., SC 2011). The integers equal those of mlx_engine/decoding/noise.py.
 
-// The first output word of the counter (position, token) under a 64-bit seed, low word first.
+// Returns the first output word for the counter (position, token) and the 64-bit seed (low, high).
 inline uint keyed_bits(uint low, uint high, uint position, uint token) {
   const uint schedule[3] = {low, high, low ^ high ^ 0x1BD11BDAu};
   const uint turns[8] = {13, 15, 26, 6, 17, 29, 16, 24};
@@ -19,7 +19,7 @@ inline uint keyed_bits(uint low, uint high, uint position, uint token) {
   return a;
 }
 
-// -log(-log u) with u = (top 23 bits + 0.5) / 2^23, which float holds exactly and which is never 0 or 1.
+// Returns -log(-log u) with u = (top 23 bits + 0.5) / 2^23, which is exact in float and never 0 or 1.
 inline float keyed_gumbel(uint low, uint high, uint position, uint token) {
   const float uniform = (float(keyed_bits(low, high, position, token) >> 9) + 0.5f) * (1.0f / 8388608.0f);
   return -metal::precise::log(-metal::precise::log(uniform));

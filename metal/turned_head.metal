@@ -1,20 +1,20 @@
-// One head of a query or a key on its way to attention: RMSNorm over the head, then RoPE on its first TURNED elements. One simdgroup
-// serves one head of one row; pairs are (i, i + TURNED / 2).
+// Prepares one head of a query or key for attention: RMSNorm over the head, then RoPE on its first TURNED elements, in pairs
+// (i, i + TURNED / 2). One simdgroup handles one head of one row.
 //
-// Rounds to T wherever mx.fast.rms_norm and the products after it round, so that a kernel and plain MLX differ only by the order of
-// one sum and by the last bits of cosine and sine.
+// Rounds to T where mx.fast.rms_norm and the following products round, so kernels and plain MLX differ only in the order of one sum
+// and in the last bits of cosine and sine.
 
 template <typename T, int DIM, int TURNED, typename F>
 inline void turned_head(
-    const device T* x,      // [DIM]         elements `stride` apart, and so for the others
+    const device T* x,      // [DIM]         elements are `stride` apart; likewise below
     size_t stride,
     const device T* norm,   // [DIM]         RMSNorm weights
     size_t norm_stride,
-    F frequencies,          // [TURNED / 2]  float, positions per radian; infinity leaves a pair unrotated
+    F frequencies,          // [TURNED / 2]  float, positions per radian; infinity: no rotation
     size_t frequency_stride,
-    int position,           //               absolute, of this row
+    int position,           //               absolute position of this row
     float eps,
-    float scale,            //               on what is rotated (yarn's attention factor)
+    float scale,            //               factor on the rotated elements (YaRN's attention factor)
     device T* out,          // [DIM]
     uint lane) {
   constexpr int HALF = TURNED / 2, PAIRS = (HALF + 31) / 32, REST = (DIM - TURNED + 31) / 32;

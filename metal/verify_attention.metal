@@ -1,19 +1,19 @@
-// Attention of a verify: the rows of one block over a long K/V cache.
+// Attention for a verify pass: the rows of one block over a long K/V cache.
 //
-// The heads that share a K/V head are grouped: their rows, grouped heads * block of them, form one matrix, and each tile of K and V
-// is fetched once for all of them. The keys are split into parts, one threadgroup each; a second kernel puts the parts together.
-// How many keys there are is read here, on the device: the grid does not depend on it.
+// Query heads that share a K/V head form a group. The rows of a group, (heads in the group) * block of them, form one matrix, so
+// each tile of K and V is loaded once for the group. The keys are split into parts, one per threadgroup, and a second kernel merges
+// the parts. The number of keys is read on the device, so the grid doesn't depend on it.
 //
-// A simdgroup serves 8 * TILES rows. As in verify_matmul, the order of a sum inside a fragment is chosen for the loads: RUN steps take
-// head dims RUN * i + s for i = 0..7, so that a lane reads runs of successive elements.
+// A simdgroup handles 8 * TILES rows. As in verify_matmul, the order of a sum in a fragment is chosen for the loads: step s of RUN
+// takes head dims RUN * i + s for i = 0..7, so a lane reads consecutive elements.
 //
-// Scores, weights and sums are float32. Weights are powers of two, which exp2 gives directly; scores carry the factor log2(e).
+// Scores, weights and sums are float32. Weights are computed by exp2, so scores include the factor log2(e).
 
-// How many head dims stand together in a step: what divides them all is 32, or 16 where the head dim is 80.
+// The number of consecutive head dims per lane and step. All supported head dims are multiples of 32, except 80.
 template <int DIM>
 constexpr int run_length() { return DIM % 32 == 0 ? 4 : 2; }
 
-// Over the four lanes that hold one row of a fragment; their numbers differ in the bits 1 and 8.
+// Reductions over the four lanes that hold one row of a fragment. Their indices differ in the bits 1 and 8.
 inline float row_max(float x) {
   x = metal::max(x, metal::simd_shuffle_xor(x, ushort(1)));
   return metal::max(x, metal::simd_shuffle_xor(x, ushort(8)));
@@ -23,7 +23,7 @@ inline float row_sum(float x) {
   return x + metal::simd_shuffle_xor(x, ushort(8));
 }
 
-// Copies `count` rows of DIM elements to threadgroup memory, and zeros for the rest of KEYS rows: an unwritten cache may hold anything.
+// Copies `count` rows of DIM elements to threadgroup memory, and zeros up to KEYS rows: the unwritten part of a cache is undefined.
 template <typename T, int DIM, int KEYS>
 inline void fetch(const device T* source, threadgroup T* tile, uint count, uint thread_index, uint threads) {
   constexpr uint PIECE = 16 / sizeof(T), STRIDE = DIM + PIECE;
@@ -33,16 +33,16 @@ inline void fetch(const device T* source, threadgroup T* tile, uint count, uint 
   }
 }
 
-// One part of the keys, for 8 * TILES * simdgroups rows. A row sees WINDOW keys at most, its own included; 0: all.
+// Attention over one part of the keys, for 8 * TILES * simdgroups rows. A row sees at most WINDOW keys, including its own (0: all).
 template <typename T, int DIM, int KEYS, int TILES, bool CAUSAL, uint WINDOW>
 inline void verify_attention_part(
-    const device T* queries,    // [kv_heads, rows, DIM]       rows: for each grouped head, those of the block
+    const device T* queries,    // [kv_heads, rows, DIM]       for each head of the group, the rows of the block
     const device T* keys,       // [kv_heads, capacity, DIM]
     const device T* values,     // [kv_heads, capacity, DIM]
-    uint length,                //                             keys there are; the last `block` are the block's own
+    uint length,                //                             number of keys; the last `block` of them belong to the block
     float scale,
     device float* sums,         // [kv_heads, parts, rows, DIM]   sum of weight * value
-    device float* weights,      // [kv_heads, parts, rows, 2]     largest score, and the sum of the weights relative to it
+    device float* weights,      // [kv_heads, parts, rows, 2]     largest score, and sum of the weights relative to it
     threadgroup T* key_tile,    // [KEYS, DIM + 16 bytes]
     threadgroup T* value_tile,  // [KEYS, DIM + 16 bytes]
     uint rows, uint block, uint capacity, uint parts, uint3 place, uint simdgroup, uint simdgroups, uint lane) {
@@ -50,7 +50,7 @@ inline void verify_attention_part(
   const uint part = place.x, head = place.y, row = fragment_row(lane), column = fragment_column(lane);
   const uint first_row = 8 * TILES * (place.z * simdgroups + simdgroup);
 
-  // what the block's first row sees begins here; the parts are as even as whole tiles allow
+  // The parts start at the first key that any row sees. All but the last have the same number of whole tiles.
   const uint seen = block + WINDOW - 1;
   const uint first = WINDOW > 0 && length > seen ? length - seen : 0;
   const uint share = (length - first + parts * KEYS - 1) / (parts * KEYS) * KEYS;
@@ -105,7 +105,7 @@ inline void verify_attention_part(
           top = metal::max(top, x);
         }
       top = row_max(top);
-      const float base = top == -INFINITY ? 0.0f : top;  // a row that has seen no key yet
+      const float base = top == -INFINITY ? 0.0f : top;  // the row has not seen a key yet
       const float shrink = metal::precise::exp2(largest[t] - base);
       largest[t] = top;
       total[t] *= shrink;
@@ -149,12 +149,12 @@ inline void verify_attention_part(
   }
 }
 
-// Puts the parts of one row together; one simdgroup a row. A sink is a score without a value.
+// Merges the parts of one row, with one simdgroup per row. A sink is a score without a value.
 template <typename T, int DIM, bool SINKS, typename S>
 inline void verify_attention_merge(
     const device float* sums,     // [kv_heads, parts, rows, DIM]
     const device float* weights,  // [kv_heads, parts, rows, 2]
-    S sinks,                      // [heads] T; where there are none, anything
+    S sinks,                      // [heads] T; unused without SINKS
     device T* out,                // [block, heads, DIM]
     uint rows, uint block, uint parts, uint kv_heads, uint index, uint lane) {
   const uint head = index / rows, m = index % rows, heads = kv_heads * (rows / block), query_head = head * (rows / block) + m / block;

@@ -1,25 +1,27 @@
-// Matrix product for a verify: y[m, n] = sum over k of x[m, k] * W[n, k], for up to 16 rows m, with W read once.
+// Matrix product for a verify pass: y[m, n] = sum over k of x[m, k] * W[n, k], for up to 16 rows m. W is read once.
 //
-// A threadgroup makes 8 * COLUMNS columns of y for all rows. Its SPLIT simdgroups share the sum: each takes every SPLIT-th block of
-// 8 * STEPS successive k, so that together they read runs of W's rows, and no barrier stands in the way until their sums are added.
+// A threadgroup computes 8 * COLUMNS columns of y for all rows. Its SPLIT simdgroups split the sum over k: each takes every
+// SPLIT-th block of 8 * STEPS consecutive k. Together they read contiguous parts of W's rows, without a barrier until their sums
+// are added.
 //
-// A product of fragments sums over 8 values of k in whatever order they come, so the order is chosen for the loads: step s multiplies
-// k = STEPS * i + s for i = 0..7. So a lane needs 2 * STEPS successive elements of one row of W, and STEPS of each of two rows of x;
-// it fetches them straight from memory, and neither operand passes through threadgroup memory.
+// A product of fragments sums over 8 values of k in any order, so the order is chosen for the loads: step s multiplies
+// k = STEPS * i + s for i = 0..7. A lane then needs 2 * STEPS consecutive elements of one row of W and STEPS of each of two rows
+// of x. It loads them directly, without threadgroup memory.
 //
-// What a row of y is does not depend on the other rows, nor on how many there are: a pass over one row gives the same bits.
+// A row of y doesn't depend on the other rows or on their number: a pass over one row gives the same bits.
 //
-// What follows a product in a layer can be part of it. GATED: the first half of W's rows are gates, and y = silu(gate) * other, of half
-// the columns; a threadgroup then takes its gates and, half of W further on, what they go with. RESIDUAL: y is added to what is there.
+// The kernel can include what follows the product in a layer. GATED: the first half of W's rows are gates, and y has half the
+// columns, silu(gate) * other. A threadgroup then handles its gates and the matching rows in the second half of W. RESIDUAL: the
+// product is added to the residual.
 
-// W's row for fragment j of a threadgroup whose columns of y, `outputs` in all, begin at `first`.
+// Returns W's row for fragment j of a threadgroup whose columns of y start at `first`, out of `outputs`.
 template <int COLUMNS, bool GATED>
 inline uint weight_row(uint first, int j, uint outputs, uint lane) {
   constexpr int OWN = GATED ? COLUMNS / 2 : COLUMNS;
   return (j < OWN ? 0 : outputs) + metal::min(first + 8 * (j % OWN) + fragment_row(lane), outputs - 1);
 }
 
-// x of one block as right-hand operands: rows that do not exist are zero.
+// Loads one block of x as right-hand operands. Missing rows are zero.
 template <int TILES, int STEPS, typename X>
 inline void load_rows(X x, uint rows, uint stride, uint left, uint lane, thread float2 (&run)[TILES][STEPS]) {
   UNROLL for (int tile = 0; tile < TILES; ++tile)
@@ -36,7 +38,7 @@ inline float total(threadgroup float* sums, uint at) {
   return all;
 }
 
-// Adds the simdgroups' sums, always in the same order, does what follows the product, and rounds once to T.
+// Adds the simdgroups' sums in a fixed order, applies GATED and RESIDUAL, and rounds once to T.
 template <typename T, bool GATED, bool RESIDUAL, int SPLIT, int TILES, int COLUMNS, typename R>
 inline void add_and_store(
     thread float2 (&sum)[TILES][COLUMNS],
@@ -60,19 +62,19 @@ inline void add_and_store(
   }
 }
 
-// Affine weights: W[n, k] = scale * q + bias, one scale and bias for each GROUP of successive k, q of BITS (4 or 8) bits.
+// Affine weights: W[n, k] = scale * q + bias, with one scale and bias per GROUP of consecutive k, and q of BITS (4 or 8) bits.
 //
-// The products are of x and q itself, which float holds exactly; scale and bias come in once a block. That is what MLX does with
-// one row, and it rounds less, and works less, than multiplying every weight out.
+// Multiplies x by q, which is exact in float, and applies scale and bias once per block, as MLX does for one row. That is faster
+// and more accurate than dequantizing every weight.
 template <
     typename T, int BITS, int GROUP, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename S,
     typename R>
 inline void verify_matmul_affine(
     X x,                        // [rows, depth] T
-    W weight,                   // [columns, depth * BITS / 32] uint32, the first q in the lowest bits
+    W weight,                   // [columns, depth * BITS / 32] uint32, first q in the lowest bits
     S scales, S biases,         // [columns, depth / GROUP] T
     R residual,                 // [rows, outputs] T, if RESIDUAL
-    device T* y,                // [rows, outputs]: as many as columns, or, GATED, half as many
+    device T* y,                // [rows, outputs]: outputs = columns, or half of that if GATED
     threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = (GROUP < 64 ? GROUP : 64) / 8, BLOCK = 8 * STEPS, WORDS = 2 * STEPS * BITS / 32;
@@ -85,7 +87,7 @@ inline void verify_matmul_affine(
     float2 run[TILES][STEPS];
     load_rows<TILES, STEPS>(x + k, rows, depth, BLOCK, lane, run);
 
-    // for the biases: each row of x summed over the block; a product with ones adds what lies in different lanes
+    // For the biases: sums each row of x over the block. A product with ones adds across lanes.
     Fragment row_sums[TILES];
     UNROLL for (int tile = 0; tile < TILES; ++tile) {
       float2 own = float2(0.0f);
@@ -117,13 +119,13 @@ inline void verify_matmul_affine(
   add_and_store<T, GATED, RESIDUAL, SPLIT>(sum, sums, residual, y, rows, outputs, first, simdgroup, lane);
 }
 
-// Weights of the type of x. WHOLE: the depth is a multiple of a block.
+// Weights of the same type as x. WHOLE: the depth is a multiple of the block.
 template <typename T, bool WHOLE, bool GATED, bool RESIDUAL, int TILES, int COLUMNS, int SPLIT, typename X, typename W, typename R>
 inline void verify_matmul_dense(
     X x,                        // [rows, depth] T
     W weight,                   // [columns, depth] T
     R residual,                 // [rows, outputs] T, if RESIDUAL
-    device T* y,                // [rows, outputs]: as many as columns, or, GATED, half as many
+    device T* y,                // [rows, outputs]: outputs = columns, or half of that if GATED
     threadgroup float* sums,    // [SPLIT, 8 * TILES, 8 * COLUMNS]
     uint rows, uint columns, uint depth, uint threadgroup_index, uint simdgroup, uint lane) {
   constexpr int STEPS = 4, BLOCK = 8 * STEPS;

@@ -1,12 +1,21 @@
 """What holds for every test: no network, the wheel's own BLAS, and how many examples a property gets."""
 
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 # Before anything imports MLX. In the wheel's BLAS a pass of one row and a pass of many rows agree bit for bit.
 os.environ["SLIPSTREAM_BLAS"] = "wheel"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+# On Linux, MLX compiles functions with a command named g++. clang++ takes the same options.
+if not shutil.which("g++") and (clang := shutil.which("clang++")):
+    commands = tempfile.TemporaryDirectory()
+    Path(commands.name, "g++").symlink_to(clang)
+    os.environ["PATH"] += os.pathsep + commands.name
 
 from hypothesis import HealthCheck, settings
 
