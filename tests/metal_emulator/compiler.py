@@ -23,8 +23,8 @@ CACHE = HERE.parents[1] / ".metal_cache"
 MLX_HEADERS = Path(mx.__file__).parent / "include"
 
 _COMMON = ["-std=c++17", "-fPIC", "-w", "-Wno-reserved-user-defined-literal", "-g1", "-fvisibility=hidden"]
-# The thread-sanitizer instrumentation reports every memory access to the emulator. Locals start as garbage, as on a GPU. Products and
-# sums are not fused, so that results are the same on every machine.
+# The thread-sanitizer instrumentation reports every memory access to the emulator. Locals start as garbage, as on a GPU. Products
+# and sums are not fused, so that results are the same on every machine.
 _KERNEL = [*_COMMON, "-O1", "-fsanitize=thread", "-ftrivial-auto-var-init=pattern", "-ffp-contract=off", "-fno-strict-aliasing"]
 _ONLY = {
     "g++": ["-fsingle-precision-constant", "--param=tsan-instrument-func-entry-exit=0"],

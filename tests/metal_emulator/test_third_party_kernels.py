@@ -71,7 +71,7 @@ def test_the_gated_delta_kernels_of_mlx_lm(mlx_lm, dtype, function, vector, mask
     mask = mx.array([[True, False, True], [True, True, False]]) if masked else None
     outputs, after = function(q, k, v, g, beta, state, mask)
     want_outputs, want_after = exact(q, k, v, g, beta, state, mask)
-    # float32 sums of up to 128 terms below 1: 128 roundings of 2^-24 are 8e-6. Outputs are then rounded to their dtype, by half an ulp.
+    # float32 sums of up to 128 terms below 1: 128 roundings of 2^-24 are 8e-6. Outputs are rounded once more, by half an ulp.
     np.testing.assert_allclose(np.array(after), want_after, rtol=1e-5, atol=1e-5)
     # bfloat16 has 8 significant bits, so half an ulp is at most 2^-8 of the value. float32 as above.
     rounding = {mx.float32: 1e-5, mx.bfloat16: 2**-8}[dtype]
