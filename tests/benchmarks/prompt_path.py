@@ -2,9 +2,9 @@
 
     python -m tests.benchmarks.prompt_path
 
-The demo pair answers one prompt in the real window, with one kernel at a time in use. Calls are stack frames of Slipstream's own code:
-on the window's thread until the message is handed to the store, there again until the request is submitted, and on the engine's thread
-until the kernel is called. The run fails at the kernel on purpose, since there is no Metal here.
+The demo pair answers one prompt in the real window, with one kernel at a time in use. Calls are stack frames of Slipstream's own
+code: on the window's thread until the message is handed to the store, there again until the request is submitted, and on the
+engine's thread until the kernel is called. The run fails at the kernel on purpose, since there is no Metal here.
 """
 
 import os
@@ -56,8 +56,7 @@ def record_path(kernel: str) -> list[str]:
     class Traced(Engine):
         def generate(self, *arguments: Any) -> Any:
             self.pair.use(with_kernels((kernel,), build))
-            for event in super().generate(*arguments):
-                yield event
+            yield from super().generate(*arguments)
 
     submit = EngineHost.submit
 
