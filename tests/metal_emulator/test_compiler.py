@@ -55,9 +55,7 @@ def test_without_a_suitable_compiler_the_error_says_which_to_install(installed, 
     for name, answers in installed.items():
         install(tmp_path, name, *answers)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        RuntimeError, match=r"Install g\+\+ 12 .*, or clang 16 .*: (sudo apt-get|xcode-select)"
-    ) as raised:
+    with pytest.raises(RuntimeError, match=r"Install g\+\+ 12 .*, or clang 16 .*: (sudo apt-get|xcode-select)") as raised:
         compiler.compilers.__wrapped__()
     assert all(name in str(raised.value) for name in installed)
 
