@@ -8,15 +8,15 @@ import logging
 from collections.abc import Callable
 
 from packaging.version import InvalidVersion, Version
-from PySide6.QtCore import QObject, QSettings, QUrl, Signal, Slot
+from PySide6.QtCore import QObject, QUrl, Signal, Slot
 from PySide6.QtNetwork import QNetworkAccessManager, QNetworkReply, QNetworkRequest
 
 from app.language import tr
 from app.release import Release
+from app.settings.preferences import Preferences
 
 log = logging.getLogger(__name__)
 
-KEY = "look_for_versions"
 PATIENCE_MS = 15_000
 MOST_BYTES = 1 << 20
 
@@ -45,10 +45,10 @@ class Updates(QObject):
 
     told = Signal(str)
 
-    def __init__(self, release: Release, settings: QSettings, parent: QObject | None = None) -> None:
+    def __init__(self, release: Release, preferences: Preferences, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._release = release
-        self._settings = settings
+        self._preferences = preferences
         self._network: QNetworkAccessManager | None = None
         self._asked = False
 
@@ -56,18 +56,9 @@ class Updates(QObject):
     def possible(self) -> bool:
         return bool(self._release.address and self._release.version)
 
-    @property
-    def at_start(self) -> bool:
-        """Whether the user wants it asked at every start; off until then."""
-        return self._settings.value(KEY, False, bool) is True
-
-    @Slot(bool)
-    def set_at_start(self, wanted: bool) -> None:
-        self._settings.setValue(KEY, wanted)
-
     def begin(self) -> None:
         """The app has started: ask if that is wanted, and speak only of news."""
-        if self.possible and self.at_start:
+        if self.possible and self._preferences.check_for_updates:
             self._ask(asked=False)
 
     @Slot()

@@ -1,108 +1,92 @@
-"""What the user chose for the whole app: appearance, contrast, text size, motion. It holds at once, and after a restart."""
-
-from typing import get_args
+"""The table of settings. To add one, add a line to `Preferences` and translate its texts."""
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
-from app.language import LANGUAGES
+from app.language import LANGUAGES, tr
+from app.settings.setting import Setting
 from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contrast, Theme
 
 
 class Preferences(QObject):
-    """Kept in the settings file, put in force in the theme. What is not understood there counts as not said."""
+    """The settings that are in effect. Setting an attribute stores the value and applies it."""
+
+    appearance = Setting[Appearance](
+        "appearance",
+        "system",
+        lambda: tr("Appearance"),
+        choices=lambda: {"system": tr("System"), "light": tr("Light"), "dark": tr("Dark")},
+    )
+    contrast = Setting[Contrast](
+        "contrast",
+        "system",
+        lambda: tr("Contrast"),
+        choices=lambda: {"system": tr("System"), "standard": tr("Standard"), "high": tr("High")},
+    )
+    text_size = Setting(
+        "text_size", DEFAULT_TEXT_SIZE, lambda: tr("Text size"), choices=lambda: {size: f"{size} px" for size in TEXT_SIZES}
+    )
+    reduce_motion = Setting(
+        "less_motion",
+        False,
+        lambda: tr("Reduce motion"),
+        help=lambda: tr("Turn off animations. Always off when Reduce Motion is on."),
+    )
+    token_sources = Setting(
+        "tint",
+        False,
+        lambda: tr("Show token sources in replies"),
+        help=lambda: tr("Underlines drafted, copied, and target tokens in different colors."),
+    )
+    language = Setting(
+        "language",
+        "system",
+        lambda: tr("Language"),
+        choices=lambda: {"system": tr("System"), **LANGUAGES},
+        help=lambda: tr("Takes effect after restart."),
+        section="general",
+        takes_effect="after restart",
+    )
+    check_for_updates = Setting("look_for_versions", False, lambda: tr("Check for updates at launch"), section="general")
 
     changed = Signal()
     restart_requested = Signal()
 
-    def __init__(self, theme: Theme, settings: QSettings, parent: QObject | None = None) -> None:
+    def __init__(self, theme: Theme, file: QSettings, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._settings = settings
-        appearance = settings.value("appearance")
-        if appearance in get_args(Appearance):
-            theme.set_appearance(appearance)
-        contrast = settings.value("contrast")
-        if contrast in get_args(Contrast):
-            theme.set_contrast(contrast)
-        size = str(settings.value("text_size", DEFAULT_TEXT_SIZE))
-        theme.set_text_size(int(size) if size.isascii() and size.isdigit() else DEFAULT_TEXT_SIZE)
-        theme.set_tinted(settings.value("tint", False, bool) is True)
-        theme.reduce_motion = settings.value("less_motion", False, bool) is True
+        self._theme, self.file = theme, file
+        self._at_launch = {setting.key: setting.read(self) for setting in SETTINGS}
+        self.apply()
 
-    @property
-    def appearance(self) -> Appearance:
-        return self._theme.appearance
+    def apply(self) -> None:
+        """Put the current values into effect."""
+        theme = self._theme
+        theme.set_appearance(self.appearance)
+        theme.set_contrast(self.contrast)
+        theme.set_text_size(self.text_size)
+        theme.reduce_motion = self.reduce_motion
+        theme.set_tinted(self.token_sources)
+        self.changed.emit()
 
-    @property
-    def contrast(self) -> Contrast:
-        return self._theme.contrast
-
-    @property
-    def text_size(self) -> int:
-        return self._theme.text_pixels
-
-    @property
-    def less_motion(self) -> bool:
-        return self._theme.reduce_motion
-
-    def set_appearance(self, appearance: Appearance) -> None:
-        """Light, dark, or as the system is."""
-        self._theme.set_appearance(appearance)
-        self._keep("appearance", appearance)
-
-    def set_contrast(self, contrast: Contrast) -> None:
-        """High, standard, or as the system is."""
-        self._theme.set_contrast(contrast)
-        self._keep("contrast", contrast)
-
-    def set_text_size(self, pixels: int) -> None:
-        """One of the sizes of the scale."""
-        self._theme.set_text_size(pixels)
-        self._keep("text_size", self._theme.text_pixels)
-
-    @property
-    def language(self) -> str:
-        """That was asked for."""
-        wanted = str(self._settings.value("language", "system"))
-        return wanted if wanted in LANGUAGES else "system"
-
-    def set_language(self, wanted: str) -> None:
-        """One of `LANGUAGES`, or "system"."""
-        self._keep("language", wanted)
+    def needs_restart(self, setting: Setting) -> bool:
+        """Whether the current value is not in effect before a restart."""
+        return setting.takes_effect == "after restart" and setting.read(self) != self._at_launch[setting.key]
 
     @Slot()
     def larger_text(self) -> None:
-        self._step(1)
+        self._step_text_size(1)
 
     @Slot()
     def smaller_text(self) -> None:
-        self._step(-1)
+        self._step_text_size(-1)
 
     @Slot()
-    def usual_text(self) -> None:
-        self.set_text_size(DEFAULT_TEXT_SIZE)
+    def reset_text_size(self) -> None:
+        self.text_size = DEFAULT_TEXT_SIZE
 
-    @Slot(bool)
-    def set_less_motion(self, less: bool) -> None:
-        """Nothing moves by itself. Where the system asks for it, that holds anyway."""
-        self._theme.reduce_motion = less
-        self._keep("less_motion", less)
+    def _step_text_size(self, step: int) -> None:
+        place = TEXT_SIZES.index(self.text_size) + step
+        if 0 <= place < len(TEXT_SIZES):
+            self.text_size = TEXT_SIZES[place]
 
-    @property
-    def tinted(self) -> bool:
-        return self._theme.tinted
 
-    @Slot(bool)
-    def set_tinted(self, tinted: bool) -> None:
-        """Replies show who supplied each token."""
-        self._theme.set_tinted(tinted)
-        self._keep("tint", tinted)
-
-    def _step(self, step: int) -> None:
-        place = TEXT_SIZES.index(self.text_size) if self.text_size in TEXT_SIZES else TEXT_SIZES.index(DEFAULT_TEXT_SIZE)
-        if 0 <= place + step < len(TEXT_SIZES):
-            self.set_text_size(TEXT_SIZES[place + step])
-
-    def _keep(self, name: str, value: object) -> None:
-        self._settings.setValue(name, value)
-        self.changed.emit()
+SETTINGS: tuple[Setting, ...] = tuple(value for value in vars(Preferences).values() if isinstance(value, Setting))

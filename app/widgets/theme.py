@@ -14,8 +14,6 @@ from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Color
 
 Appearance = Literal["system", "light", "dark"]
 Contrast = Literal["system", "standard", "high"]
-APPEARANCES: tuple[Appearance, ...] = ("system", "light", "dark")
-CONTRASTS: tuple[Contrast, ...] = ("system", "standard", "high")
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
 SIGNS = Path(__file__).parents[2] / "resources" / "controls"
 TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 24)  # pixels
@@ -42,7 +40,7 @@ class Theme(QObject):
     def __init__(self, app: QApplication, appearance: Appearance = "system") -> None:
         super().__init__(app)
         self._app = app
-        self.appearance: Appearance = appearance
+        self.appearance: Appearance = "system"
         self.contrast: Contrast = "system"
         self.reduce_motion = False
         self.tinted = False  # replies show who supplied each token
@@ -54,6 +52,8 @@ class Theme(QObject):
         app.setFont(self.text_font)
         app.styleHints().colorSchemeChanged.connect(self._apply)
         app.styleHints().accessibility().contrastPreferenceChanged.connect(self._apply)
+        app.styleHints().setColorScheme(Qt.ColorScheme.Unknown)
+        self._apply()
         self.set_appearance(appearance)
 
     @property
@@ -66,16 +66,17 @@ class Theme(QObject):
         return self._system_moves and not self.reduce_motion
 
     def set_appearance(self, appearance: Appearance) -> None:
-        """Light, dark, or as the system is."""
+        if appearance == self.appearance:
+            return
         self.appearance = appearance
         schemes = {"system": Qt.ColorScheme.Unknown, "light": Qt.ColorScheme.Light, "dark": Qt.ColorScheme.Dark}
         self._app.styleHints().setColorScheme(schemes[appearance])
         self._apply()
 
     def set_contrast(self, contrast: Contrast) -> None:
-        """High, standard, or as the system is."""
-        self.contrast = contrast
-        self._apply()
+        if contrast != self.contrast:
+            self.contrast = contrast
+            self._apply()
 
     def set_text_size(self, pixels: int) -> None:
         """Of the text that is read; all other text keeps its proportion to it."""

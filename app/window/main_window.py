@@ -60,7 +60,7 @@ class MainWindow(QMainWindow):
         self.preferences = Preferences(theme, settings, self)
         self._log_folder = log_folder
         self.release = this_release()
-        self.updates = Updates(self.release, settings, self)
+        self.updates = Updates(self.release, self.preferences, self)
         self.updates.told.connect(conductor.tell)
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
@@ -298,7 +298,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def show_settings(self) -> None:
         """Of the whole app."""
-        dialog = SettingsDialog(self.theme, self.preferences, self)
+        dialog = SettingsDialog(self.theme, self.preferences, self, hidden=() if self.updates.possible else ("look_for_versions",))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.open()
 

@@ -89,8 +89,8 @@ class Menus(QObject):
         larger = self._add(view, tr("&Larger Text"), preferences.larger_text)
         larger.setShortcuts([QKeySequence("Ctrl++"), QKeySequence("Ctrl+=")])
         self._add(view, tr("S&maller Text"), preferences.smaller_text, QKeySequence("Ctrl+-"))
-        self._add(view, tr("&Usual Text Size"), preferences.usual_text, QKeySequence("Ctrl+0"))
-        self.tint = self._add(view, tr("Show Who Supplied Each To&ken"), preferences.set_tinted, QKeySequence("Ctrl+Shift+U"))
+        self._add(view, tr("&Usual Text Size"), preferences.reset_text_size, QKeySequence("Ctrl+0"))
+        self.tint = self._add(view, tr("Show Who Supplied Each To&ken"), self._set_token_sources, QKeySequence("Ctrl+Shift+U"))
         self.tint.setCheckable(True)
         preferences.changed.connect(self._check_looks)
         self._check_looks()
@@ -134,10 +134,9 @@ class Menus(QObject):
         if window.updates.possible:
             help_menu.addSeparator()
             self._add(help_menu, tr("Look for a &New Version"), window.updates.ask)
-            at_start = self._add(help_menu, tr("Look at &Every Start"), None)
-            at_start.setCheckable(True)
-            at_start.setChecked(window.updates.at_start)
-            at_start.toggled.connect(window.updates.set_at_start)
+            at_launch = self._add(help_menu, tr("Look at &Every Start"), self._set_check_for_updates)
+            at_launch.setCheckable(True)
+            at_launch.setChecked(preferences.check_for_updates)
         for signal in (conductor.switches_changed, conductor.busy_changed, conductor.pair_changed):
             signal.connect(self.refresh)
         self.refresh()
@@ -186,14 +185,22 @@ class Menus(QObject):
         action = self.sender()
         if isinstance(action, QAction):
             value: Appearance = action.data()
-            self._window.preferences.set_appearance(value)
+            self._window.preferences.appearance = value
 
     @Slot()
     def _set_contrast(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
             value: Contrast = action.data()
-            self._window.preferences.set_contrast(value)
+            self._window.preferences.contrast = value
+
+    @Slot(bool)
+    def _set_token_sources(self, shown: bool) -> None:
+        self._window.preferences.token_sources = shown
+
+    @Slot(bool)
+    def _set_check_for_updates(self, wanted: bool) -> None:
+        self._window.preferences.check_for_updates = wanted
 
     @Slot()
     def _check_looks(self) -> None:
@@ -201,7 +208,7 @@ class Menus(QObject):
         for group, value in zip(self._groups, (preferences.appearance, preferences.contrast), strict=True):
             for action in group.actions():
                 action.setChecked(action.data() == value)
-        self.tint.setChecked(preferences.tinted)
+        self.tint.setChecked(preferences.token_sources)
 
     @Slot()
     def _zoom(self) -> None:

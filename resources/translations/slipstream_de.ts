@@ -2604,79 +2604,109 @@
             <translation>das Eigene des Targets</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>A line and a color under drafts that were accepted, copies of earlier text, and the target’s own</source>
-            <translation>Eine Linie und eine Farbe unter angenommenen Entwürfen, Kopien früheren Textes und dem Eigenen des Targets</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Appearance</source>
             <translation>Erscheinungsbild</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>As the system</source>
-            <translation>Wie das System</translation>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Check for updates at launch</source>
+            <translation>Beim Start nach Updates suchen</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Close the settings</source>
-            <translation>Einstellungen schließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Contrast</source>
             <translation>Kontrast</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Dark</source>
             <translation>Dunkel</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>High</source>
             <translation>Hoch</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Language</source>
             <translation>Sprache</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Light</source>
             <translation>Hell</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Nothing moves by itself. Where the system asks for it, that holds anyway.</source>
-            <translation>Nichts bewegt sich von selbst. Wo das System es verlangt, gilt das ohnehin.</translation>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Reduce motion</source>
+            <translation>Bewegung reduzieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Show token sources in replies</source>
+            <translation>Herkunft der Token in Antworten anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Standard</source>
+            <translation>Standard</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>System</source>
+            <translation>System</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Takes effect after restart.</source>
+            <translation>Wird nach einem Neustart wirksam.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Text size</source>
+            <translation>Textgröße</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Turn off animations. Always off when Reduce Motion is on.</source>
+            <translation>Schaltet Animationen aus. Immer aus, wenn „Bewegung reduzieren“ aktiviert ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Underlines drafted, copied, and target tokens in different colors.</source>
+            <translation>Unterstreicht entworfene, kopierte und eigene Token des Zielmodells in verschiedenen Farben.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
-            <source>Reduce motion</source>
-            <translation>Bewegung reduzieren</translation>
+            <source>Close settings</source>
+            <translation>Einstellungen schließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Display</source>
+            <translation>Darstellung</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>General</source>
+            <translation>Allgemein</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Restart</source>
+            <translation>Neu starten</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Restart Slipstream</source>
+            <translation>Slipstream neu starten</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
             <source>Settings</source>
             <translation>Einstellungen</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Show in replies who supplied each token</source>
-            <translation>In Antworten zeigen, wer jedes Token lieferte</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Standard</source>
-            <translation>Standard</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Text size</source>
-            <translation>Textgröße</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />

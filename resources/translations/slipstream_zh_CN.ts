@@ -2604,79 +2604,109 @@
             <translation>目标模型自己的</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>A line and a color under drafts that were accepted, copies of earlier text, and the target’s own</source>
-            <translation>在被接受的草稿、前文副本和目标模型自己的文字下方用线条和颜色标示</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Appearance</source>
             <translation>外观</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>As the system</source>
-            <translation>跟随系统</translation>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Check for updates at launch</source>
+            <translation>启动时检查更新</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Close the settings</source>
-            <translation>关闭设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Contrast</source>
             <translation>对比度</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Dark</source>
             <translation>深色</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>High</source>
             <translation>高</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Language</source>
             <translation>语言</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
+            <location filename="../../app/settings/preferences.py" />
             <source>Light</source>
             <translation>浅色</translation>
         </message>
         <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Nothing moves by itself. Where the system asks for it, that holds anyway.</source>
-            <translation>没有任何东西会自行移动。系统有此要求时，始终如此。</translation>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Reduce motion</source>
+            <translation>减少动态效果</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Show token sources in replies</source>
+            <translation>在回复中显示 token 来源</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Standard</source>
+            <translation>标准</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>System</source>
+            <translation>跟随系统</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Takes effect after restart.</source>
+            <translation>重新启动后生效。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Text size</source>
+            <translation>文字大小</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Turn off animations. Always off when Reduce Motion is on.</source>
+            <translation>关闭动画。系统开启“减弱动态效果”时始终关闭。</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/preferences.py" />
+            <source>Underlines drafted, copied, and target tokens in different colors.</source>
+            <translation>用不同颜色的下划线标出草稿、复制和目标模型自己的 token。</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
-            <source>Reduce motion</source>
-            <translation>减少动态效果</translation>
+            <source>Close settings</source>
+            <translation>关闭设置</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Display</source>
+            <translation>显示</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>General</source>
+            <translation>通用</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Restart</source>
+            <translation>重新启动</translation>
+        </message>
+        <message>
+            <location filename="../../app/settings/settings_dialog.py" />
+            <source>Restart Slipstream</source>
+            <translation>重新启动 Slipstream</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
             <source>Settings</source>
             <translation>设置</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Show in replies who supplied each token</source>
-            <translation>在回复中显示每个词元的来源</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Standard</source>
-            <translation>标准</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Text size</source>
-            <translation>文字大小</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />

@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from packaging.version import Version
 from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app import updates
 from app.release import Release, licences, this_release
+from app.settings.preferences import Preferences
 from app.updates import Updates, newer
+from app.widgets.theme import Theme
 from app.window.about import AboutDialog
 from tests.packaging import script
 
@@ -84,22 +86,22 @@ def server() -> Iterator[Releases]:
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> QSettings:
-    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+def preferences(qapp: QApplication, tmp_path: Path) -> Preferences:
+    return Preferences(Theme(qapp), QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
 
 
 def release_of(tag: str, page: str = PAGE) -> bytes:
     return json.dumps({"tag_name": tag, "html_url": page}).encode()
 
 
-def test_nothing_is_asked_until_it_is_wanted(qtbot: QtBot, server: Releases, settings: QSettings) -> None:
+def test_nothing_is_asked_until_it_is_wanted(qtbot: QtBot, server: Releases, preferences: Preferences) -> None:
     server.answer = release_of("v9.0")
-    one = Updates(Release("1.0", server.address), settings)
+    one = Updates(Release("1.0", server.address), preferences)
     one.begin()
     qtbot.wait(50)
-    assert server.asked == [] and not one.at_start
-    one.set_at_start(True)
-    again = Updates(Release("1.0", server.address), settings)
+    assert server.asked == []
+    preferences.check_for_updates = True
+    again = Updates(Release("1.0", server.address), preferences)
     with qtbot.waitSignal(again.told, timeout=PATIENCE_MS) as told:
         again.begin()
     assert told.args == [f"Slipstream 9.0 is there; this is 1.0. To get it: {PAGE}"]
@@ -118,14 +120,14 @@ def test_nothing_is_asked_until_it_is_wanted(qtbot: QtBot, server: Releases, set
     ],
 )
 def test_who_asks_gets_an_answer_and_who_does_not_only_news(
-    qtbot: QtBot, server: Releases, settings: QSettings, answer: bytes, status: int, words: str
+    qtbot: QtBot, server: Releases, preferences: Preferences, answer: bytes, status: int, words: str
 ) -> None:
     server.answer, server.status = answer, status
-    one = Updates(Release("1.0", server.address), settings)
+    one = Updates(Release("1.0", server.address), preferences)
     with qtbot.waitSignal(one.told, timeout=PATIENCE_MS) as told:
         one.ask()
     assert words in told.args[0]
-    one.set_at_start(True)
+    preferences.check_for_updates = True
     heard: list[str] = []
     one.told.connect(heard.append)
     before = len(server.asked)  # Qt asks again where a connection was closed under it
@@ -135,9 +137,9 @@ def test_who_asks_gets_an_answer_and_who_does_not_only_news(
     assert heard == []
 
 
-def test_without_an_address_nobody_can_ask(qtbot: QtBot, start: Any, settings: QSettings) -> None:
-    one = Updates(Release("1.0"), settings)
-    one.set_at_start(True)
+def test_without_an_address_nobody_can_ask(qtbot: QtBot, start: Any, preferences: Preferences) -> None:
+    one = Updates(Release("1.0"), preferences)
+    preferences.check_for_updates = True
     one.begin()
     one.ask()
     assert not one.possible
@@ -152,11 +154,10 @@ def test_with_an_address_the_menu_offers_it(start: Any, monkeypatch: pytest.Monk
     at_start = actions["Look at &Every Start"]
     assert at_start.isCheckable() and not at_start.isChecked()
     at_start.trigger()
-    assert app.window.updates.at_start
+    assert app.window.preferences.check_for_updates
 
 
 @given(st.tuples(st.integers(0, 3), st.integers(0, 12)), st.tuples(st.integers(0, 3), st.integers(0, 12)))
 def test_newer_means_a_higher_version(here: tuple[int, int], there: tuple[int, int]) -> None:
     current, found = (".".join(map(str, one)) for one in (here, there))
     assert (newer(release_of(f"v{found}"), current) is not None) == (Version(found) > Version(current)) == (there > here)
-    assert updates.KEY

@@ -114,7 +114,7 @@ def test_a_full_context_says_what_can_be_done() -> None:
 def test_a_question_stands_in_the_middle_of_its_bubble(start: Start) -> None:
     for size in (12, 15, 24):
         app = start()
-        app.window.preferences.set_text_size(size)
+        app.window.preferences.text_size = size
         app.ask("HHHH")
         (prompt,) = app.questions
         bubble = prompt.bubble.parentWidget()
@@ -125,4 +125,4 @@ def test_a_question_stands_in_the_middle_of_its_bubble(start: Start) -> None:
         inked = [y for y in range(2, image.height() - 2) if any(image.pixel(x, y) != ground for x in column)]
         above, below = inked[0], image.height() - 1 - inked[-1]
         assert abs(above - below) <= 3, (size, above, below)
-        app.window.preferences.usual_text()
+        app.window.preferences.reset_text_size()

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QSlider
+from pytestqt.qtbot import QtBot
 
-from app.settings.preferences import Preferences
+from app.settings.preferences import SETTINGS, Preferences
 from app.settings.settings_dialog import SettingsDialog
 from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
 from app.widgets.switch import Switch
@@ -84,22 +85,22 @@ def settings(tmp_path: Path) -> QSettings:
     return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
 
 
-def test_preferences_hold_at_once_and_after_a_restart(theme: Theme, settings: QSettings, qapp: QApplication) -> None:
+def test_settings_take_effect_at_once_and_after_a_restart(theme: Theme, settings: QSettings, qapp: QApplication) -> None:
     preferences = Preferences(theme, settings)
-    preferences.set_appearance("dark")
-    preferences.set_contrast("high")
-    preferences.set_text_size(18)
-    preferences.set_less_motion(True)
+    preferences.appearance = "dark"
+    preferences.contrast = "high"
+    preferences.text_size = 18
+    preferences.reduce_motion = True
     assert theme.colors is DARK_CONTRAST and theme.text_pixels == 18 and not theme.animates
     settings.sync()
     again = Theme(qapp)
     read = Preferences(again, QSettings(settings.fileName(), QSettings.Format.IniFormat))
-    assert (read.appearance, read.contrast, read.text_size, read.less_motion) == ("dark", "high", 18, True)
+    assert (read.appearance, read.contrast, read.text_size, read.reduce_motion) == ("dark", "high", 18, True)
     assert again.colors is DARK_CONTRAST
 
 
 @pytest.mark.parametrize("size", ["", "nonsense", "-4", "9999999", "15.5", "٣"])
-def test_preferences_that_make_no_sense_count_as_not_said(theme: Theme, settings: QSettings, size: str) -> None:
+def test_invalid_values_in_the_settings_file_become_defaults(theme: Theme, settings: QSettings, size: str) -> None:
     settings.setValue("appearance", "purple")
     settings.setValue("contrast", "7")
     settings.setValue("text_size", size)
@@ -108,7 +109,7 @@ def test_preferences_that_make_no_sense_count_as_not_said(theme: Theme, settings
     assert TEXT_SIZES[0] <= preferences.text_size <= TEXT_SIZES[-1]
 
 
-def test_text_grows_and_shrinks_within_the_scale(theme: Theme, settings: QSettings) -> None:
+def test_text_size_stays_within_its_range(theme: Theme, settings: QSettings) -> None:
     preferences = Preferences(theme, settings)
     for _ in range(20):
         preferences.larger_text()
@@ -116,7 +117,7 @@ def test_text_grows_and_shrinks_within_the_scale(theme: Theme, settings: QSettin
     for _ in range(20):
         preferences.smaller_text()
     assert theme.text_pixels == TEXT_SIZES[0]
-    preferences.usual_text()
+    preferences.reset_text_size()
     assert theme.text_pixels == DEFAULT_TEXT_SIZE
 
 
@@ -138,24 +139,62 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
         }
 
     before, height = sizes(), app.reply.height()
-    window.preferences.set_text_size(24)
+    window.preferences.text_size = 24
     app.until(lambda: app.reply.height() > height)
     after = sizes()
     for name in before:
         assert 1.4 <= after[name] / before[name] <= 1.8, (name, before[name], after[name])
 
 
-def test_the_settings_follow_the_menus_and_the_menus_the_settings(start: Start) -> None:
+def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
     app = start()
     dialog = SettingsDialog(app.slipstream.theme, app.window.preferences)
-    app.window.preferences.set_appearance("dark")
+    app.window.preferences.appearance = "dark"
     app.window.preferences.larger_text()
-    assert dialog.appearance.currentText() == "Dark" and dialog.sample.text() == "16 px"
-    dialog.contrast.setCurrentIndex(2)
-    dialog.contrast.activated.emit(2)
+    appearance, contrast = dialog.fields["appearance"], dialog.fields["contrast"]
+    assert isinstance(appearance, QComboBox) and isinstance(contrast, QComboBox)
+    assert appearance.currentText() == "Dark" and dialog.size_label.text() == "16 px"
+    contrast.setCurrentIndex(2)
+    contrast.activated.emit(2)
     assert app.slipstream.theme.colors == DARK_CONTRAST
     checked = {action.text() for group in app.window.menus._groups for action in group.actions() if action.isChecked()}
     assert checked == {"&Dark", "&High"}
+    dialog.deleteLater()
+
+
+def test_every_setting_has_a_row_that_changes_it(theme: Theme, settings: QSettings) -> None:
+    preferences = Preferences(theme, settings)
+    dialog = SettingsDialog(theme, preferences)
+    assert list(dialog.fields) == [setting.key for setting in sorted(SETTINGS, key=lambda one: one.section != "general")]
+    for setting in SETTINGS:
+        field, before = dialog.fields[setting.key], setting.read(preferences)
+        if isinstance(field, QCheckBox):
+            field.click()
+        elif isinstance(field, QComboBox):
+            field.activated.emit(field.count() - 1)
+        elif isinstance(field, QSlider):
+            field.setValue(0)
+        assert setting.read(preferences) != before and field.accessibleName() == setting.label()
+    dialog.deleteLater()
+
+
+def test_a_new_language_offers_a_restart(theme: Theme, settings: QSettings, qtbot: QtBot) -> None:
+    preferences = Preferences(theme, settings)
+    dialog = SettingsDialog(theme, preferences)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert not dialog.restart.isVisible()
+    preferences.language = "de"
+    assert dialog.restart.isVisible()
+    with qtbot.waitSignal(preferences.restart_requested):
+        dialog.restart.click()
+    preferences.language = "system"
+    assert not dialog.restart.isVisible()
+
+
+def test_a_setting_without_effect_in_this_build_is_hidden(theme: Theme, settings: QSettings) -> None:
+    dialog = SettingsDialog(theme, Preferences(theme, settings), hidden=("look_for_versions",))
+    assert "look_for_versions" not in dialog.fields and "language" in dialog.fields
     dialog.deleteLater()
 
 

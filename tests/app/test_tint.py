@@ -116,7 +116,7 @@ def test_selection_code_and_tables_keep_theirs_under_the_tint(start: Start) -> N
     at = text.index("one"), text.index("dd")
     pieces = ("drafter", text[: at[0]]), ("target", text[at[0] : at[1]]), ("lookup", text[at[1] :])
     app = start(ScriptedEngine([reply(*pieces)]))
-    app.window.preferences.set_tinted(True)
+    app.window.preferences.token_sources = True
     app.ask("Go")
     code = app.reply.blocks.part_view(1)
     assert [one.cursor.selectedText() for one in code._lines.extraSelections()] == ["code ", "one"]
@@ -126,7 +126,7 @@ def test_selection_code_and_tables_keep_theirs_under_the_tint(start: Start) -> N
     ]  # fmt: skip
     app.window.transcript.selectAll()
     assert len(lines(app)) == 2, "the tint and the selection"
-    app.window.preferences.set_tinted(False)
+    app.window.preferences.token_sources = False
 
 
 def test_a_reply_that_was_stored_is_tinted_when_it_is_opened_again(start: Start, tmp_path) -> None:  # type: ignore[no-untyped-def]
@@ -139,18 +139,18 @@ def test_a_reply_that_was_stored_is_tinted_when_it_is_opened_again(start: Start,
     app.until(lambda: app.slipstream.store.wait(0.05))
     again = start(data=tmp_path)
     again.until(lambda: bool(again.window.transcript.reply_views()))
-    again.window.preferences.set_tinted(True)
+    again.window.preferences.token_sources = True
     assert [text for text, _ in lines(again)] == ["An answer", "."]
     assert again.reply.thinking.header.text().startswith("▸  Thought for ")
-    again.window.preferences.set_tinted(False)
+    again.window.preferences.token_sources = False
 
 
 def test_a_reply_of_which_nothing_is_known_wears_no_line(start: Start) -> None:
     app = start(ScriptedEngine([[Commit("Who knows", "answer", (1,), ("target",)), done()]]))
-    app.window.preferences.set_tinted(True)
+    app.window.preferences.token_sources = True
     app.ask("Hi")
     assert lines(app) == []
-    app.window.preferences.set_tinted(False)
+    app.window.preferences.token_sources = False
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_a_reply_of_which_nothing_is_known_wears_no_line(start: Start) -> None:
 )
 def test_strange_text_is_tinted_without_harm(start: Start, text: str) -> None:
     app = start(ScriptedEngine([reply(*(("drafter" if at % 2 else "target", text[at * 997 :][:997]) for at in range(52)))]))
-    app.window.preferences.set_tinted(True)
+    app.window.preferences.token_sources = True
     app.ask("Go")
     app.until(lambda: app.reply.read)
     app.window.grab()
-    app.window.preferences.set_tinted(False)
+    app.window.preferences.token_sources = False

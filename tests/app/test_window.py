@@ -456,7 +456,7 @@ def test_every_control_has_a_name_for_a_screen_reader(start: Start) -> None:
 def test_the_switch_and_the_appearance_are_remembered(start: Start) -> None:
     app = start()
     app.window.top_bar.dflash.click()
-    app.window.preferences.set_appearance("dark")
+    app.window.preferences.appearance = "dark"
     app.window.close()
     again = start()
     assert not again.window.top_bar.dflash.isChecked()

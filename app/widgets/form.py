@@ -1,0 +1,60 @@
+"""Rows of a settings page: a label, a field with what belongs next to it, and a line of help below."""
+
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
+
+from app.widgets.label import Label
+from app.widgets.theme import SMALL, Theme, set_look
+
+SPACING = 14  # above a label
+
+
+class Form(QGridLayout):
+    """Builds the rows from top to bottom."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self._theme = theme
+        self.setHorizontalSpacing(16)
+        self.setVerticalSpacing(4)
+        self.setColumnStretch(1, 1)
+
+    def add_heading(self, text: str) -> None:
+        heading = Label(text)
+        self._theme.set_font(heading, 1.0, bold=True)
+        self.addWidget(heading, self._next_row(), 0, 1, 2)
+
+    def add_row(self, label: str, field: QWidget, *beside: QWidget) -> None:
+        """Add a field; an empty label is for one that has its own, such as a check box."""
+        row = self._next_row()
+        if label:
+            name = Label(label)
+            self._theme.set_font(name, SMALL, bold=True)
+            name.setBuddy(field)
+            field.setAccessibleName(label)
+            self.addWidget(name, row, 0)
+        content = QHBoxLayout()
+        content.setSpacing(8)
+        content.addWidget(field, 1)
+        for widget in beside:
+            content.addWidget(widget)
+        self.addLayout(content, row, 1)
+
+    def add_below(self, widget: QWidget) -> None:
+        """Add a widget below the last field."""
+        self.addWidget(widget, self.rowCount(), 1)
+
+    def add_help(self, text: str = "") -> Label:
+        """Add a line of secondary text below the last field."""
+        line = Label(text)
+        line.setWordWrap(True)
+        self._theme.set_font(line, SMALL)
+        set_look(line, "secondary")
+        self.add_below(line)
+        return line
+
+    def _next_row(self) -> int:
+        row = self.rowCount()
+        if self.count():
+            self.setRowMinimumHeight(row, SPACING)
+            row += 1
+        return row
