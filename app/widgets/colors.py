@@ -1,17 +1,17 @@
-"""Every color of the window: light, dark, and both with more contrast. No other file names one."""
+"""Every color of the window: light, dark, and both with high contrast. No other file names a color."""
 
 from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
 class Colors:
-    """Named by what they are for."""
+    """Colors by purpose."""
 
     window: str
     sidebar: str
-    raised: str  # composer, dialogs' fields
-    bubble: str  # what the user said
-    code: str  # ground of code
+    raised: str  # composer, fields of dialogs
+    bubble: str  # a message of the user
+    code: str  # background of code
     hover: str
     chosen: str  # the row of the open chat
     line: str  # hairlines
@@ -38,7 +38,7 @@ class Colors:
     hit: str
     current_hit: str
     on_hit: str
-    # who supplied a token
+    # token sources
     drafted: str
     drafted_ground: str
     copied: str
@@ -120,7 +120,7 @@ DARK = Colors(
     own="#8b939d",
 )
 
-# For those who ask for contrast: text at 7 to 1 and more on every ground it stands on, lines and signs that stand out.
+# Text has a contrast of at least 7:1 on every background, lines and icons of at least 4.5:1.
 LIGHT_CONTRAST = replace(
     LIGHT,
     sidebar="#f2f3f5",

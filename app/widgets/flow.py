@@ -1,11 +1,17 @@
-"""Widgets in a row that wraps."""
+"""A row of widgets that wraps."""
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class Flow(QLayout):
-    """Widgets in a row that continues on the next line where it is full, each line centred on its tallest."""
+    """Continues on the next line when a line is full. Widgets are centered vertically in their line.
+
+    Args:
+        gap: pixels between widgets.
+        stacked: one widget per line.
+        right: align lines to the right.
+    """
 
     def __init__(self, parent: QWidget | None = None, gap: int = 8, stacked: bool = False, right: bool = False) -> None:
         super().__init__(parent)
@@ -13,8 +19,8 @@ class Flow(QLayout):
         self._stacked = stacked
         self._items: list[QLayoutItem] = []
         self._gap = gap
-        self._heights: dict[int, int] = {}  # by width: Qt asks again and again while nothing has changed
-        self._least: QSize | None = None
+        self._heights: dict[int, int] = {}  # by width, since Qt asks repeatedly
+        self._minimum: QSize | None = None
         self.setContentsMargins(0, 0, 0, 0)
 
     def addItem(self, item: QLayoutItem) -> None:
@@ -37,7 +43,7 @@ class Flow(QLayout):
 
     def invalidate(self) -> None:
         self._heights.clear()
-        self._least = None
+        self._minimum = None
         super().invalidate()
 
     def heightForWidth(self, width: int) -> int:
@@ -53,9 +59,9 @@ class Flow(QLayout):
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:
-        if self._least is None:
-            self._least = self._measure()
-        return self._least
+        if self._minimum is None:
+            self._minimum = self._measure()
+        return self._minimum
 
     def _measure(self) -> QSize:
         sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]

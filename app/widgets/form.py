@@ -1,9 +1,10 @@
 """Rows of a settings page: a label, a field with what belongs next to it, and a line of help below."""
 
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
-from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, set_look
+from app.widgets import layout
+from app.widgets.label import Label, small_label
+from app.widgets.theme import Theme
 
 SPACING = 14  # above a label
 
@@ -27,17 +28,11 @@ class Form(QGridLayout):
         """Add a field; an empty label is for one that has its own, such as a check box."""
         row = self._next_row()
         if label:
-            name = Label(label)
-            self._theme.set_font(name, SMALL, bold=True)
+            name = small_label(self._theme, label, bold=True)
             name.setBuddy(field)
             field.setAccessibleName(label)
             self.addWidget(name, row, 0)
-        content = QHBoxLayout()
-        content.setSpacing(8)
-        content.addWidget(field, 1)
-        for widget in beside:
-            content.addWidget(widget)
-        self.addLayout(content, row, 1)
+        self.addLayout(layout.row((field, 1), *beside), row, 1)
 
     def add_below(self, widget: QWidget) -> None:
         """Add a widget below the last field."""
@@ -45,10 +40,7 @@ class Form(QGridLayout):
 
     def add_help(self, text: str = "") -> Label:
         """Add a line of secondary text below the last field."""
-        line = Label(text)
-        line.setWordWrap(True)
-        self._theme.set_font(line, SMALL)
-        set_look(line, "secondary")
+        line = small_label(self._theme, text, "secondary", wrap=True)
         self.add_below(line)
         return line
 

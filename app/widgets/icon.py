@@ -1,4 +1,4 @@
-"""The app's icon, for the window and, where it runs outside a bundle, for the Dock."""
+"""The app icon, for the window and, outside a bundle, for the Dock."""
 
 from importlib.resources import files
 
@@ -9,7 +9,7 @@ SMALL = (16, 32)
 
 
 def window_icon() -> QIcon:
-    """Drawn anew at every size; the simpler drawing where there are few pixels."""
+    """Return the icon, rendered at every size, with the simpler drawing at small sizes."""
     folder = files("resources") / "icon"
     icon = QIcon(str(folder / "Slipstream.svg"))
     for size in SMALL:

@@ -1,4 +1,4 @@
-"""Small buttons with a drawn sign, crisp at any scale."""
+"""Small buttons with a vector icon."""
 
 from collections.abc import Callable
 
@@ -10,16 +10,16 @@ from app.widgets.label import as_tooltip
 from app.widgets.theme import Theme
 
 SIDE = 30
-ICON_SIZE = 18  # signs are drawn in a square of this side
+ICON_SIZE = 18  # side of the square that icons are drawn in
 
 
 class IconButton(QAbstractButton):
-    """`sign` is one of `SIGNS`; `name` is for screen readers and the tooltip."""
+    """`icon` is one of `ICONS`. `name` is for screen readers and the tooltip."""
 
-    def __init__(self, theme: Theme, sign: str, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, icon: str, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._sign = sign
+        self._icon = icon
         self.setAccessibleName(name)
         self.setToolTip(as_tooltip(name))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -44,16 +44,16 @@ class IconButton(QAbstractButton):
             painter.drawRoundedRect(area, 7, 7)
         color = QColor(colors.text if hovered else colors.secondary if self.isEnabled() else colors.faint)
         painter.translate(area.center() - QPointF(ICON_SIZE / 2, ICON_SIZE / 2))
-        draw_icon(painter, self._sign, color)
+        draw_icon(painter, self._icon, color)
         painter.end()
 
 
-def draw_icon(painter: QPainter, sign: str, color: QColor) -> None:
-    """Draw a sign into the square of side `ICON_SIZE` at the painter's origin."""
+def draw_icon(painter: QPainter, icon: str, color: QColor) -> None:
+    """Draw an icon in the square of side `ICON_SIZE` at the painter's origin."""
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(color, 1.5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    SIGNS[sign](painter)
+    ICONS[icon](painter)
 
 
 def _points(*pairs: tuple[float, float]) -> list[QPointF]:
@@ -112,7 +112,7 @@ def _clip(painter: QPainter) -> None:
     painter.drawPolyline(_points((12.2, 3.5), (13.6, 4.9), (13.3, 6.5), (8, 11.8), (6.8, 11.9), (6.4, 11.2), (6.7, 10.3), (11, 6)))
 
 
-SIGNS: dict[str, Callable[[QPainter], None]] = {
+ICONS: dict[str, Callable[[QPainter], None]] = {
     "sidebar": _sidebar,
     "new": _new,
     "sliders": _sliders,

@@ -1,7 +1,7 @@
-"""Text that is shown as it is written.
+"""Labels and tooltips that show text as it is written.
 
-Left to itself Qt takes a text for HTML where it looks so, and then gives it colors and sizes and opens the pictures that it names.
-Titles, file names, models' names and what imported files hold are other people's.
+By default Qt interprets text that looks like HTML: it applies its styles and loads its images. Titles, file names, model names and
+imported chats come from other people.
 """
 
 import html
@@ -10,9 +10,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import Qt as Text
 from PySide6.QtWidgets import QLabel, QWidget
 
+from app.widgets.theme import SMALL, Theme, set_look
+
 
 class Label(QLabel):
-    """The app's only kind of label."""
+    """A label with plain text. The app uses no other."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -20,8 +22,22 @@ class Label(QLabel):
         self.setText(text)
 
 
+def small_label(
+    theme: Theme, text: str = "", look: str = "", *, bold: bool = False, wrap: bool = False, selectable: bool = False
+) -> Label:
+    """Return a label in the size of figures and captions."""
+    label = Label(text)
+    theme.set_font(label, SMALL, bold)
+    label.setWordWrap(wrap)
+    if look:
+        set_look(label, look)
+    if selectable:
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+    return label
+
+
 def as_tooltip(text: str) -> str:
-    """A text for a tooltip, which has no setting for it."""
+    """Return a text escaped for a tooltip, which cannot be switched to plain text."""
     if not Text.mightBeRichText(text):
         return text
     return f"<qt>{html.escape(text).replace(chr(10), '<br>')}</qt>"

@@ -1,4 +1,4 @@
-"""Where a link leads is shown before it is followed."""
+"""A menu that shows a link's address before it is opened."""
 
 from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -8,18 +8,18 @@ from app.language import tr
 from app.rendering.markdown import is_safe_link
 from app.widgets.label import as_tooltip
 
-SHOWN = 70  # characters of an address in the menu; the tooltip has all
+MAX_SHOWN = 70  # characters of an address in the menu; the tooltip shows all
 
 
 def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
-    """A menu with the address, to open or copy it; None for an address that may not be opened."""
+    """Show a menu to open or copy an address. Return None if the address is not safe to open."""
     if not is_safe_link(address):
         return None
     menu = QMenu(owner)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     menu.setAccessibleName(tr("Link"))
     menu.setToolTipsVisible(True)
-    shown = address if len(address) <= SHOWN else f"{address[: SHOWN - 20]}…{address[-19:]}"
+    shown = address if len(address) <= MAX_SHOWN else f"{address[: MAX_SHOWN - 20]}…{address[-19:]}"
     title = menu.addAction(shown.replace("&", "&&"))
     title.setEnabled(False)
     title.setToolTip(as_tooltip(address))

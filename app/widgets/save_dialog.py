@@ -1,4 +1,4 @@
-"""Asking where a file shall be written. No file is ever replaced that the user was not asked about."""
+"""Choosing where to save a file. No file is replaced without asking."""
 
 import re
 from collections.abc import Mapping
@@ -9,42 +9,46 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.language import tr
 
-MOST_NAME = 80  # characters; three bytes each still make a name
+MAX_NAME = 80  # characters; names of three-byte characters stay within the limit of file systems
 
 
-def ask_save_path(parent: QWidget, title: str, stem: str, kinds: Mapping[str, str]) -> Path | None:
-    """A file's place, or None when the user thought better of it.
+def ask_save_path(parent: QWidget, title: str, stem: str, formats: Mapping[str, str]) -> Path | None:
+    """Return the chosen file, or None if the user cancels.
 
-    `kinds` maps each ending, with its dot, to the dialog's words for it, the usual one first. A kind that was chosen decides the
-    ending; else a known ending that was typed does.
+    Args:
+        parent: the window.
+        title: of the dialog.
+        stem: suggested file name without its extension.
+        formats: the dialog's text for each extension, with the dot; the first one is the default. A format chosen in the dialog
+            determines the extension. With the default format, another extension from this list can be typed.
     """
-    usual = next(iter(kinds))
-    written, chosen = QFileDialog.getSaveFileName(parent, title, stem + usual, ";;".join(kinds.values()))
+    default = next(iter(formats))
+    written, chosen = QFileDialog.getSaveFileName(parent, title, stem + default, ";;".join(formats.values()))
     if not written:
         return None
     file = Path(written)
     typed = file.suffix.lower()
-    ending = next((ending for ending, words in kinds.items() if words == chosen), usual)
-    if ending == usual and typed in kinds:
-        ending = typed
-    if typed == ending:
-        return file  # the dialog has asked, if the file is there
-    file = file.with_suffix(ending) if typed in kinds else file.with_name(file.name + ending)
+    extension = next((extension for extension, text in formats.items() if text == chosen), default)
+    if extension == default and typed in formats:
+        extension = typed
+    if typed == extension:
+        return file  # the dialog has asked before replacing it
+    file = file.with_suffix(extension) if typed in formats else file.with_name(file.name + extension)
     return file if not file.exists() or confirm_replace(parent, file) else None
 
 
 def confirm_replace(parent: QWidget, file: Path) -> bool:
-    """Ask about a file whose name the dialog did not know yet when it asked."""
-    ask = QMessageBox(QMessageBox.Icon.Warning, tr("Replace?"), "", parent=parent)
+    """Ask before replacing a file whose name was completed after the dialog closed."""
+    ask = QMessageBox(QMessageBox.Icon.Warning, tr("Replace File?"), "", parent=parent)
     ask.setTextFormat(Qt.TextFormat.PlainText)
-    ask.setText(tr("There is a file “{name}” already. Replace it?", name=file.name))
-    yes = ask.addButton(tr("Replace"), QMessageBox.ButtonRole.DestructiveRole)
+    ask.setText(tr("“{name}” already exists. Do you want to replace it?", name=file.name))
+    replace = ask.addButton(tr("Replace"), QMessageBox.ButtonRole.DestructiveRole)
     ask.setDefaultButton(ask.addButton(QMessageBox.StandardButton.Cancel))
     ask.exec()
-    return ask.clickedButton() is yes
+    return ask.clickedButton() is replace
 
 
-def file_name(text: str, otherwise: str) -> str:
-    """Of a text what every system takes as a file's name."""
+def file_name(text: str, default: str) -> str:
+    """Return a file name made from a text that is valid on every system."""
     words = re.sub(r'[\x00-\x1f\x7f<>:"/\\|?*]+', " ", text).split()
-    return " ".join(words)[:MOST_NAME].strip(" .") or otherwise
+    return " ".join(words)[:MAX_NAME].strip(" .") or default

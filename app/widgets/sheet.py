@@ -1,40 +1,32 @@
-"""How the sheets over the window are laid out: a page, and below a hairline a foot with Done."""
+"""The layout of sheets: a page, a hairline, and a footer with Done."""
 
-from PySide6.QtWidgets import QAbstractButton, QDialog, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDialog, QFrame, QLayout, QWidget
 
 from app.language import tr
 from app.widgets.button import button
+from app.widgets.layout import column, row
 from app.widgets.theme import set_look
 
 
-def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, closes: str, aside: QAbstractButton | None = None) -> None:
-    """Give a dialog its page and foot.
+def line(look: str = "hairline") -> QFrame:
+    """Return a separator, "hairline" or "upright"."""
+    made = QFrame()
+    set_look(made, look)
+    return made
+
+
+def lay_out(dialog: QDialog, page: QWidget | QLayout, width: int, done_name: str, aside: QAbstractButton | None = None) -> None:
+    """Lay out a dialog as a sheet.
 
     Args:
         dialog: has no layout yet.
-        page: takes all the room there is.
-        width: px; what the sheet is wide at least. It gets wider where a text needs it.
-        closes: what Done does, for a tooltip and a screen reader.
-        aside: a button at the other end of the foot.
+        page: the content.
+        width: minimum in pixels.
+        done_name: of the Done button, for screen readers.
+        aside: a button on the left of the footer.
     """
-    done = button(tr("Done"), closes, "bordered")
+    done = button(tr("Done"), done_name, "bordered", dialog.accept)
     done.setDefault(True)
-    done.clicked.connect(dialog.accept)
-    line = QFrame()
-    set_look(line, "hairline")
-    foot = QHBoxLayout()
-    foot.setContentsMargins(24, 12, 24, 14)
-    if aside is not None:
-        foot.addWidget(aside)
-    foot.addStretch(1)
-    foot.addWidget(done)
-    layout = QVBoxLayout(dialog)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(0)
+    footer = row(*([aside] if aside is not None else []), None, done, margins=(24, 12, 24, 14))
+    layout = column((page, 1), line(), footer, spacing=0, parent=dialog)
     layout.addStrut(width)
-    if isinstance(page, QWidget):
-        layout.addWidget(page, 1)
-    else:
-        layout.addLayout(page, 1)
-    layout.addWidget(line)
-    layout.addLayout(foot)

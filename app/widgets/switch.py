@@ -1,4 +1,4 @@
-"""An on/off switch with its label, drawn here because Qt Widgets has none."""
+"""An on/off switch with a label. Qt Widgets has none."""
 
 from PySide6.QtCore import QEasingCurve, QRectF, QSize, Qt, QVariantAnimation, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
@@ -11,7 +11,7 @@ SLIDE_MS = 120
 
 
 class Switch(QAbstractButton):
-    """Checkable; the state is told by place and color."""
+    """The knob's position and the color show the state."""
 
     def __init__(self, theme: Theme, label: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +31,6 @@ class Switch(QAbstractButton):
 
     @Slot(bool)
     def _move(self, checked: bool) -> None:
-        """The knob goes to the other side."""
         self._slide.stop()
         if self._theme.animates and self.isVisible():
             self._slide.setStartValue(0.0 if checked else 1.0)
@@ -40,8 +39,8 @@ class Switch(QAbstractButton):
         self.update()
 
     @property
-    def _place(self) -> float:
-        """Of the knob, from 0 for off to 1."""
+    def _position(self) -> float:
+        """The knob's position, from 0 (off) to 1 (on)."""
         if self._slide.state() == QVariantAnimation.State.Running:
             return float(self._slide.currentValue())
         return 1.0 if self.isChecked() else 0.0
@@ -67,7 +66,7 @@ class Switch(QAbstractButton):
         painter.setBrush(QColor(colors.accent if self.isChecked() else colors.track))
         painter.drawRoundedRect(track, TRACK_HEIGHT / 2, TRACK_HEIGHT / 2)
         size = TRACK_HEIGHT - 4
-        left = track.left() + 2 + self._place * (track.width() - size - 4)
+        left = track.left() + 2 + self._position * (track.width() - size - 4)
         painter.setBrush(QColor(colors.knob))
         painter.drawEllipse(QRectF(left, track.top() + 2, size, size))
         if self.hasFocus():

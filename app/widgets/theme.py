@@ -1,4 +1,4 @@
-"""Fonts, measures and looks of the window, and the colors in force; `colors` holds the colors themselves."""
+"""Fonts, sizes, and the style sheet of the window. The colors are in `colors.py`."""
 
 import sys
 from pathlib import Path
@@ -15,23 +15,23 @@ from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Color
 Appearance = Literal["system", "light", "dark"]
 Contrast = Literal["system", "standard", "high"]
 FONTS = Path(__file__).parents[2] / "resources" / "fonts"
-SIGNS = Path(__file__).parents[2] / "resources" / "controls"
+CONTROLS = Path(__file__).parents[2] / "resources" / "controls"
 TEXT_SIZES = (12, 13, 14, 15, 16, 18, 20, 24)  # pixels
 DEFAULT_TEXT_SIZE = 15
-SMALL = 0.86  # of the text's size: figures and labels
-LISTED = 0.93  # rows of a list
+SMALL = 0.86  # of the text size: figures and captions
+LISTED = 0.93  # of the text size: rows of a list
 
-COLUMN = 760  # widest line of reading
+COLUMN = 760  # maximum width of text
 MARGIN = 20
 SCROLL_BAR = 11
 RADIUS = 10
 INDENT = 26  # of a list
 QUOTE = 18
-DEEPEST_INDENT = 8  # what is nested deeper stands no further in
+DEEPEST_INDENT = 8  # levels of nesting that are indented
 
 
 class Theme(QObject):
-    """What is in force. Views draw from it and redraw on `changed`; on `text_resized`, which comes after, they measure anew."""
+    """The current appearance. Views redraw on `changed` and lay out again on `text_resized`, which follows it."""
 
     changed = Signal()
     text_resized = Signal()
@@ -43,8 +43,8 @@ class Theme(QObject):
         self.appearance: Appearance = "system"
         self.contrast: Contrast = "system"
         self.reduce_motion = False
-        self.tinted = False  # replies show who supplied each token
-        self._system_moves = not macos.reduces_motion()
+        self.tinted = False  # replies show token sources
+        self._system_animates = not macos.reduces_motion()
         self.colors = LIGHT
         self.text_font = _text_font(app)
         self.code_font = _code_font(self.text_font)
@@ -62,8 +62,8 @@ class Theme(QObject):
 
     @property
     def animates(self) -> bool:
-        """Whether anything may move by itself."""
-        return self._system_moves and not self.reduce_motion
+        """Whether animations are on."""
+        return self._system_animates and not self.reduce_motion
 
     def set_appearance(self, appearance: Appearance) -> None:
         if appearance == self.appearance:
@@ -79,7 +79,7 @@ class Theme(QObject):
             self._apply()
 
     def set_text_size(self, pixels: int) -> None:
-        """Of the text that is read; all other text keeps its proportion to it."""
+        """Set the size of body text. All other text scales with it."""
         pixels = min(max(pixels, TEXT_SIZES[0]), TEXT_SIZES[-1])
         if pixels == self.text_pixels:
             return
@@ -90,41 +90,36 @@ class Theme(QObject):
         self.text_resized.emit()
 
     def set_tinted(self, tinted: bool) -> None:
-        """Show in replies who supplied each token, or do not."""
         if tinted != self.tinted:
             self.tinted = tinted
             self.tint_changed.emit()
 
     def set_font(self, widget: QWidget, share: float, bold: bool = False) -> None:
-        """Give a widget a font of this share of the text's size, which it keeps when that changes."""
+        """Set a widget's font to a share of the text size. The widget follows when the text size changes."""
         widget.setProperty("text_share", share)
         widget.setProperty("text_bold", bold)
         widget.setFont(self.font(share, bold))
 
     def font(self, share: float, bold: bool = False) -> QFont:
-        """The font of this share of the text's size."""
+        """Return a font with this share of the text size."""
         font = QFont(self.text_font)
         font.setPixelSize(round(self.text_pixels * share))
         font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
         return font
 
     def small(self, bold: bool = False) -> QFont:
-        """For figures and labels."""
         return self.font(SMALL, bold)
 
     def list_font(self) -> QFont:
-        """For rows of a list: between text and labels."""
         return self.font(LISTED)
 
     def large(self, factor: float) -> QFont:
-        """For headlines."""
         return self.font(factor, bold=True)
 
     def row_height(self, lines: int = 1) -> int:
-        """Of a list's row with so many lines of text."""
-        return round(32 * max(self.text_pixels, DEFAULT_TEXT_SIZE) / DEFAULT_TEXT_SIZE) + (lines - 1) * round(
-            self.text_pixels * 1.6
-        )
+        """Return the height of a list row with this many lines of text."""
+        scale = max(1.0, self.text_pixels / DEFAULT_TEXT_SIZE)
+        return round(32 * scale) + (lines - 1) * round(self.text_pixels * 1.6)
 
     @property
     def text_pixels(self) -> int:
@@ -140,7 +135,7 @@ class Theme(QObject):
         self.colors = (DARK_CONTRAST if high else DARK) if dark else (LIGHT_CONTRAST if high else LIGHT)
         self._app.setPalette(_palette(self.colors))
         self._app.setStyleSheet(_style_sheet(self.colors, self.small().pixelSize()))
-        for widget in self._app.allWidgets():  # a new style sheet gives widgets back the fonts they had before the old one
+        for widget in self._app.allWidgets():  # a new style sheet resets the fonts
             if (share := widget.property("text_share")) is not None:
                 self.set_font(widget, share, widget.property("text_bold") is True)
         self.changed.emit()
@@ -177,9 +172,11 @@ def _palette(c: Colors) -> QPalette:
 
 
 def _style_sheet(c: Colors, small: int) -> str:
-    """Only for what the palette cannot say; matched by the `look` property, so that native controls stay native. Where the system
-    has none of its own, as on Linux, fields and check boxes are drawn like our buttons."""
-    chip = round(small * 0.62)  # half of a chip's height
+    """Return styles for what the palette does not cover. They match the `look` property, so other controls stay native.
+
+    Linux has no native look, so there fields and check boxes are drawn in the style of the buttons.
+    """
+    chip = round(small * 0.62)  # half the height of a chip
     return f"""
     QToolTip {{ background: {c.raised}; color: {c.text}; border: 1px solid {c.line}; padding: 5px; }}
     QScrollArea, QScrollArea > QWidget > QWidget {{ background: transparent; }}
@@ -275,8 +272,8 @@ def _style_sheet(c: Colors, small: int) -> str:
 
 
 def _controls(c: Colors) -> str:
-    """Combo boxes, number fields and check boxes."""
-    signs = SIGNS.as_posix()
+    """Return styles of combo boxes, number fields, and check boxes."""
+    icons = CONTROLS.as_posix()
     check = "white" if QColor(c.on_accent).lightnessF() > 0.5 else "black"
     return f"""
     QComboBox, QAbstractSpinBox, QLineEdit[look="entry"] {{ border: 1px solid {c.line}; border-radius: 7px; padding: 4px 8px;
@@ -286,8 +283,8 @@ def _controls(c: Colors) -> str:
     QComboBox:focus, QAbstractSpinBox:focus, QLineEdit[look="entry"]:focus {{ border-color: {c.accent}; }}
     QComboBox:disabled, QAbstractSpinBox:disabled {{ color: {c.faint}; background: transparent; }}
     QComboBox::drop-down {{ border: none; width: 24px; }}
-    QComboBox::down-arrow, QAbstractSpinBox::down-arrow {{ image: url("{signs}/down.svg"); width: 12px; height: 12px; }}
-    QAbstractSpinBox::up-arrow {{ image: url("{signs}/up.svg"); width: 12px; height: 12px; }}
+    QComboBox::down-arrow, QAbstractSpinBox::down-arrow {{ image: url("{icons}/down.svg"); width: 12px; height: 12px; }}
+    QAbstractSpinBox::up-arrow {{ image: url("{icons}/up.svg"); width: 12px; height: 12px; }}
     QAbstractSpinBox {{ padding-right: 20px; }}
     QAbstractSpinBox QLineEdit {{ background: transparent; border: none; padding-left: 5px; }}
     QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ border: none; background: transparent; width: 20px; }}
@@ -300,13 +297,13 @@ def _controls(c: Colors) -> str:
     QCheckBox:disabled {{ color: {c.faint}; }}
     QCheckBox::indicator {{ width: 14px; height: 14px; border: 1px solid {c.faint}; border-radius: 4px; background: {c.raised}; }}
     QCheckBox::indicator:hover, QCheckBox::indicator:focus {{ border-color: {c.accent}; }}
-    QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{signs}/check-{check}.svg"); }}
+    QCheckBox::indicator:checked {{ background: {c.accent}; border-color: {c.accent}; image: url("{icons}/check-{check}.svg"); }}
     QCheckBox::indicator:disabled {{ border-color: {c.track}; background: transparent; }}
     """
 
 
 def _text_font(app: QApplication) -> QFont:
-    """The system's own font; on Linux, where that is often a font made for small screens, Inter, which comes with Slipstream."""
+    """Return the system font, or the bundled Inter where Linux only has a font for small screens."""
     font = app.font()
     if sys.platform != "darwin" and QFontInfo(font).family() in ("DejaVu Sans", "Bitstream Vera Sans", "Sans Serif", ""):
         for file in sorted(FONTS.glob("*.ttf")):
@@ -324,7 +321,7 @@ def _code_font(text: QFont) -> QFont:
             break
     font.setStyleHint(QFont.StyleHint.Monospace)
     for ligatures in ("calt", "liga"):
-        font.setFeature(QFont.Tag(ligatures), 0)  # code is read character by character
+        font.setFeature(QFont.Tag(ligatures), 0)
     font.setPixelSize(_code_pixels(text.pixelSize()))
     return font
 
@@ -334,11 +331,11 @@ def _code_pixels(text: int) -> int:
 
 
 def set_look(widget: QWidget, name: str) -> None:
-    """Give a widget one of the looks of the style sheet."""
+    """Apply one of the looks of the style sheet."""
     if widget.property("look") != name:
         widget.setProperty("look", name)
         if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
-            return  # the style sheet has not looked at it yet
+            return  # not styled yet
         widget.style().unpolish(widget)
         widget.style().polish(widget)
-        QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # or its size would leave out the padding
+        QApplication.sendEvent(widget, QEvent(QEvent.Type.StyleChange))  # updates the size, which includes the padding

@@ -3115,13 +3115,13 @@
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />
-            <source>Replace?</source>
-            <translation>Ersetzen?</translation>
+            <source>Replace File?</source>
+            <translation>Datei ersetzen?</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />
-            <source>There is a file “{name}” already. Replace it?</source>
-            <translation>Es gibt schon eine Datei „{name}“. Soll sie ersetzt werden?</translation>
+            <source>“{name}” already exists. Do you want to replace it?</source>
+            <translation>„{name}“ existiert bereits. Möchten Sie die Datei ersetzen?</translation>
         </message>
         <message>
             <location filename="../../app/window/about.py" />

@@ -3115,13 +3115,13 @@
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />
-            <source>Replace?</source>
-            <translation>替换？</translation>
+            <source>Replace File?</source>
+            <translation>替换文件？</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />
-            <source>There is a file “{name}” already. Replace it?</source>
-            <translation>已存在名为“{name}”的文件。要替换吗？</translation>
+            <source>“{name}” already exists. Do you want to replace it?</source>
+            <translation>“{name}”已存在。要替换它吗？</translation>
         </message>
         <message>
             <location filename="../../app/window/about.py" />

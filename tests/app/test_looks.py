@@ -203,7 +203,7 @@ def test_where_motion_is_reduced_a_switch_is_at_its_place_at_once(theme: Theme, 
     qtbot.addWidget(switch)
     switch.show()
     switch.setChecked(True)
-    assert switch._place < 1
+    assert switch._position < 1
     theme.reduce_motion = True
     switch.setChecked(False)
-    assert switch._place == 0
+    assert switch._position == 0
