@@ -46,6 +46,6 @@ def sentence(turn: Turn) -> str:
     text = " ".join(reply.answer.split())
     if len(text) > LONGEST:
         text = text[:LONGEST].rsplit(" ", 1)[0] + " …"
-    ending = wording.stop_words(reply)
+    ending = wording.ending(reply)
     finished = tr("Reply finished, {ending}", ending=ending) if ending else tr("Reply finished")
     return f"{finished}. {text}" if text else finished

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from app.conversations.attachments import Attachment, Wanted, read, told
+from app.conversations.attachments import Attachment, ReadCancellation, prompt_text, read
 from app.engine_adapter import Delivery, EngineAdapter
-from app.language import tr
+from app.language import tr, translated
 from mlx_engine.errors import UserError
 from mlx_engine.events import TokenCount
 from mlx_engine.requests import CountTokens, Message
@@ -26,7 +26,7 @@ class Reading:
 
     path: Path
     files: list[Attachment]  # of the message that it goes with, which another may have taken the place of meanwhile
-    wanted: Wanted = field(default_factory=Wanted)
+    cancellation: ReadCancellation = field(default_factory=ReadCancellation)
     result: Attachment | str | None = None  # or a sentence
 
 
@@ -75,14 +75,14 @@ class Attaching(QObject):
         left_out = [one for one in self.readings if one.result is None]  # before any is ended: that gives it a result too
         self._readings = [one for one in self._readings if one not in left_out]
         for one in left_out:
-            one.wanted.end()
+            one.cancellation.cancel()
         self._hand_over(self.files)
 
     @Slot()
     def end(self) -> None:
         """Read nothing more, for no message: when this returns, no process reads a file, even if this one ends now."""
         for one in self._readings:
-            one.wanted.end()
+            one.cancellation.cancel()
         self._readings.clear()
         self.changed.emit()
 
@@ -110,9 +110,9 @@ class Attaching(QObject):
 
     def _read_one(self, one: Reading) -> None:
         try:
-            one.result = read(one.path, one.wanted)
+            one.result = read(one.path, one.cancellation)
         except UserError as error:
-            one.result = str(error)
+            one.result = translated(error.text)
         except Exception:
             log.exception("An attachment could not be read")
             one.result = tr("“{name}” could not be read.", name=one.path.name)
@@ -140,7 +140,7 @@ class Attaching(QObject):
 
     def _count(self, one: Attachment) -> None:
         if self.can_count and one not in self.counts:
-            self._engine.submit(CountTokens((Message("user", told("", (one,))),)), partial(self._counted, one))
+            self._engine.submit(CountTokens((Message("user", prompt_text("", (one,))),)), partial(self._counted, one))
 
     def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:

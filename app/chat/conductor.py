@@ -265,7 +265,7 @@ class Conductor(QObject):
         options = (self.next_mode, self.thinking, self.default_sampling, tuple(attachments))
         if self.editing is not None and self.editing.asked is not None:
             assert self.editing.asked.parent is not None
-            turn = self.chat.ask_under(self.editing.asked.parent, prompt, *options)
+            turn = self.chat.ask(prompt, *options, after=self.editing.asked.parent)
             self.cancel_edit()
             self.turns_changed.emit(self.chat.turns)
         else:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.conversations.attachments import told
-from app.conversations.chat_tree import past
+from app.conversations.attachments import prompt_text
+from app.conversations.chat_tree import messages_to
 from app.engine_adapter import Delivery, EngineAdapter
 from mlx_engine.events import TokenCount
 from mlx_engine.requests import CountTokens, Message
@@ -119,8 +119,8 @@ class ContextMeter(QObject):
         draft = self._draft.strip()
         before = chat.history()
         if editing is not None and editing.asked is not None:
-            before = past(editing.asked.parent) if editing.asked.parent is not None else ()
-        return (*system, *before, *((Message("user", told(draft, files)),) if draft or files else ()))
+            before = messages_to(editing.asked.parent) if editing.asked.parent is not None else ()
+        return (*system, *before, *((Message("user", prompt_text(draft, files)),) if draft or files else ()))
 
     def _counted(self, request: CountTokens, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:

@@ -7,8 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from app.conversations import wording
-from app.conversations.comparison_record import ComparisonRecord
-from app.conversations.comparison_words import spread
+from app.conversations.comparison_record import ComparisonRecord, spread
 from app.conversations.reply import Reply
 from app.language import tr
 from app.widgets.label import Label

@@ -8,8 +8,7 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QListWidgetItem, QVBoxLayo
 
 from app.compare.comparison_history import ComparisonHistory
 from app.conversations import wording
-from app.conversations.comparison_record import ComparisonRecord
-from app.conversations.comparison_words import short_verdict
+from app.conversations.comparison_record import ComparisonRecord, short_verdict
 from app.language import tr
 from app.widgets.label import Label, as_tooltip
 from app.widgets.theme import SMALL, Theme, set_look

@@ -92,7 +92,7 @@ class CompareSide(QWidget):
             return
         thinks = difference.channel == "thinking"
         text = self.shown[0 if thinks else 1]
-        first, last = difference.stretch(text)
+        first, last = difference.span(text)
         if thinks and text:
             self.thinking.open()
         if first < last:

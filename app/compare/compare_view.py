@@ -15,9 +15,8 @@ from app.compare.compare_side import CompareSide
 from app.compare.comparison_card import card, png
 from app.compare.comparison_job import Comparison
 from app.conversations import wording
-from app.conversations.chat_tree import Turn, standing_before
-from app.conversations.comparison_record import ComparisonRecord
-from app.conversations.comparison_words import verdict_on
+from app.conversations.chat_tree import Turn, messages_before_prompt
+from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.conversations.difference import difference_between
 from app.conversations.reply import Reply
 from app.language import tr
@@ -256,7 +255,7 @@ class CompareDialog(QDialog):
         same = tr("One after the other, never at the same time, with the same seed and settings.")
         if self._turn is None or prompt != self._turn.prompt.strip():
             return same
-        before = standing_before(self._turn.request)
+        before = messages_before_prompt(self._turn.request)
         return same + (
             tr(" After the {before} message{before_2} that stood before it.", before=before, before_2="" if before == 1 else "s")
             if before > 0

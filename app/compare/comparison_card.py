@@ -6,8 +6,7 @@ from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageWriter, QPainter, QPainterPath
 
 from app.conversations import wording
-from app.conversations.comparison_record import ComparisonRecord
-from app.conversations.comparison_words import verdict_on
+from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.language import figures, tr
 from app.widgets.theme import Colors, Theme
 from mlx_engine.requests import Mode

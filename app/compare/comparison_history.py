@@ -4,11 +4,12 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from app.conversations import whole_file
+from app.conversations.chat_export import write_file
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.store import Store
-from app.language import tr
+from app.language import tr, translated
 from app.store_thread import StoreThread
+from mlx_engine.errors import UserError
 
 
 class ComparisonHistory(QObject):
@@ -41,11 +42,9 @@ class ComparisonHistory(QObject):
 
         def work(store: Store) -> str:
             try:
-                whole_file.write(file, content)
-            except OSError as error:
-                return tr(
-                    "{file} cannot be written: {strerror}. Choose another place.", file=file, strerror=error.strerror or error
-                )
+                write_file(file, content)
+            except UserError as error:
+                return translated(error.text)
             return tr("Saved as {file}.", file=file)
 
         self._store.read(work, self.told.emit)

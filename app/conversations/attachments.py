@@ -1,4 +1,4 @@
-"""Files that go with a message: their text, taken out of them on this computer."""
+"""Files attached to a message: their text, extracted on this computer."""
 
 import codecs
 import json
@@ -13,180 +13,174 @@ from typing import Any
 from app import child
 from app.conversations.plain_text import clean
 from app.conversations.wording import number, size
-from app.language import tr
 from mlx_engine.errors import UserError
 
-MOST_TEXT = 2_000_000  # bytes of a text file, and characters out of a PDF
-MOST_PDF = 50_000_000  # bytes
-MOST_PAGES = 2000
+MAX_TEXT = 2_000_000  # bytes of a text file, characters of a PDF
+MAX_PDF = 50_000_000  # bytes
+MAX_PAGES = 2000
 PDF_SECONDS = 30.0
 PDF_MODULE = "app.conversations.pdf_pages"
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark is its beginning
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_few = threading.BoundedSemaphore(2)  # PDFs that are read at a time
-_CONTROLS = frozenset(range(32)) - {9, 10, 12, 13, 27}
+_pdf_slots = threading.BoundedSemaphore(2)  # PDFs read at a time
+_CONTROLS = frozenset(range(32)) - {9, 10, 12, 13, 27}  # escapes and form feeds occur in text
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file's name and text. `size` is the file's, in bytes; `pages` is 0 where it has none."""
+    """A file's name and text, its size in bytes, and its pages if it is a PDF."""
 
     name: str
     text: str
-    size: int
+    size: int = 0
     pages: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-class Wanted:
-    """Whether a file is still wanted. `end` says no, from any thread; when it returns the process that reads the file is killed."""
+class ReadCancellation:
+    """Cancels reading a file, from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
-        self.ended = False
+        self.cancelled = False
 
-    def end(self) -> None:
+    def cancel(self) -> None:
+        """Stop reading. On return, the process that reads the file has been killed."""
         with self._lock:
-            self.ended = True
+            self.cancelled = True
             if self._process is not None:
                 self._process.kill()
 
     def start(self, command: Sequence[str]) -> subprocess.Popen[bytes] | None:
-        """A process with pipes to and from it; None where it is not wanted any more."""
+        """Start a process with pipes to and from it, or return None if cancelled."""
         with self._lock:
-            if self.ended:
+            if self.cancelled:
                 return None
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             return self._process
 
 
-def attachment_from(data: object) -> Attachment | None:
-    """From JSON; None where it is none."""
-    if not isinstance(data, dict) or not isinstance(data.get("name"), str) or not isinstance(data.get("text"), str):
-        return None
-    counts = [value if type(value := data.get(name)) is int and value >= 0 else 0 for name in ("size", "pages")]
-    return Attachment(clean(data["name"]), clean(data["text"]), *counts)
-
-
-def told(text: str, attachments: Sequence[Attachment]) -> str:
-    """What the model reads: each file between two lines that name it, then what the user wrote."""
+def prompt_text(text: str, attachments: Sequence[Attachment]) -> str:
+    """Return what the model reads: each file between two lines with its name, then the user's text."""
     parts = [f"--- {one.name} ---\n{one.text.strip()}\n--- end of {one.name} ---" for one in attachments]
     return "\n\n".join([*parts, text] if text else parts)
 
 
-def read(file: Path, wanted: Wanted | None = None) -> Attachment:
-    """Take the text out of a file of text, Markdown, code or PDF. Once not `wanted` it ends soon, with a sentence nobody needs.
+def read(file: Path, cancellation: ReadCancellation | None = None) -> Attachment:
+    """Extract the text of a text, Markdown, code or PDF file.
 
     Raises:
-        UserError: it cannot be read, is too large, or holds no text; the sentence says what to do.
+        UserError: the file can't be read, is too large or has no text, or reading it was cancelled.
     """
     name = clean(" ".join(file.name.split())) or "file"
     try:
         if file.is_dir():
-            raise UserError(tr("“{name}” is a folder. Attach the files that are in it.", name=name))
-        if file.exists() and not file.is_file():  # a pipe or a device may never end
-            raise UserError(tr("“{name}” is no ordinary file, so it cannot be attached.", name=name))
+            raise UserError("attachment_is_folder", "“{name}” is a folder. Attach the files in it instead.", name=name)
+        if file.exists() and not file.is_file():  # reading a pipe or a device may never end
+            raise UserError("attachment_not_a_file", "Can't attach “{name}”: it isn't a regular file.", name=name)
         length = file.stat().st_size
-        if length > MOST_PDF:
-            raise UserError(_too_large(name, length))
+        if length > MAX_PDF:
+            raise _too_large(name, length)
         data = file.read_bytes()
     except OSError as error:
-        raise UserError(tr("“{name}” cannot be read: {strerror}.", name=name, strerror=error.strerror or error)) from error
+        raise UserError(
+            "file_unreadable", "Can't read “{name}”: {reason}.", name=name, reason=error.strerror or str(error)
+        ) from error
     if not data.strip():
-        raise UserError(tr("“{name}” is empty, so there is nothing to attach.", name=name))
+        raise UserError("attachment_empty", "“{name}” is empty.", name=name)
     if b"%PDF-" in data[:1024]:
-        return _read_pdf(name, data, wanted or Wanted())
-    if length > MOST_TEXT:
-        raise UserError(_too_large(name, length))
+        return _read_pdf(name, data, cancellation or ReadCancellation())
+    if length > MAX_TEXT:
+        raise _too_large(name, length)
     return Attachment(name, clean(_decoded(name, data)), length)
 
 
 def _decoded(name: str, data: bytes) -> str:
-    encodings = [encoding for mark, encoding in _MARKS if data.startswith(mark)][:1] or ["utf-8", "cp1252"]
+    encodings = [encoding for mark, encoding in _BYTE_ORDER_MARKS if data.startswith(mark)][:1] or ["utf-8", "cp1252"]
     for encoding in encodings:
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
-        # Any bytes are cp1252, so there a single control character tells; escapes and form feeds do stand in text.
-        if not any(ord(char) in _CONTROLS for char in text):
+        if not any(ord(char) in _CONTROLS for char in text):  # nearly any bytes decode as cp1252
             return text.replace("\r\n", "\n").replace("\r", "\n")
     raise UserError(
-        tr("“{name}” holds no text that can be read. Slipstream reads files of text, Markdown, code, and PDF.", name=name)
+        "attachment_not_text", "“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.", name=name
     )
 
 
-def _read_pdf(name: str, data: bytes, wanted: Wanted) -> Attachment:
-    told = _ask_child(name, data, wanted)
-    match told.get("trouble"):
+def _read_pdf(name: str, data: bytes, cancellation: ReadCancellation) -> Attachment:
+    found = _run_child(name, data, cancellation)
+    match found.get("problem"):
         case None:
-            pages = told["pages"]
+            pages = found["pages"]
         case "locked":
-            raise UserError(tr("“{name}” is locked by a password. Save a copy without one and attach that.", name=name))
+            raise UserError(
+                "pdf_locked", "“{name}” is password-protected. Save a copy without a password and attach the copy.", name=name
+            )
         case "pages":
             raise UserError(
-                tr(
-                    "“{name}” has {count} pages; at most {most_pages} can be attached.",
-                    name=name,
-                    count=number(told["count"]),
-                    most_pages=number(MOST_PAGES),
-                )
+                "pdf_too_many_pages",
+                "“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.",
+                name=name,
+                pages=number(found["count"]),
+                limit=number(MAX_PAGES),
             )
         case "text":
             raise UserError(
-                tr(
-                    "“{name}” holds too much text: more than {most_text} characters. Attach a part of it.",
-                    name=name,
-                    most_text=number(MOST_TEXT),
-                )
+                "pdf_too_much_text",
+                "“{name}” has more than {limit} characters of text. Attach part of it.",
+                name=name,
+                limit=number(MAX_TEXT),
             )
-        case "unruly":
-            raise UserError(tr("“{name}” cannot be read as a PDF: it does not keep to the format’s rules.", name=name))
+        case "invalid":
+            raise UserError("pdf_invalid", "Can't read “{name}”: it isn't a valid PDF. Export it again.", name=name)
         case _:
-            raise UserError(tr("“{name}” is damaged and cannot be read as a PDF.", name=name))
+            raise UserError("pdf_damaged", "“{name}” is damaged and can't be read as a PDF.", name=name)
     text = "\n\n".join(page for page in pages if page)
     if not text:
-        raise UserError(tr("“{name}” holds no text: its pages are pictures, as after a scan. Attach its text instead.", name=name))
+        raise UserError("pdf_without_text", "“{name}” has no text: its pages are images. Attach its text instead.", name=name)
     return Attachment(name, text, len(data), len(pages))
 
 
-def _ask_child(name: str, data: bytes, wanted: Wanted) -> dict[str, Any]:
-    """What a process of its own finds in a PDF. It is ended when that takes too long, or is no longer wanted."""
-    too_long = tr("“{name}” takes too long to read. Attach its text, or a part of it.", name=name)
+def _run_child(name: str, data: bytes, cancellation: ReadCancellation) -> dict[str, Any]:
+    """Read a PDF in a process of its own, which is killed when it takes too long or is cancelled."""
+    too_slow = UserError("pdf_too_slow", "“{name}” takes too long to read. Attach its text, or part of it.", name=name)
     program, arguments = child.command(PDF_MODULE)
-    limits = [str(MOST_PAGES), str(MOST_TEXT), str(ceil(2 * PDF_SECONDS))]
-    with _few:  # the time that it waits in line does not count
-        process = wanted.start([program, *arguments, *limits])
+    limits = [str(MAX_PAGES), str(MAX_TEXT), str(ceil(2 * PDF_SECONDS))]
+    with _pdf_slots:  # the time spent waiting for a slot doesn't count
+        process = cancellation.start([program, *arguments, *limits])
         if process is None:
-            raise UserError(too_long)
+            raise too_slow
         with process:
             try:
-                said, _ = process.communicate(data, timeout=PDF_SECONDS)
+                output, _ = process.communicate(data, timeout=PDF_SECONDS)
             except subprocess.TimeoutExpired as error:
                 process.kill()
-                raise UserError(too_long) from error
-    if wanted.ended:
-        raise UserError(too_long)
+                raise too_slow from error
+    if cancellation.cancelled:
+        raise too_slow
     try:
-        told = json.loads(said)
+        found = json.loads(output)
     except ValueError:
-        told = {}  # it ran out of memory, or crashed
-    return told if isinstance(told, dict) and ("pages" in told or "trouble" in told) else {"trouble": "damaged"}
+        found = None  # the process ran out of memory or crashed
+    return found if isinstance(found, dict) and ("pages" in found or "problem" in found) else {"problem": "damaged"}
 
 
-def _too_large(name: str, length: int) -> str:
-    return tr(
-        "“{name}” is too large ({length}). A text may have {most_text}, a PDF {most_pdf}. Attach a part.",
+def _too_large(name: str, length: int) -> UserError:
+    return UserError(
+        "attachment_too_large",
+        "“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.",
         name=name,
-        length=size(length),
-        most_text=size(MOST_TEXT),
-        most_pdf=size(MOST_PDF),
+        size=size(length),
+        text_limit=size(MAX_TEXT),
+        pdf_limit=size(MAX_PDF),
     )

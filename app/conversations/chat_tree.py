@@ -1,4 +1,4 @@
-"""A chat: a tree of messages, the branch of it that is shown, and what of that goes into the next request."""
+"""A chat: a tree of messages, the branch that is shown, and the requests made from it."""
 
 import time
 import uuid
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from app.conversations.attachments import Attachment, told
+from app.conversations.attachments import Attachment, prompt_text
 from app.conversations.plain_text import NEW_CHAT, title_from
 from app.conversations.reply import Reply
 from app.conversations.settings import ChatSettings
@@ -19,12 +19,16 @@ def new_id() -> str:
     return uuid.uuid4().hex
 
 
-@dataclass(eq=False, repr=False)  # a tree with links both ways would be written out without end
+@dataclass(eq=False, repr=False)  # links in both directions would make `repr` endless
 class Node:
-    """One message. `children` are the versions of what follows it, oldest first; `chosen` is the one that is shown.
+    """One message, or the root of a chat.
 
-    A user's node has `text` and `attachments`; an assistant's has `reply` and the `request` that it answers, whose messages are
-    only the system prompt: the rest is the path to the node. The root of a chat has neither.
+    Attributes:
+        text, attachments: of a user's message.
+        reply: of an assistant's message.
+        request: what the reply answers. Its messages are the system prompt only; the rest is the path to the node.
+        children: the versions of the next message, oldest first.
+        chosen: the child that is shown.
     """
 
     role: NodeRole
@@ -39,32 +43,33 @@ class Node:
     chosen: "Node | None" = None
 
     @property
-    def told(self) -> str:
+    def prompt_text(self) -> str:
         """What the model reads of a user's message."""
-        return told(self.text, self.attachments)
+        return prompt_text(self.text, self.attachments)
 
-    def add(self, child: "Node") -> "Node":
-        """The newest version, which is shown from now on."""
+    def add(self, child: "Node", show: bool = True) -> "Node":
+        """Add a version of the next message. It is shown if `show`, or if it is the only one."""
         child.parent = self
         self.children.append(child)
-        self.chosen = child
+        if show or self.chosen is None:
+            self.chosen = child
         return child
 
     def drop(self, child: "Node") -> None:
-        """Take a version out; its neighbour is shown instead."""
-        place = self.children.index(child)
+        """Remove a version; if it was shown, show the one before it."""
+        index = self.children.index(child)
         self.children.remove(child)
         if self.chosen is child:
-            self.chosen = self.children[max(0, place - 1)] if self.children else None
+            self.chosen = self.children[max(0, index - 1)] if self.children else None
 
     @property
     def place(self) -> tuple[int, int]:
-        """Which of how many versions this is, from 1: (2, 3) is the second of three."""
+        """Number of this version, from 1, and number of versions."""
         versions = self.parent.children if self.parent else [self]
         return versions.index(self) + 1, len(versions)
 
     def path(self) -> "list[Node]":
-        """From the first message to this one."""
+        """Return the messages from the first one to this one."""
         found: list[Node] = []
         node: Node | None = self
         while node is not None and node.role != "root":
@@ -73,7 +78,7 @@ class Node:
         return found[::-1]
 
     def below(self) -> "Iterator[Node]":
-        """Every message under this one, each after its parent, versions in order."""
+        """Yield every message under this one, parents first, versions in order."""
         waiting = self.children[::-1]
         while waiting:
             node = waiting.pop()
@@ -83,7 +88,7 @@ class Node:
 
 @dataclass(eq=False)
 class Turn:
-    """A question and its reply, as they are shown. `asked` or `answered` is None where an imported chat lacks one."""
+    """A question and its reply, as shown. Either node is None where an imported chat lacks it."""
 
     asked: Node | None
     answered: Node | None
@@ -95,13 +100,16 @@ class Turn:
 
     @property
     def request(self) -> GenerationRequest:
-        """What was asked for, whole, so that Compare and Try Again can ask for the same."""
+        """The complete request, with all messages before it."""
         request = self.answered.request if self.answered else GenerationRequest()
-        return replace(request, messages=(*request.messages, *history(self.asked))) if self.asked else request
+        if self.asked is None:
+            return request
+        before = messages_to(self.asked.parent) if self.asked.parent else ()
+        return replace(request, messages=(*request.messages, *before, Message("user", self.asked.prompt_text)))
 
     @property
     def last(self) -> Node:
-        """The node that what comes next hangs on."""
+        """The node that the next question is added to."""
         node = self.answered or self.asked
         assert node is not None
         return node
@@ -109,7 +117,7 @@ class Turn:
 
 @dataclass(eq=False)
 class Chat:
-    """A tree of messages under `root`, with a title and settings. `changed` is when something was last said."""
+    """A tree of messages with a title and settings. `changed` is the time of its last question."""
 
     title: str = NEW_CHAT
     settings: ChatSettings = field(default_factory=ChatSettings)
@@ -121,7 +129,7 @@ class Chat:
 
     @property
     def turns(self) -> list[Turn]:
-        """The branch that is shown. The same messages give the same `Turn` each time."""
+        """The branch that is shown. The same messages give the same `Turn` objects each time."""
         turns: list[Turn] = []
         node = self.root.chosen
         while node is not None:
@@ -140,47 +148,37 @@ class Chat:
         thinking: bool = False,
         sampling: Sampling | None = None,
         attachments: tuple[Attachment, ...] = (),
+        after: Node | None = None,
     ) -> Turn:
-        """Add a turn at the end: the prompt after everything that was answered before it."""
-        turns = self.turns
-        return self.ask_under(turns[-1].last if turns else self.root, prompt, mode, thinking, sampling, attachments)
-
-    def ask_under(
-        self,
-        node: Node,
-        prompt: str,
-        mode: Mode,
-        thinking: bool = False,
-        sampling: Sampling | None = None,
-        attachments: tuple[Attachment, ...] = (),
-    ) -> Turn:
-        """Add a turn after this message, as the newest version of what follows it."""
-        if not any(self.root.below()) and self.title == NEW_CHAT:
+        """Add a turn after the last one, or as another version of what follows the message `after`."""
+        if self.empty and self.title == NEW_CHAT:
             self.title = title_from(prompt or " ".join(one.name for one in attachments))
-        asked = node.add(Node("user", text=prompt, attachments=attachments))
+        if after is None:
+            after = self.turns[-1].last if self.root.chosen else self.root
+        asked = after.add(Node("user", text=prompt, attachments=attachments))
         return self._answer(asked, mode, thinking, sampling)
 
     def ask_again(self, turn: Turn, mode: Mode, thinking: bool = False, sampling: Sampling | None = None) -> Turn:
-        """A new reply to the same question, beside the old one; instead of it if there was nothing in that to read."""
+        """Add another reply to the same question. It replaces the old one if that is empty."""
         assert turn.asked is not None
         if turn.answered is not None and turn.reply.empty and not turn.answered.children:
             turn.asked.drop(turn.answered)
         return self._answer(turn.asked, mode, thinking, sampling)
 
     def choose(self, node: Node) -> None:
-        """Show the branch that leads to this message, and below it what was shown there last."""
+        """Show the branch that leads to this message and continues as it was last shown."""
         for child in node.path():
             assert child.parent is not None
             child.parent.chosen = child
 
     def find(self, node_id: str) -> Node | None:
-        """The message with this id."""
+        """Return the message with this id."""
         return next((node for node in self.root.below() if node.id == node_id), None)
 
     def history(self) -> tuple[Message, ...]:
-        """What the model is told of the past."""
+        """Return the messages that the next question follows."""
         turns = self.turns
-        return past(turns[-1].last) if turns else ()
+        return messages_to(turns[-1].last) if turns else ()
 
     @property
     def last_answered(self) -> Turn | None:
@@ -207,22 +205,14 @@ class Chat:
 
     def _turn(self, asked: Node | None, answered: Node | None) -> Turn:
         key = (asked.id if asked else "", answered.id if answered else "")
-        turn = self._turns.get(key)
-        if turn is None:
+        if key not in self._turns:
             reply = answered.reply if answered else None
-            turn = self._turns[key] = Turn(asked, answered, reply or Reply("plain", 0, reason="unanswered"))
-        return turn
+            self._turns[key] = Turn(asked, answered, reply or Reply("plain", 0, reason="unanswered"))
+        return self._turns[key]
 
 
-def history(asked: Node) -> tuple[Message, ...]:
-    """What came before a question, and the question."""
-    before = past(asked.parent) if asked.parent else ()
-    return (*before, Message("user", asked.told))
-
-
-def past(node: Node) -> tuple[Message, ...]:
-    """The messages up to this one. A question without an answer is left out: a prompt that was too long would otherwise make every
-    later one too long."""
+def messages_to(node: Node) -> tuple[Message, ...]:
+    """Return the messages up to this one, without unanswered questions: one that was too long must not break the next."""
     messages: list[Message] = []
     question: Node | None = None
     for one in node.path():
@@ -230,23 +220,22 @@ def past(node: Node) -> tuple[Message, ...]:
             question = one
         elif one.reply is not None and one.reply.answer.strip():
             if question is not None:
-                messages.append(Message("user", question.told))
+                messages.append(Message("user", question.prompt_text))
             messages.append(Message("assistant", one.reply.answer, one.reply.thinking))
             question = None
     return tuple(messages)
 
 
-def standing_before(request: GenerationRequest) -> int:
-    """How many messages of the chat stand before the prompt; a system prompt is none of them."""
+def messages_before_prompt(request: GenerationRequest) -> int:
+    """Return how many messages come before the prompt, not counting the system prompt."""
     return max(0, sum(1 for one in request.messages if one.role != "system") - 1)
 
 
 def same_again(turn: Turn) -> GenerationRequest:
-    """The request of a turn with the seed it was answered with."""
-    seed = turn.reply.stats.seed if turn.reply.stats else turn.request.seed
-    return replace(turn.request, seed=seed)
+    """Return a turn's request with the seed that its reply used."""
+    return replace(turn.request, seed=turn.reply.stats.seed if turn.reply.stats else turn.request.seed)
 
 
 def continuation(turn: Turn) -> GenerationRequest:
-    """Ask for the rest of a reply, with the same seed: the noise of a place does not depend on where a run began."""
+    """Return the request for the rest of a reply. The seed stays: the noise at a position doesn't depend on where a run begins."""
     return replace(same_again(turn), continue_from=turn.reply.answer, continue_thinking=turn.reply.thinking)

@@ -1,25 +1,24 @@
-"""A comparison that has ended, as it is kept, saved and shown again."""
+"""The result of a comparison, as it is stored, exported and described."""
 
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from statistics import median
-from typing import Any, cast, get_args
+from typing import Any
 
-from app.conversations.chat_tree import new_id, standing_before
-from app.conversations.plain_text import clean
-from app.conversations.records import stats_from
-from app.conversations.settings import sampling_from
+from app.conversations.chat_tree import messages_before_prompt, new_id
+from app.conversations.json_values import read_as
+from app.conversations.wording import tokens
+from app.language import figures, number, tr
 from mlx_engine.events import CompareResult, ComparisonVerdict, CompletedReply, PairInfo, Stats, StopReason
 from mlx_engine.requests import GenerationRequest, Mode, Sampling
 
-FORMAT, VERSION = "slipstream-comparison", 1
-Json = dict[str, Any]
+_HEADER = {"format": "slipstream-comparison", "version": 1}
 
 
 @dataclass(frozen=True)
-class Side:
-    """One mode: the reply of the run with the median rate, and the figures of every run, in the order in which they were made."""
+class ComparedMode:
+    """One mode: the reply of its run with the median rate, and the figures of all its runs in order."""
 
     text: str
     thinking: str
@@ -29,7 +28,7 @@ class Side:
     ttft_s: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, reply: CompletedReply, runs: Sequence[Stats]) -> "Side":
+    def of(cls, reply: CompletedReply, runs: Sequence[Stats]) -> "ComparedMode":
         return cls(
             reply.text,
             reply.thinking,
@@ -41,7 +40,7 @@ class Side:
 
     @property
     def rate(self) -> float | None:
-        """Median decode rate over the runs, tokens a second."""
+        """Median decode rate, tokens per second."""
         return median(self.tok_s) if self.tok_s else None
 
     @property
@@ -52,7 +51,7 @@ class Side:
 
 @dataclass(frozen=True)
 class ComparisonRecord:
-    """`before` counts the messages of the chat that stood before the prompt. `first_difference` is a token's index, from 0."""
+    """A comparison. `before` counts the chat's messages before the prompt; `first_difference` is a token index."""
 
     pair: str
     target: str
@@ -64,8 +63,8 @@ class ComparisonRecord:
     max_tokens: int
     thinking: bool
     repeats: int
-    plain: Side
-    dflash: Side
+    plain: ComparedMode
+    dflash: ComparedMode
     ratio: float | None
     first_difference: int | None
     margin: float | None
@@ -75,98 +74,73 @@ class ComparisonRecord:
 
     @classmethod
     def of(
-        cls,
-        result: CompareResult,
-        runs: Mapping[Mode, Sequence[Stats]],
-        pair: PairInfo,
-        prompt: str,
-        request: GenerationRequest,
+        cls, result: CompareResult, runs: Mapping[Mode, Sequence[Stats]], pair: PairInfo, prompt: str, request: GenerationRequest
     ) -> "ComparisonRecord":
-        """What a comparison of this request gave."""
+        """Record the result of comparing `request`."""
         return cls(
             pair=pair.name,
             target=pair.target,
             drafter=pair.drafter,
             prompt=prompt,
-            before=standing_before(request),
+            before=messages_before_prompt(request),
             sampling=request.sampling,
             seed=result.plain.stats.seed,
             max_tokens=request.max_tokens,
             thinking=request.thinking,
             repeats=max(1, len(runs.get("plain", ()))),
-            plain=Side.of(result.plain, runs.get("plain", ())),
-            dflash=Side.of(result.dflash, runs.get("dflash", ())),
+            plain=ComparedMode.of(result.plain, runs.get("plain", ())),
+            dflash=ComparedMode.of(result.dflash, runs.get("dflash", ())),
             ratio=result.ratio,
             first_difference=result.first_difference,
             margin=result.margin,
             verdict=result.verdict,
         )
 
-    def side(self, mode: Mode) -> Side:
+    def side(self, mode: Mode) -> ComparedMode:
         return self.plain if mode == "plain" else self.dflash
 
-    def to_json(self) -> Json:
-        """Everything, so that `from_json` gives it back."""
-        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+    def to_json(self) -> dict[str, Any]:
+        return _HEADER | asdict(self)
 
     @classmethod
     def from_json(cls, data: object) -> "ComparisonRecord | None":
-        """The record back; None when it is none, or one that this version cannot read."""
-        if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (FORMAT, VERSION):
+        """Return the record, or None if this version can't read it."""
+        if not isinstance(data, Mapping) or any(data.get(key) != value for key, value in _HEADER.items()):
             return None
-        plain, dflash = _side(data.get("plain")), _side(data.get("dflash"))
-        if plain is None or dflash is None or data.get("verdict") not in get_args(ComparisonVerdict):
-            return None
-        sampling = data.get("sampling")
-        created = data.get("created")
-        return cls(
-            pair=_text(data.get("pair")),
-            target=_text(data.get("target")),
-            drafter=_text(data.get("drafter")),
-            prompt=_text(data.get("prompt")),
-            before=_count(data.get("before")) or 0,
-            seed=_count(data.get("seed")) or 0,
-            max_tokens=_count(data.get("max_tokens")) or 0,
-            repeats=_count(data.get("repeats")) or 1,
-            sampling=sampling_from(sampling) if isinstance(sampling, Mapping) else Sampling(),
-            thinking=data.get("thinking") is True,
-            plain=plain,
-            dflash=dflash,
-            ratio=_number(data.get("ratio")),
-            first_difference=_count(data.get("first_difference")),
-            margin=_number(data.get("margin")),
-            verdict=cast(ComparisonVerdict, data["verdict"]),
-            id=_text(data.get("id")) or new_id(),
-            created=_number(created) or 0.0,
-        )
+        record: ComparisonRecord | None = read_as(cls, data, None)
+        return record
 
 
-def _side(data: object) -> Side | None:
-    if not isinstance(data, Mapping) or (stats := stats_from(data.get("stats"))) is None:
-        return None
-    reason = data.get("reason")
-    return Side(
-        _text(data.get("text")),
-        _text(data.get("thinking")),
-        cast(StopReason, reason) if reason in get_args(StopReason) else "eos",
-        stats,
-        _numbers(data.get("tok_s")),
-        _numbers(data.get("ttft_s")),
-    )
+def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
+    """A comparison's headline, and the sentences below it."""
+    if record.ratio is None:
+        headline = tr("The reply is too short to measure its speed")
+    elif record.ratio >= 1.05:
+        headline = tr("DFlash is {ratio} times as fast", ratio=number(record.ratio, 1))
+    elif record.ratio > 0.95:
+        headline = tr("Both are equally fast")
+    else:
+        headline = tr("DFlash is slower here: {ratio} times the plain rate", ratio=number(record.ratio, 2))
+    if record.verdict == "identical":
+        count = tokens(record.plain.stats.tokens)
+        return headline, tr("Both replies are identical, token by token ({tokens}).", tokens=count)
+    token = number((record.first_difference or 0) + 1)
+    if record.verdict == "tie":
+        verdict = tr("The replies differ from token {token} on. This is a tie within rounding.", token=token)
+    else:
+        verdict = tr("The replies differ from token {token} on. This is not a rounding tie.", token=token)
+    if record.margin is not None:
+        verdict += " " + tr("The scores of the two tokens differ by {margin}.", margin=figures(record.margin))
+    return headline, verdict
 
 
-def _text(value: object) -> str:
-    return clean(value) if isinstance(value, str) else ""
+def short_verdict(verdict: ComparisonVerdict) -> str:
+    return {"identical": tr("identical"), "tie": tr("tie"), "different": tr("different")}[verdict]
 
 
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e300 else None
-
-
-def _numbers(value: object) -> tuple[float, ...]:
-    found = (_number(one) for one in value) if isinstance(value, list | tuple) else ()
-    return tuple(one for one in found if one is not None)
+def spread(values: Sequence[float]) -> str:
+    """The range of several rates; empty if there is only one."""
+    if len(values) < 2:
+        return ""
+    digits = 0 if min(values) >= 20 else 1
+    return f"{number(min(values), digits)}–{number(max(values), digits)}"

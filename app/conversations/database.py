@@ -1,4 +1,4 @@
-"""Opening the database whatever state it is in: what cannot be read is set aside as it is, and the app starts all the same."""
+"""Opening the chat database. A file that can't be used is moved aside unchanged, and the app starts anyway."""
 
 import logging
 import os
@@ -15,116 +15,85 @@ from app.language import tr
 log = logging.getLogger(__name__)
 
 FILE = "chats.db"
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A store, whether what goes in is kept, and what there is to tell of it, if anything."""
+class OpenedStore:
+    """A store, whether it saves anything, and what to tell the user about it, if anything."""
 
     store: Store
-    keeps: bool
-    complaint: str = ""
+    saves: bool
+    notice: str = ""
 
 
-def open_store(folder: Path | None, writable: bool = True) -> Opened:
-    """The store in this folder. Without a folder, or without the right to write there, one in memory that holds what could be
-    read."""
+def open_store(folder: Path | None, writable: bool = True) -> OpenedStore:
+    """Open the store in a folder. If it can't be written there, open one in memory with whatever could be read."""
     if folder is None:
-        return Opened(Store(None), keeps=False)
+        return OpenedStore(Store(None), saves=False)
     file = folder / FILE
     if not writable:
-        return _in_memory(file, tr("Slipstream cannot write to {folder}", folder=folder))
+        return _in_memory(file, tr("Slipstream can't write to {folder}, so new chats won't be saved.", folder=folder))
     try:
-        if (fault := _fault_of(file)) is not None:
-            return _set_aside(file, fault)
-        return Opened(Store(file), keeps=True)
+        if reason := _why_unusable(file):
+            return _move_aside(file, reason)
+        return OpenedStore(Store(file), saves=True)
     except (sqlite3.Error, OSError) as error:
         log.exception("The database cannot be opened")
-        return _in_memory(file, tr("The chats in {file} cannot be opened ({error})", file=file, error=_words(error)))
+        why = str(error) if isinstance(error, sqlite3.Error) else (error.strerror or tr("unknown error")).lower()
+        return _in_memory(file, tr("Can't open your chats in {file} ({error}), so new chats won't be saved.", file=file, error=why))
 
 
-@dataclass(frozen=True)
-class _Fault:
-    """Why a file cannot be used, in words, and whether a later version could."""
-
-    reason: str
-    is_newer: bool = False
-
-
-def _fault_of(file: Path) -> _Fault | None:
-    """Looks without leaving a mark: SQLite opens the file for reading only, and what it notes beside it is put back."""
+def _why_unusable(file: Path) -> str:
+    """Return a sentence for the user, or nothing if the file is fine. The file is only read."""
     if not file.exists() or not file.stat().st_size:
-        return None
+        return ""
+    damaged = tr("Your chat database is damaged.")
     with file.open("rb") as opened:
         if opened.read(16) != b"SQLite format 3\0":
-            return _Fault(tr("is damaged"))
+            return damaged
     try:
         with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as database:
             version = schema.version_of(database)
             if version > schema.VERSION:
-                reason = tr(
-                    "was written by a newer Slipstream (format {version}; this one reads up to {version_2})",
-                    version=version,
-                    version_2=schema.VERSION,
-                )
-                return _Fault(reason, is_newer=True)
+                return tr("Your chats were saved by a newer Slipstream. Update Slipstream, then import them.")
             if version == 0 and database.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone():
-                return _Fault(tr("is not a database of Slipstream's"))
+                return tr("The chat file is not a Slipstream database.")
             ((state, *_),) = database.execute("PRAGMA quick_check(1)").fetchall()
-            return None if state == "ok" else _Fault(tr("is damaged"))
+            return "" if state == "ok" else damaged
     except sqlite3.DatabaseError as error:
-        if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _BROKEN:
+        if isinstance(error, sqlite3.OperationalError) and getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGE:
             raise
-        return _Fault(tr("is damaged"))
+        return damaged
 
 
-_BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
-
-
-def _set_aside(file: Path, fault: _Fault) -> Opened:
+def _move_aside(file: Path, reason: str) -> OpenedStore:
     """Rename the file and open a new one in its place."""
-    stamp = time.strftime("%Y-%m-%d %H-%M-%S")
-    aside = file.with_name(f"{file.stem} set aside {stamp}{file.suffix}")
-    number = 1
+    stem, number = f"{file.stem} set aside {time.strftime('%Y-%m-%d %H-%M-%S')}", 1
+    aside = file.with_name(f"{stem}{file.suffix}")
     while aside.exists():
         number += 1
-        aside = file.with_name(f"{file.stem} set aside {stamp} {number}{file.suffix}")
-    for old, new in zip(schema.beside(file), schema.beside(aside), strict=True):
+        aside = file.with_name(f"{stem} {number}{file.suffix}")
+    for old, new in zip(schema.files_of(file), schema.files_of(aside), strict=True):
         if old.exists():
             os.replace(old, new)
-    log.error("%s %s; it is now %s", file, fault.reason, aside)
-    advice = (
-        tr("Open it with that version, or update Slipstream and import it.") if fault.is_newer else tr("Nothing in it was changed.")
-    )
-    complaint = tr(
-        "The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.",
-        reason=fault.reason,
-        aside=aside,
-        advice=advice,
-    )
-    return Opened(Store(file), keeps=True, complaint=complaint)
+    log.error("%s: %s It is now %s", file, reason, aside)
+    moved = tr("The file was moved to {aside} unchanged. New chats are saved in a new file.", aside=aside)
+    return OpenedStore(Store(file), saves=True, notice=f"{reason} {moved}")
 
 
-def _in_memory(file: Path, reason: str) -> Opened:
-    """A store that keeps nothing, with a copy of what is there."""
+def _in_memory(file: Path, notice: str) -> OpenedStore:
+    """Open a store that saves nothing, with a copy of what can be read from the file."""
     store = Store(None)
-    for way in ("mode=ro", "immutable=1"):  # the second needs no right to write beside the file
+    for option in ("mode=ro", "immutable=1"):  # only the first needs to write next to the file
         try:
             if file.exists():
-                with closing(sqlite3.connect(f"{file.as_uri()}?{way}", uri=True)) as database:
-                    if schema.version_of(database) in range(1, schema.VERSION + 1):
-                        store.fill_from(database)
+                with closing(sqlite3.connect(f"{file.as_uri()}?{option}", uri=True)) as database:
+                    if 1 <= schema.version_of(database) <= schema.VERSION:
+                        store.copy_from(database)
             break
         except (sqlite3.Error, OSError):
-            log.exception("The database cannot be read (%s)", way)
+            log.exception("The database cannot be read (%s)", option)
             store.close()
             store = Store(None)
-    return Opened(
-        store, keeps=False, complaint=tr("{reason}, so chats of this run are not kept. Everything else works.", reason=reason)
-    )
-
-
-def _words(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return (error.strerror or tr("unknown error")).lower()
-    return str(error)
+    return OpenedStore(store, saves=False, notice=notice)

@@ -1,7 +1,8 @@
-"""The text of a PDF, page by page. It runs in a process of its own, where a file that is made so that reading it never ends, or
-takes all memory, does no harm; it imports nothing of the window.
+"""Extract the text of a PDF, page by page, in a process of its own.
 
-python -m app.conversations.pdf_pages PAGES CHARACTERS SECONDS    the file comes in, JSON goes out
+A malicious file can take all memory or never end, so it must not be read in the app's process. Imports nothing of the window.
+
+Usage: python -m app.conversations.pdf_pages PAGES CHARACTERS SECONDS    reads the PDF from stdin, writes JSON to stdout
 """
 
 import io
@@ -11,22 +12,22 @@ from contextlib import suppress
 
 from app.conversations.plain_text import clean
 
-MEMORY = 4 << 30  # bytes of addresses, where the system keeps to it
+MEMORY = 4 << 30  # bytes of address space, on systems that enforce it
 
 
-class Trouble(Exception):
-    """Why there is no text: `kind` is locked, damaged, unruly, pages or text; `count` how many pages there are."""
+class PdfProblem(Exception):
+    """Why a PDF has no text: `kind` is locked, damaged, invalid, pages or text; `count` is its number of pages."""
 
     def __init__(self, kind: str, count: int = 0) -> None:
         super().__init__(kind)
         self.kind, self.count = kind, count
 
 
-def pages_of(data: bytes, most_pages: int, most_text: int) -> list[str]:
-    """The text of each page.
+def pages_of(data: bytes, max_pages: int, max_text: int) -> list[str]:
+    """Return the text of each page.
 
     Raises:
-        Trouble: there is none to be had.
+        PdfProblem: the PDF can't be read or is over a limit.
     """
     from pypdf import PasswordType, PdfReader
     from pypdf.errors import DependencyError, PdfReadError
@@ -35,39 +36,36 @@ def pages_of(data: bytes, most_pages: int, most_text: int) -> list[str]:
     try:
         reader = PdfReader(io.BytesIO(data))
         if reader.is_encrypted and reader.decrypt("") == PasswordType.NOT_DECRYPTED:
-            raise Trouble("locked")
-        count = len(reader.pages)
-        if count > most_pages:
-            raise Trouble("pages", count)
-        room = most_text
+            raise PdfProblem("locked")
+        if len(reader.pages) > max_pages:
+            raise PdfProblem("pages", len(reader.pages))
         for page in reader.pages:
             found.append(clean(page.extract_text()).strip())
-            room -= len(found[-1])
-            if room < 0:
-                raise Trouble("text")
-    except Trouble:
+            max_text -= len(found[-1])
+            if max_text < 0:
+                raise PdfProblem("text")
+    except PdfProblem:
         raise
-    except DependencyError as error:  # a way of locking that pypdf alone does not know
-        raise Trouble("locked") from error
+    except DependencyError as error:  # a kind of encryption that needs another package
+        raise PdfProblem("locked") from error
     except (PdfReadError, RecursionError, MemoryError, OSError) as error:
-        raise Trouble("damaged") from error
-    except Exception as error:  # pypdf lets many kinds through where a file breaks the rules
-        raise Trouble("unruly") from error
+        raise PdfProblem("damaged") from error
+    except Exception as error:  # pypdf raises many types for files that break the format's rules
+        raise PdfProblem("invalid") from error
     return found
 
 
-def main(most_pages: int, most_text: int, seconds: int) -> None:
-    """Standard input to standard output."""
-    with suppress(ImportError, OSError, ValueError):  # Windows has none of this, macOS not the second
+def main(max_pages: int, max_text: int, seconds: int) -> None:
+    with suppress(ImportError, OSError, ValueError):  # Windows has neither limit, macOS only the first
         import resource
 
-        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # also when nobody is left to end it
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))  # ends this process even if the app is gone
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
-        told: dict[str, object] = {"pages": pages_of(sys.stdin.buffer.read(), most_pages, most_text)}
-    except Trouble as trouble:
-        told = {"trouble": trouble.kind, "count": trouble.count}
-    sys.stdout.buffer.write(json.dumps(told).encode("ascii"))
+        result: dict[str, object] = {"pages": pages_of(sys.stdin.buffer.read(), max_pages, max_text)}
+    except PdfProblem as problem:
+        result = {"problem": problem.kind, "count": problem.count}
+    sys.stdout.buffer.write(json.dumps(result).encode("ascii"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Text as it may be stored, searched and tokenised: no NUL, no half of a surrogate pair."""
+"""Text that can be stored, searched and tokenized: valid UTF-8 without NUL."""
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 TITLE_CHARS = 60
@@ -6,8 +6,7 @@ NEW_CHAT = "New Chat"
 
 
 def clean(text: str) -> str:
-    """Two halves of a pair become the character they mean; a half alone and NUL become U+FFFD. Neither UTF-8 nor SQLite's search
-    can hold them."""
+    """Join surrogate pairs, and replace NUL and lone surrogates by U+FFFD: neither UTF-8 nor SQLite's search can hold them."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -16,11 +15,9 @@ def clean(text: str) -> str:
 
 
 def title_from(text: str) -> str:
-    """A chat's title from its first message: the first line with words in it, cut at a word."""
+    """Return a chat title: the first line of its first message that has words, cut between words."""
     lines = (" ".join(line.strip("#>*-`~ \t").split()) for line in text[:10_000].splitlines())
-    line = next((line for line in lines if line), "")
-    if not line:
-        return NEW_CHAT
+    line = next((line for line in lines if line), NEW_CHAT)
     if len(line) <= TITLE_CHARS:
         return line
     cut = line[:TITLE_CHARS]

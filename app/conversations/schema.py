@@ -1,11 +1,12 @@
-"""The database's tables, one step a version. A step, once shipped, is never changed: the next one changes what it made."""
+"""The database's tables, one step per version. A released step is never changed; the next one alters what it created."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-# Only messages that have ended are searched, so that a reply that grows is not indexed anew with each second. Trigrams find parts
-# of words in any script, Chinese among them. The index holds no text of its own: it reads `ended`.
+# Only complete messages are searched, so that a growing reply is not indexed again every second. Trigrams find parts of words in
+# any script. The index stores no text of its own: it reads the view `ended`.
 _FIRST = """
 CREATE TABLE folder (id TEXT PRIMARY KEY, name TEXT NOT NULL, created REAL NOT NULL) STRICT;
 CREATE TABLE chat (
@@ -51,7 +52,6 @@ WHEN old.text IS NOT new.text OR old.running IS NOT new.running BEGIN
 END;
 """
 
-# Who supplied a reply's text, and what was compared.
 _SECOND = """
 ALTER TABLE message ADD COLUMN suppliers TEXT NOT NULL DEFAULT '';
 CREATE TABLE comparison (
@@ -64,8 +64,21 @@ CREATE INDEX comparison_of_pair ON comparison (pair, created);
 """
 
 Step = str | Callable[[sqlite3.Connection], None]
-STEPS: tuple[Step, ...] = (_FIRST, _SECOND)  # STEPS[n] makes version n + 1 of version n
+STEPS: tuple[Step, ...] = (_FIRST, _SECOND)  # STEPS[n] turns version n into version n + 1
 VERSION = len(STEPS)
+
+
+@contextmanager
+def transaction(database: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    """Commit everything done within, or nothing if it raises."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        yield database
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:  # SQLite itself rolls back after some errors
+            database.execute("ROLLBACK")
+        raise
 
 
 def version_of(database: sqlite3.Connection) -> int:
@@ -73,36 +86,31 @@ def version_of(database: sqlite3.Connection) -> int:
 
 
 def migrate(database: sqlite3.Connection, steps: Sequence[Step] = STEPS) -> None:
-    """Bring a database to the newest version, all steps or none."""
-    at = version_of(database)
-    if at == len(steps):
+    """Bring a database to the newest version, in one transaction."""
+    version = version_of(database)
+    if version == len(steps):
         return
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        for step in steps[at:]:
+    with transaction(database):
+        for step in steps[version:]:
             if isinstance(step, str):
-                for statement in statements(step):
+                for statement in _statements(step):
                     database.execute(statement)
             else:
                 step(database)
         database.execute(f"PRAGMA user_version = {len(steps)}")
-        database.execute("COMMIT")
-    except BaseException:
-        database.execute("ROLLBACK")
-        raise
 
 
-def statements(script: str) -> list[str]:
-    """The statements of a script. (`executescript` would commit between them.)"""
-    found, rest = [], ""
+def _statements(script: str) -> Iterator[str]:
+    """Split a script, since `executescript` would commit between its statements."""
+    rest = ""
     for piece in script.split(";"):
         rest += piece + ";"
         if sqlite3.complete_statement(rest):
-            found.append(rest.strip())
+            if rest.strip() != ";":
+                yield rest
             rest = ""
-    return [one for one in found if one != ";"]
 
 
-def beside(file: Path) -> list[Path]:
-    """A database's file and those that SQLite keeps beside it."""
+def files_of(file: Path) -> list[Path]:
+    """Return a database's file and the two that SQLite keeps next to it."""
     return [file, file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")]

@@ -1,11 +1,10 @@
-"""What a chat asks of the model besides its messages: system prompt, sampling, limits, switches; and named presets of these."""
+"""A chat's settings (system prompt, sampling, limits, switches) and presets of them."""
 
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from app.conversations.plain_text import clean
+from app.conversations.json_values import read_as
 from app.language import tr
 from mlx_engine.requests import Sampling
 
@@ -14,8 +13,13 @@ MAX_TOKENS = 1024
 
 @dataclass(frozen=True)
 class ChatSettings:
-    """`sampling` None means what the pair's makers advise; `seed` None a fresh one each time. `dflash` and `thinking` are wishes: a
-    pair that cannot do either answers without."""
+    """What a chat asks of the model.
+
+    Attributes:
+        sampling: None uses what the target's makers recommend.
+        seed: None draws a new one for each reply.
+        thinking, dflash: ignored for pairs that don't support them.
+    """
 
     system: str = ""
     sampling: Sampling | None = None
@@ -29,40 +33,14 @@ class ChatSettings:
 
     @classmethod
     def from_json(cls, data: object) -> "ChatSettings":
-        """What is missing or of a wrong kind keeps its default: a file may come from another version or another hand."""
-        if not isinstance(data, Mapping):
-            return cls()
-        kept = _of_kind(cls(), data)
-        kept["system"] = clean(kept.get("system", ""))
-        sampling = data.get("sampling")
-        kept["sampling"] = sampling_from(sampling) if isinstance(sampling, Mapping) else None
-        seed = data.get("seed")
-        kept["seed"] = seed if isinstance(seed, int) and not isinstance(seed, bool) and 0 <= seed < 2**64 else None
-        if kept.get("max_tokens", 1) < 1:
-            kept.pop("max_tokens")
-        return cls(**kept)
-
-
-def sampling_from(data: Mapping[str, Any]) -> Sampling:
-    """Sampling from JSON, with the defaults where a field is missing or of a wrong kind."""
-    return Sampling(**_of_kind(Sampling(), data))
-
-
-def _of_kind(default: ChatSettings | Sampling, data: Mapping[str, Any]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
-    for one in fields(default):
-        kind = type(getattr(default, one.name))
-        value: Any = data.get(one.name)
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is kind and (kind is not float or math.isfinite(value)):
-            kept[one.name] = value
-    return kept
+        """Read settings; a field that is missing or of another type keeps its default."""
+        found: ChatSettings = read_as(cls, data if isinstance(data, Mapping) else {}, None)
+        return found if found.max_tokens else replace(found, max_tokens=MAX_TOKENS)
 
 
 @dataclass(frozen=True)
 class Preset:
-    """Named settings. Applying one leaves the switches for DFlash and thinking, which stand in the window, as they are."""
+    """Named settings. The DFlash and thinking switches are not part of them."""
 
     name: str
     settings: ChatSettings
@@ -71,15 +49,12 @@ class Preset:
         return replace(self.settings, dflash=settings.dflash, thinking=settings.thinking)
 
     def fits(self, settings: ChatSettings) -> bool:
-        """Whether these settings are this preset's."""
+        """Whether these settings are the preset's."""
         return self.applied_to(settings) == settings
 
 
-# The first holds what a new chat has. Temperatures: 0 always takes the likeliest token; 1 follows the model's own probabilities.
-
-
 def built_in() -> tuple[Preset, ...]:
-    """The presets that come with the app."""
+    """Return the presets that come with the app; the first is that of a new chat."""
     return (
         Preset(tr("Model’s defaults"), ChatSettings()),
         Preset(tr("Precise"), ChatSettings(sampling=Sampling())),

@@ -1,4 +1,4 @@
-"""Chats in one SQLite file. Everything here is called from one thread, the one that opened the store."""
+"""Chats in one SQLite file. Everything here is called from the thread that opened the store."""
 
 import json
 import sqlite3
@@ -12,17 +12,18 @@ from app.conversations import schema
 from app.conversations.chat_tree import Chat, Node
 from app.conversations.comparison_record import ComparisonRecord
 from app.conversations.plain_text import clean
-from app.conversations.records import Row, details, hang, node_from, suppliers, text_of
+from app.conversations.records import Row, build_tree, details, node_from, suppliers, text_of
+from app.conversations.schema import transaction
 from app.conversations.settings import ChatSettings, Preset
 
-MOST_HITS = 200
-MOST_COMPARISONS = 500
-BEFORE_HIT, AFTER_HIT = 30, 90  # characters of a hit's surroundings
+MAX_HITS = 200
+MAX_COMPARISONS = 500
+_BEFORE_HIT, _AFTER_HIT = 30, 90  # characters of context in an excerpt
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A chat as a list shows it. Times in seconds since 1970; `folder` is a folder's id or empty."""
+class ChatSummary:
+    """A chat as listed. Times are seconds since 1970; `folder` is a folder's id or empty."""
 
     id: str
     title: str
@@ -43,17 +44,17 @@ class Folder:
 
 @dataclass(frozen=True)
 class Contents:
-    """What is there at the start. `open_chat` is the id of the chat that was open last, if any."""
+    """What the sidebar shows at launch. `open_chat` is the id of the chat that was open last, or empty."""
 
-    chats: tuple[Entry, ...]
+    chats: tuple[ChatSummary, ...]
     folders: tuple[Folder, ...]
     presets: tuple[Preset, ...]
     open_chat: str
 
 
 @dataclass(frozen=True)
-class Hit:
-    """A message in which everything that was searched for occurs; `start` and `end` mark the first of it in `excerpt`."""
+class SearchHit:
+    """A message that contains every search term; `start` and `end` mark the first one in `excerpt`."""
 
     chat: str
     message: str
@@ -62,8 +63,27 @@ class Hit:
     end: int
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """A chat and some of its messages at one moment, taken in the window's thread and written in the store's."""
+
+    summary: ChatSummary
+    settings: ChatSettings
+    messages: tuple[dict[str, Any], ...]
+
+    @classmethod
+    def of(cls, chat: Chat, nodes: Iterable[Node], folder: str = "", pinned: bool = False) -> "Snapshot":
+        """Take a snapshot of messages that are each preceded by their parent."""
+        summary = ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
+        return cls(summary, chat.settings, tuple(_record(chat.id, node) for node in nodes))
+
+
 class Store:
-    """Keeps chats. Each method is one transaction. `file` None keeps them in memory only."""
+    """Stores chats. Each method is one transaction.
+
+    Args:
+        file: the database, or None to keep everything in memory.
+    """
 
     def __init__(self, file: Path | None) -> None:
         self._db = sqlite3.connect(file or ":memory:", isolation_level=None)
@@ -72,7 +92,7 @@ class Store:
             self._db.execute("PRAGMA secure_delete = ON")
             if file is not None:
                 self._db.execute("PRAGMA journal_mode = WAL")
-                # Kernel panics are a known end of a machine that runs large models: what was said must be on the disk by then.
+                # A large model can make a machine panic, and what was written must be on the disk by then.
                 self._db.execute("PRAGMA synchronous = FULL")
             schema.migrate(self._db)
             self._db.create_function("folded", 1, str.casefold, deterministic=True)
@@ -83,107 +103,105 @@ class Store:
     def close(self) -> None:
         self._db.close()
 
-    def fill_from(self, database: sqlite3.Connection) -> None:
-        """Take over all that another database holds."""
+    def copy_from(self, database: sqlite3.Connection) -> None:
+        """Replace everything with the contents of another database."""
         database.backup(self._db)
         schema.migrate(self._db)
 
-    # At the start
+    # At launch
 
-    def begin(self) -> None:
-        """Mark replies whose writer is gone as interrupted, and forget what was deleted in an earlier run. To be done before
-        anything of this run is written."""
-        with self._change() as db:
-            _forget_deleted(db)
-            interrupted = "json_set(details, '$.reason', 'interrupted')"
-            db.execute(f"UPDATE message SET running = 0, details = {interrupted} WHERE running")
+    def recover(self) -> None:
+        """Mark replies that a past run left unfinished as interrupted, and erase chats that it deleted.
+
+        Call this before this run writes anything.
+        """
+        with transaction(self._db) as db:
+            _erase_deleted(db)
+            db.execute("UPDATE message SET running = 0, details = json_set(details, '$.reason', 'interrupted') WHERE running")
 
     def contents(self) -> Contents:
-        """What there is."""
         folders = tuple(Folder(*row) for row in self._db.execute("SELECT id, name, created FROM folder ORDER BY created"))
         presets = tuple(
             Preset(name, ChatSettings.from_json(json.loads(settings)))
             for name, settings in self._db.execute("SELECT name, settings FROM preset ORDER BY name")
         )
-        return Contents(self.entries(), folders, presets, self._note("open_chat"))
+        note = self._db.execute("SELECT value FROM note WHERE name = 'open_chat'").fetchone()
+        return Contents(self.chats(), folders, presets, note[0] if note else "")
 
-    def entries(self) -> tuple[Entry, ...]:
-        """All chats but the deleted ones."""
+    def chats(self) -> tuple[ChatSummary, ...]:
+        """Return all chats that are not deleted."""
         rows = self._db.execute(
             "SELECT id, title, created, changed, coalesce(folder, ''), pinned FROM chat WHERE deleted IS NULL ORDER BY changed"
         )
-        return tuple(Entry(one, title, made, said, folder, bool(pinned)) for one, title, made, said, folder, pinned in rows)
+        return tuple(ChatSummary(one, title, made, said, folder, bool(pinned)) for one, title, made, said, folder, pinned in rows)
 
-    def note_open(self, chat_id: str) -> None:
+    def set_open_chat(self, chat_id: str) -> None:
         """Remember which chat is open."""
-        with self._change() as db:
-            db.execute("INSERT OR REPLACE INTO note VALUES ('open_chat', ?)", (chat_id,))
+        self._db.execute("INSERT OR REPLACE INTO note VALUES ('open_chat', ?)", (chat_id,))
 
     # Chats
 
     def load(self, chat_id: str) -> Chat | None:
-        """A chat with all its messages; None when there is none of that id."""
+        """Return a chat with all its messages, or None if there is none with this id."""
         row = self._db.execute("SELECT title, settings, created, changed FROM chat WHERE id = ?", (chat_id,)).fetchone()
         if row is None:
             return None
         title, settings, created, changed = row
         chat = Chat(title, ChatSettings.from_json(json.loads(settings)), chat_id, created, changed)
-        hang(chat, self._rows(chat_id))
+        build_tree(chat, self._messages(chat_id))
         return chat
 
-    def knows(self, nodes: Iterable[Node]) -> bool:
-        """Whether any of these messages has the id of one that is stored."""
+    def has_any(self, nodes: Iterable[Node]) -> bool:
+        """Whether a stored message has the id of one of these."""
         return any(self._db.execute("SELECT 1 FROM message WHERE id = ?", (node.id,)).fetchone() for node in nodes)
 
-    def save(self, snapshot: "Snapshot", *, open_now: bool = False) -> None:
-        """Write a chat and those of its messages that the snapshot holds."""
-        with self._change() as db:
-            self._write(db, snapshot)
+    def save(self, snapshot: Snapshot, *, open_now: bool = False) -> None:
+        """Write a chat and the messages of the snapshot."""
+        with transaction(self._db) as db:
+            _write(db, snapshot)
             if open_now:
-                db.execute("INSERT OR REPLACE INTO note VALUES ('open_chat', ?)", (snapshot.entry.id,))
+                self.set_open_chat(snapshot.summary.id)
 
-    def save_all(self, snapshots: Iterable["Snapshot"], folders: Iterable[Folder] = ()) -> None:
-        """Write several chats and their folders, all or none. A folder that is there stays as it is."""
-        with self._change() as db:
+    def save_all(self, snapshots: Iterable[Snapshot], folders: Iterable[Folder] = ()) -> None:
+        """Write several chats and their folders, all or none. Folders that exist stay as they are."""
+        with transaction(self._db) as db:
             new = [(folder.id, clean(folder.name), folder.created) for folder in folders]
             db.executemany("INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING", new)
             for snapshot in snapshots:
-                self._write(db, snapshot)
+                _write(db, snapshot)
 
-    def update(self, entry: Entry) -> None:
-        """Write title, folder and pin of a chat that is stored."""
-        with self._change() as db:
-            db.execute(
-                "UPDATE chat SET title = ?, folder = nullif(?, ''), pinned = ?, changed = ? WHERE id = ?",
-                (clean(entry.title), entry.folder, entry.pinned, entry.changed, entry.id),
-            )
+    def update(self, summary: ChatSummary) -> None:
+        """Write the title, folder, pin and time of a stored chat."""
+        self._db.execute(
+            "UPDATE chat SET title = ?, folder = nullif(?, ''), pinned = ?, changed = ? WHERE id = ?",
+            (clean(summary.title), summary.folder, summary.pinned, summary.changed, summary.id),
+        )
 
     def choose(self, siblings: Sequence[str], chosen: str) -> None:
-        """Note which of several versions is shown."""
-        with self._change() as db:
+        """Record which of several versions is shown."""
+        with transaction(self._db) as db:
             db.executemany("UPDATE message SET chosen = ? WHERE id = ?", [(one == chosen, one) for one in siblings])
 
-    def drop_message(self, message_id: str) -> None:
-        """Delete a message and what follows it."""
-        with self._change() as db:
-            db.execute("DELETE FROM message WHERE id = ?", (message_id,))
+    def delete_message(self, message_id: str) -> None:
+        """Delete a message and everything after it."""
+        self._db.execute("DELETE FROM message WHERE id = ?", (message_id,))
 
     def delete(self, chat_ids: Sequence[str], deleted: bool = True) -> None:
-        """Hide chats until the next start, which forgets them, or take that back."""
-        with self._change() as db:
-            now = time.time() if deleted else None
+        """Hide chats, which the next `recover` or `purge` erases, or show them again."""
+        now = time.time() if deleted else None
+        with transaction(self._db) as db:
             db.executemany("UPDATE chat SET deleted = ? WHERE id = ?", [(now, one) for one in chat_ids])
 
     def purge(self) -> None:
-        """Forget deleted chats now."""
-        with self._change() as db:
-            _forget_deleted(db)
+        """Erase deleted chats now."""
+        with transaction(self._db) as db:
+            _erase_deleted(db)
 
     # Folders and presets
 
     def save_folder(self, folder: Folder, chat_ids: Sequence[str] = ()) -> None:
-        """Write a folder, and put chats into it."""
-        with self._change() as db:
+        """Write a folder, and move chats into it."""
+        with transaction(self._db) as db:
             db.execute(
                 "INSERT INTO folder VALUES (?, ?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name",
                 (folder.id, clean(folder.name), folder.created),
@@ -191,40 +209,38 @@ class Store:
             db.executemany("UPDATE chat SET folder = ? WHERE id = ?", [(folder.id, one) for one in chat_ids])
 
     def delete_folder(self, folder_id: str) -> None:
-        """Delete a folder; its chats stay, in none."""
-        with self._change() as db:
-            db.execute("DELETE FROM folder WHERE id = ?", (folder_id,))
+        """Delete a folder but not its chats."""
+        self._db.execute("DELETE FROM folder WHERE id = ?", (folder_id,))
 
     def save_preset(self, preset: Preset) -> None:
-        with self._change() as db:
-            db.execute("INSERT OR REPLACE INTO preset VALUES (?, ?)", (clean(preset.name), json.dumps(preset.settings.to_json())))
+        values = (clean(preset.name), json.dumps(preset.settings.to_json()))
+        self._db.execute("INSERT OR REPLACE INTO preset VALUES (?, ?)", values)
 
     def delete_preset(self, name: str) -> None:
-        with self._change() as db:
-            db.execute("DELETE FROM preset WHERE name = ?", (name,))
+        self._db.execute("DELETE FROM preset WHERE name = ?", (name,))
 
     # Comparisons
 
     def comparisons(self) -> tuple[ComparisonRecord, ...]:
-        """The latest, newest first."""
-        rows = self._db.execute("SELECT record FROM comparison ORDER BY created DESC LIMIT ?", (MOST_COMPARISONS,))
+        """Return the latest comparisons, newest first."""
+        rows = self._db.execute("SELECT record FROM comparison ORDER BY created DESC LIMIT ?", (MAX_COMPARISONS,))
         found = (ComparisonRecord.from_json(json.loads(record)) for (record,) in rows)
         return tuple(one for one in found if one is not None)
 
     def save_comparison(self, record: ComparisonRecord) -> None:
-        with self._change() as db:
-            values = (record.id, clean(record.pair), record.created, json.dumps(record.to_json()))
-            db.execute("INSERT OR REPLACE INTO comparison VALUES (?, ?, ?, ?)", values)
+        values = (record.id, clean(record.pair), record.created, json.dumps(record.to_json()))
+        self._db.execute("INSERT OR REPLACE INTO comparison VALUES (?, ?, ?, ?)", values)
 
     def delete_comparison(self, record_id: str) -> None:
-        with self._change() as db:
-            db.execute("DELETE FROM comparison WHERE id = ?", (record_id,))
+        self._db.execute("DELETE FROM comparison WHERE id = ?", (record_id,))
 
     # Search
 
-    def search(self, words: str) -> tuple[Hit, ...]:
-        """The messages that hold every word, or every phrase in quotes, newest chat first. Case does not matter; a word may be part
-        of a longer one."""
+    def search(self, words: str) -> tuple[SearchHit, ...]:
+        """Return the messages that contain every word and every quoted phrase, newest chat first.
+
+        Case doesn't matter, and a word may be part of a longer one.
+        """
         terms = terms_of(words)
         if not terms:
             return ()
@@ -233,18 +249,18 @@ class Store:
             conditions.append("number IN (SELECT rowid FROM found WHERE found MATCH ?)")
             values.append(" AND ".join('"' + term.replace('"', '""') + '"' for term in indexed))
         for term in terms:
-            if len(term) < 3:  # trigrams know nothing shorter
+            if len(term) < 3:  # too short for the index of trigrams
                 conditions.append("instr(folded(text), ?)")
                 values.append(term.casefold())
         rows = self._db.execute(
             "SELECT message.chat, message.id, text FROM message JOIN chat ON chat.id = message.chat "
             f"WHERE chat.deleted IS NULL AND NOT running AND {' AND '.join(conditions)} "
-            f"ORDER BY chat.changed DESC, number LIMIT {MOST_HITS}",
+            f"ORDER BY chat.changed DESC, number LIMIT {MAX_HITS}",
             values,
         )
         return tuple(_hit(chat, message, text, terms) for chat, message, text in rows)
 
-    def _rows(self, chat_id: str) -> Iterator[Row]:
+    def _messages(self, chat_id: str) -> Iterator[Row]:
         rows = self._db.execute(
             "SELECT role, id, text, thinking, created, details, suppliers, parent, chosen FROM message "
             "WHERE chat = ? ORDER BY number",
@@ -253,71 +269,28 @@ class Store:
         for role, node_id, text, thinking, created, found, supplied, parent, chosen in rows:
             yield node_from(role, node_id, text, thinking, created, json.loads(found), supplied), parent, bool(chosen)
 
-    def _write(self, db: sqlite3.Connection, snapshot: "Snapshot") -> None:
-        entry = snapshot.entry
-        db.execute(
-            "INSERT INTO chat (id, title, folder, pinned, created, changed, settings) VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?) "
-            "ON CONFLICT (id) DO UPDATE SET title = excluded.title, changed = excluded.changed, settings = excluded.settings",
-            (
-                entry.id,
-                clean(entry.title),
-                entry.folder,
-                entry.pinned,
-                entry.created,
-                entry.changed,
-                json.dumps(snapshot.settings.to_json()),
-            ),
-        )
-        db.executemany(
-            "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers) "
-            "VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details, :suppliers) "
-            "ON CONFLICT (id) DO UPDATE SET text = excluded.text, thinking = excluded.thinking, running = excluded.running, "
-            "details = excluded.details, suppliers = excluded.suppliers, chosen = excluded.chosen",
-            snapshot.messages,
-        )
 
-    def _note(self, name: str) -> str:
-        row = self._db.execute("SELECT value FROM note WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else ""
-
-    def _change(self) -> "_Change":
-        return _Change(self._db)
+def _write(db: sqlite3.Connection, snapshot: Snapshot) -> None:
+    chat = snapshot.summary
+    settings = json.dumps(snapshot.settings.to_json())
+    db.execute(
+        "INSERT INTO chat (id, title, folder, pinned, created, changed, settings) VALUES (?, ?, nullif(?, ''), ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO UPDATE SET title = excluded.title, changed = excluded.changed, settings = excluded.settings",
+        (chat.id, clean(chat.title), chat.folder, chat.pinned, chat.created, chat.changed, settings),
+    )
+    db.executemany(
+        "INSERT INTO message (id, chat, parent, chosen, role, text, thinking, created, running, details, suppliers) "
+        "VALUES (:id, :chat, :parent, :chosen, :role, :text, :thinking, :created, :running, :details, :suppliers) "
+        "ON CONFLICT (id) DO UPDATE SET text = excluded.text, thinking = excluded.thinking, running = excluded.running, "
+        "details = excluded.details, suppliers = excluded.suppliers, chosen = excluded.chosen",
+        snapshot.messages,
+    )
 
 
-def _forget_deleted(db: sqlite3.Connection) -> None:
+def _erase_deleted(db: sqlite3.Connection) -> None:
     if db.execute("DELETE FROM chat WHERE deleted IS NOT NULL").rowcount:
-        # The index would keep the words, marked as deleted, until it happens to be rewritten.
+        # Otherwise the index keeps the words, only marked as deleted, until it happens to be rewritten.
         db.execute("INSERT INTO found (found) VALUES ('optimize')")
-
-
-class _Change:
-    """A transaction: all of it or nothing."""
-
-    def __init__(self, db: sqlite3.Connection) -> None:
-        self._db = db
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._db.execute("BEGIN IMMEDIATE")
-        return self._db
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        if self._db.in_transaction:  # SQLite itself rolls back on some errors
-            self._db.execute("ROLLBACK" if kind else "COMMIT")
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A chat and some or all of its messages at one moment: made where the chat lives, written where the store lives."""
-
-    entry: Entry
-    settings: ChatSettings
-    messages: tuple[dict[str, Any], ...]
-
-    @classmethod
-    def of(cls, chat: Chat, nodes: Iterable[Node], folder: str = "", pinned: bool = False) -> "Snapshot":
-        """`nodes` each after its parent."""
-        entry = Entry(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
-        return cls(entry, chat.settings, tuple(_record(chat.id, node) for node in nodes))
 
 
 def _record(chat_id: str, node: Node) -> dict[str, Any]:
@@ -339,21 +312,19 @@ def _record(chat_id: str, node: Node) -> dict[str, Any]:
 
 
 def terms_of(words: str) -> list[str]:
-    """Words, and phrases in quotes as they stand."""
+    """Split a search into words and quoted phrases."""
     found: list[str] = []
-    for place, part in enumerate(clean(words).split('"')):
-        found += [part.strip()] if place % 2 and part.strip() else part.split()
+    for index, part in enumerate(clean(words).split('"')):
+        found += [part.strip()] if index % 2 and part.strip() else part.split()
     return list(dict.fromkeys(found))
 
 
-def _hit(chat: str, message: str, text: str, terms: Sequence[str]) -> Hit:
-    """The first term that is found as it stands; folding may change the length of a text, so then the excerpt is its beginning."""
-    lowered = text.lower()
-    same = len(lowered) == len(text)
-    places = [(lowered.find(term.lower()), len(term)) for term in terms] if same else []
-    at, length = min(((at, length) for at, length in places if at >= 0), default=(0, 0))
-    first, last = max(0, at - BEFORE_HIT), at + length + AFTER_HIT
-    one_line = text[first:last].replace("\n", " ")
-    head = ("…" if first else "") + one_line[: at - first]
-    body, tail = one_line[at - first : at - first + length], one_line[at - first + length :]
-    return Hit(chat, message, head + body + tail + ("…" if last < len(text) else ""), len(head), len(head) + length)
+def _hit(chat: str, message: str, text: str, terms: Sequence[str]) -> SearchHit:
+    """Return an excerpt around the first term found, or the beginning where lowercase changes the text's length."""
+    lower = text.lower()
+    places = [(lower.find(term.lower()), len(term)) for term in terms] if len(lower) == len(text) else []
+    at, length = min((place for place in places if place[0] >= 0), default=(0, 0))
+    first, last = max(0, at - _BEFORE_HIT), at + length + _AFTER_HIT
+    start = at - first + (1 if first else 0)
+    excerpt = ("…" if first else "") + text[first:last].replace("\n", " ") + ("…" if last < len(text) else "")
+    return SearchHit(chat, message, excerpt, start, start + length)

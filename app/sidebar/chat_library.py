@@ -14,11 +14,12 @@ from weakref import WeakValueDictionary
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app import language
-from app.conversations import import_export
+from app.conversations import chat_export, chat_import
 from app.conversations.chat_tree import Chat, Node, new_id
 from app.conversations.plain_text import clean
+from app.conversations.salvage import ImportedChats
 from app.conversations.settings import ChatSettings, Preset, built_in
-from app.conversations.store import Contents, Entry, Folder, Hit, Snapshot, Store
+from app.conversations.store import ChatSummary, Contents, Folder, SearchHit, Snapshot, Store
 from app.language import tr
 from app.store_thread import StoreThread
 from mlx_engine.errors import UserError
@@ -39,9 +40,9 @@ class Library(QObject):
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._store.told.connect(self.told)
+        self._store.notice.connect(self.told)
         self._store.start()
-        self.entries: dict[str, Entry] = {}
+        self.entries: dict[str, ChatSummary] = {}
         self.folders: dict[str, Folder] = {}
         self._presets: dict[str, Preset] = {}
         self._open: WeakValueDictionary[str, Chat] = WeakValueDictionary()
@@ -51,7 +52,7 @@ class Library(QObject):
     def load(self) -> None:
         """Read the list; `loaded` follows."""
         self._store.read(Store.contents, self._fill)
-        self._store.write(Store.begin)  # may fail, and then waits: whoever has a full disk still sees what is there
+        self._store.write(Store.recover)  # may fail, and then waits: whoever has a full disk still sees what is there
 
     def _fill(self, contents: Contents) -> None:
         self.entries = {entry.id: entry for entry in contents.chats} | self.entries
@@ -82,14 +83,14 @@ class Library(QObject):
         old = self.entries.get(chat.id)
         snapshot = Snapshot.of(chat, nodes, old.folder if old else "", old.pinned if old else False)
         is_new = old is None and chat.id not in self._gone
-        if snapshot.entry != old and chat.id not in self._gone:
-            self.entries[chat.id] = snapshot.entry
+        if snapshot.summary != old and chat.id not in self._gone:
+            self.entries[chat.id] = snapshot.summary
             self.changed.emit()
         self._store.write(lambda store: store.save(snapshot, open_now=is_new), (lambda _: then()) if then else None)
 
     def note_open(self, chat_id: str) -> None:
         """Which chat the next start shows; empty for a new one."""
-        self._store.write(lambda store: store.note_open(chat_id))
+        self._store.write(lambda store: store.set_open_chat(chat_id))
 
     def choose(self, node: Node) -> None:
         """Keep which versions are shown on the way to a message."""
@@ -101,7 +102,7 @@ class Library(QObject):
 
     def drop(self, node: Node) -> None:
         """Forget a message."""
-        self._store.write(partial(Store.drop_message, message_id=node.id))
+        self._store.write(partial(Store.delete_message, message_id=node.id))
 
     def rename(self, chat_id: str, title: str) -> None:
         """Give a chat another title; an empty one changes nothing."""
@@ -132,7 +133,7 @@ class Library(QObject):
         def done(chat: Chat | None) -> None:
             if chat is not None:
                 self._open[chat.id] = chat
-                self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=entry.folder)
+                self.entries[chat.id] = replace(Snapshot.of(chat, ()).summary, folder=entry.folder)
                 self.changed.emit()
                 then(chat.id)
 
@@ -207,7 +208,7 @@ class Library(QObject):
 
     # Search
 
-    def search(self, words: str, then: Callable[[tuple[Hit, ...]], None]) -> None:
+    def search(self, words: str, then: Callable[[tuple[SearchHit, ...]], None]) -> None:
         """Messages that hold all the words."""
         self._store.read(lambda store: store.search(words), then)
 
@@ -244,7 +245,7 @@ class Library(QObject):
 
         def work(store: Store) -> str:
             chats = [(chat, entry) for entry in entries if (chat := store.load(entry.id)) is not None]
-            return import_export.export(chats, folders, to)
+            return chat_export.export(chats, folders, to)
 
         self._store.read(work, self.told.emit)
 
@@ -252,41 +253,37 @@ class Library(QObject):
         """Add the chats of a file: our own JSON or database, or ChatGPT's export. `undo` takes them out again."""
         taken = set(self.entries)
 
-        def work(store: Store) -> import_export.Imported:
-            found = import_export.read(file)
+        def work(store: Store) -> ImportedChats:
+            found = chat_import.read(file)
             ids = set(taken)
-            for chat in found.chats:
+            for chat in (one.chat for one in found.chats):
                 own = {chat.id, *(node.id for node in chat.root.below())}
-                if not ids.isdisjoint(own) or store.load(chat.id) is not None or store.knows(chat.root.below()):
+                if not ids.isdisjoint(own) or store.load(chat.id) is not None or store.has_any(chat.root.below()):
                     fresh_ids(chat)
                 ids |= own
-            snapshots = (
-                Snapshot.of(chat, chat.root.below(), *found.places.get(number, ("", False)))
-                for number, chat in enumerate(found.chats)
-            )
+            snapshots = (Snapshot.of(one.chat, one.chat.root.below(), one.folder, one.pinned) for one in found.chats)
             try:
                 store.save_all(snapshots, found.folders)
             except sqlite3.OperationalError as error:
                 raise UserError(
-                    tr("{name} was not imported: its chats cannot be kept just now ({error}).", name=file.name, error=error)
+                    "import_not_saved", "Can't save the chats of “{name}”: {reason}.", name=file.name, reason=str(error)
                 ) from error
             return found
 
         self._store.read(work, self._imported)
 
-    def _imported(self, found: import_export.Imported) -> None:
+    def _imported(self, found: ImportedChats) -> None:
         self.folders = {folder.id: folder for folder in found.folders} | self.folders  # one that is here keeps its name
-        for number, chat in enumerate(found.chats):
-            folder, pinned = found.places.get(number, ("", False))
-            self.entries[chat.id] = replace(Snapshot.of(chat, ()).entry, folder=folder, pinned=pinned)
-        ids = [chat.id for chat in found.chats]
+        for one in found.chats:
+            self.entries[one.chat.id] = Snapshot.of(one.chat, (), one.folder, one.pinned).summary
+        ids = [one.chat.id for one in found.chats]
         count = tr("1 chat") if len(ids) == 1 else tr("{count} chats", count=language.number(len(ids)))
         # Deleted like any other: what was said in them since then can be brought back.
         self._can_undo(tr("Imported {count}", count=count), lambda: self.delete(ids))
         self.changed.emit()
         self.told.emit(tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else ""))
 
-    def _update(self, entry: Entry) -> None:
+    def _update(self, entry: ChatSummary) -> None:
         self.entries[entry.id] = entry
         if (chat := self._open.get(entry.id)) is not None:
             chat.title = entry.title

@@ -16,8 +16,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.sections import Shelf, shelves
 from app.language import tr
+from app.sidebar.sections import ChatSection, sections
 from app.widgets.icon_button import ICON_SIZE, draw_icon
 from app.widgets.label import as_tooltip
 from app.widgets.theme import LISTED, Theme
@@ -42,7 +42,7 @@ class ChatList(QTreeView):
         self._library = conductor.library
         self._model = QStandardItemModel(self)
         self._filling = False
-        self._shown: list[Shelf] = []
+        self._shown: list[ChatSection] = []
         self._closed_folders: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
         self.setModel(self._model)
@@ -77,7 +77,7 @@ class ChatList(QTreeView):
 
     def chat_ids(self) -> list[str]:
         """All chats in the order of the list, also those in closed folders."""
-        return [entry.id for shelf in self._shown for entry in shelf.entries]
+        return [entry.id for section in self._shown for entry in section.chats]
 
     @property
     def current(self) -> tuple[str, str]:
@@ -88,28 +88,28 @@ class ChatList(QTreeView):
     @Slot()
     def refresh(self) -> None:
         """Show the library as it is now."""
-        found = shelves(self._library.entries.values(), self._library.folders.values(), time.time())
+        found = sections(self._library.entries.values(), self._library.folders.values(), time.time())
         before, self._shown = self._shown, found
         if _rows_of(found) == _rows_of(before):
             return
         kept, place = self.current, self.verticalScrollBar().value()
         self._filling = True
-        if [(shelf.title, shelf.folder) for shelf in found] == [(shelf.title, shelf.folder) for shelf in before]:
-            shelved = {entry.id for shelf in found for entry in shelf.entries}
-            for one in [one for one, item in self._rows.items() if item.data(KIND) == "chat" and one not in shelved]:
+        if [(section.title, section.folder) for section in found] == [(section.title, section.folder) for section in before]:
+            listed = {entry.id for section in found for entry in section.chats}
+            for one in [one for one, item in self._rows.items() if item.data(KIND) == "chat" and one not in listed]:
                 self._row_out(one)
-            for number, shelf in enumerate(found):
-                self._refill(self._model.item(number), shelf)
+            for number, section in enumerate(found):
+                self._refill(self._model.item(number), section)
         else:
             self._model.clear()
             self._rows = {}
-            for shelf in found:
-                heading = _item(shelf.title, "folder" if shelf.folder else "heading", shelf.folder)
+            for section in found:
+                heading = _item(section.title, "folder" if section.folder else "heading", section.folder)
                 self._model.appendRow(heading)
-                if shelf.folder:
-                    self._rows[shelf.folder] = heading
-                self._refill(heading, shelf)
-                self.setExpanded(heading.index(), shelf.folder not in self._closed_folders)
+                if section.folder:
+                    self._rows[section.folder] = heading
+                self._refill(heading, section)
+                self.setExpanded(heading.index(), section.folder not in self._closed_folders)
         self._filling = False
         if kept[1] in self._rows:
             self.setCurrentIndex(self._rows[kept[1]].index())
@@ -117,15 +117,15 @@ class ChatList(QTreeView):
             self.mark_open()
         self.verticalScrollBar().setValue(place)
 
-    def _refill(self, heading: QStandardItem, shelf: Shelf) -> None:
+    def _refill(self, heading: QStandardItem, section: ChatSection) -> None:
         """Bring the rows under a heading up to date: a list of thousands is not made anew because one chat came to its top."""
-        for place, entry in enumerate(shelf.entries):
+        for place, entry in enumerate(section.chats):
             item = self._rows.get(entry.id)
             if item is None or item.parent() is not heading or item.row() != place:
                 self._row_out(entry.id)
                 item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
                 heading.insertRow(place, item)
-                item.setData(bool(shelf.folder), INSIDE)
+                item.setData(bool(section.folder), INSIDE)
                 item.setToolTip(as_tooltip(entry.title))
             elif item.text() != entry.title:
                 item.setText(entry.title)
@@ -204,17 +204,17 @@ class ChatList(QTreeView):
     @Slot()
     def _note_folders(self) -> None:
         if not self._filling:
-            for shelf in self._shown:
-                if shelf.folder and shelf.folder in self._rows:
-                    if self.isExpanded(self._rows[shelf.folder].index()):
-                        self._closed_folders.discard(shelf.folder)
+            for section in self._shown:
+                if section.folder and section.folder in self._rows:
+                    if self.isExpanded(self._rows[section.folder].index()):
+                        self._closed_folders.discard(section.folder)
                     else:
-                        self._closed_folders.add(shelf.folder)
+                        self._closed_folders.add(section.folder)
 
 
-def _rows_of(found: list[Shelf]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """What the list shows of its shelves; when a chat was last written it does not."""
-    return [(shelf.title, shelf.folder, [(entry.id, entry.title) for entry in shelf.entries]) for shelf in found]
+def _rows_of(found: list[ChatSection]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """What the list shows of its sections; when a chat was last written it does not."""
+    return [(section.title, section.folder, [(entry.id, entry.title) for entry in section.chats]) for section in found]
 
 
 def _item(text: str, kind: str, one: str) -> QStandardItem:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QDateTime, QLocale, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from app.conversations.store import Entry, Hit
+from app.conversations.store import ChatSummary, SearchHit
 from app.language import tr
 from app.widgets.label import as_tooltip
 from app.widgets.theme import Theme
@@ -36,7 +36,7 @@ class SearchResults(QListView):
         theme.changed.connect(self.viewport().update)
         theme.text_resized.connect(self.doItemsLayout)
 
-    def show_hits(self, found: list[tuple[Entry, Hit]]) -> None:
+    def show_hits(self, found: list[tuple[ChatSummary, SearchHit]]) -> None:
         """Chats with their hits. Of chats that share a title the day tells which is which."""
         self._model.clear()
         ids: dict[str, set[str]] = {}
@@ -54,7 +54,7 @@ class SearchResults(QListView):
             self._model.appendRow(item)
         self.scrollToTop()
 
-    def hits(self) -> list[Hit]:
+    def hits(self) -> list[SearchHit]:
         """All hits shown, in order."""
         return [self._model.item(row).data(HIT) for row in range(self._model.rowCount())]
 
@@ -63,7 +63,7 @@ class SearchResults(QListView):
         index = self._model.index(row, 0)
         if index.isValid():
             self.setCurrentIndex(index)
-            hit: Hit = index.data(HIT)
+            hit: SearchHit = index.data(HIT)
             self.opened.emit(hit.chat, hit.message)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -90,7 +90,7 @@ class _Delegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
         colors = self._theme.colors
-        hit: Hit = index.data(HIT)
+        hit: SearchHit = index.data(HIT)
         area = QRectF(option.rect).adjusted(8, 1, -8, -1)
         state = option.state
         chosen = bool(state & QStyle.StateFlag.State_Selected)
@@ -115,7 +115,7 @@ class _Delegate(QStyledItemDelegate):
         self._paint_excerpt(painter, inner, hit)
         painter.restore()
 
-    def _paint_excerpt(self, painter: QPainter, area: QRectF, hit: Hit) -> None:
+    def _paint_excerpt(self, painter: QPainter, area: QRectF, hit: SearchHit) -> None:
         """The words around the hit, with the hit in sight."""
         plain, bold = self._theme.small(), self._theme.small(bold=True)
         head, body, tail = plainly(hit.excerpt[: hit.start]), hit.excerpt[hit.start : hit.end], plainly(hit.excerpt[hit.end :])

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.conductor import Conductor
-from app.conversations.store import Hit, terms_of
+from app.conversations.store import SearchHit, terms_of
 from app.language import tr
 from app.sidebar.chat_list import ChatList
 from app.sidebar.search_results import SearchResults
@@ -94,12 +94,12 @@ class Sidebar(QWidget):
         if not words.strip():
             return
 
-        def show(hits: tuple[Hit, ...]) -> None:
+        def show(hits: tuple[SearchHit, ...]) -> None:
             if words != self.search.text():
                 return  # the user has typed on
             terms = [term.casefold() for term in terms_of(words)]
             titles = [
-                (entry, Hit(entry.id, "", tr("In the title"), 0, 0))
+                (entry, SearchHit(entry.id, "", tr("In the title"), 0, 0))
                 for entry in sorted(self._library.entries.values(), key=lambda entry: -entry.changed)
                 if terms and all(term in entry.title.casefold() for term in terms)
             ]

@@ -864,94 +864,14 @@
             <translation>Gesichert als {file}.</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
-            <source>{file} cannot be written: {strerror}. Choose another place.</source>
-            <translation>{file} kann nicht geschrieben werden: {strerror}. Wählen Sie einen anderen Ort.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” cannot be read as a PDF: it does not keep to the format’s rules.</source>
-            <translation>„{name}“ kann nicht als PDF gelesen werden: Es hält die Regeln des Formats nicht ein.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” cannot be read: {strerror}.</source>
-            <translation>„{name}“ kann nicht gelesen werden: {strerror}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” has {count} pages; at most {most_pages} can be attached.</source>
-            <translation>„{name}“ hat {count} Seiten; höchstens {most_pages} können angehängt werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” holds no text that can be read. Slipstream reads files of text, Markdown, code, and PDF.</source>
-            <translation>„{name}“ enthält keinen lesbaren Text. Slipstream liest Dateien mit Text, Markdown, Code und PDF.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” holds no text: its pages are pictures, as after a scan. Attach its text instead.</source>
-            <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder, wie nach einem Scan. Hängen Sie stattdessen den Text an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” holds too much text: more than {most_text} characters. Attach a part of it.</source>
-            <translation>„{name}“ enthält zu viel Text: mehr als {most_text} Zeichen. Hängen Sie einen Teil an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is a folder. Attach the files that are in it.</source>
-            <translation>„{name}“ ist ein Ordner. Hängen Sie die Dateien darin an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is damaged and cannot be read as a PDF.</source>
-            <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is empty, so there is nothing to attach.</source>
-            <translation>„{name}“ ist leer, also gibt es nichts anzuhängen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is locked by a password. Save a copy without one and attach that.</source>
-            <translation>„{name}“ ist durch ein Passwort gesperrt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is no ordinary file, so it cannot be attached.</source>
-            <translation>„{name}“ ist keine gewöhnliche Datei und kann nicht angehängt werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is too large ({length}). A text may have {most_text}, a PDF {most_pdf}. Attach a part.</source>
-            <translation>„{name}“ ist zu groß ({length}). Ein Text darf {most_text} haben, ein PDF {most_pdf}. Hängen Sie einen Teil an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” takes too long to read. Attach its text, or a part of it.</source>
-            <translation>Das Lesen von „{name}“ dauert zu lange. Hängen Sie den Text oder einen Teil davon an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chatgpt_import.py" />
-            <source>The messages of the chat “{title}” make no tree.</source>
-            <translation>Die Nachrichten des Chats „{title}“ ergeben keinen Baum.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source> (their scores lay {margin} apart)</source>
-            <translation> (ihre Werte lagen {margin} auseinander)</translation>
-        </message>
-        <message>
             <location filename="../../app/conversations/comparison_words.py" />
             <source>Both are equally fast</source>
             <translation>Beide sind gleich schnell</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>DFlash is slower here, at {ratio} times the plain rate</source>
-            <translation>DFlash ist hier langsamer, das {ratio}-Fache der einfachen Geschwindigkeit</translation>
+            <source>DFlash is slower here: {ratio} times the plain rate</source>
+            <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
@@ -960,23 +880,23 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>No speed was measured: the reply is too short</source>
-            <translation>Es wurde keine Geschwindigkeit gemessen: Die Antwort ist zu kurz</translation>
+            <source>The reply is too short to measure its speed</source>
+            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The first difference is at token {place}, and it is a tie: the two best tokens were as good as equal{record}, within the rounding of this machine's numbers.</source>
-            <translation>Der erste Unterschied ist bei Token {place}, und er ist ein Gleichstand: Die zwei besten Tokens waren so gut wie gleich{record}, innerhalb der Rundung der Zahlen dieses Computers.</translation>
+            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The two texts are identical, token for token ({tokens}).</source>
-            <translation>Die beiden Texte sind Token für Token gleich ({tokens}).</translation>
+            <source>Both replies are identical, token by token ({tokens}).</source>
+            <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The two texts differ from token {place} on{record}. This is not a rounding tie.</source>
-            <translation>Die beiden Texte unterscheiden sich ab Token {place}{record}. Das ist kein Gleichstand durch Rundung.</translation>
+            <source>The replies differ from token {token} on. This is not a rounding tie.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
@@ -994,159 +914,29 @@
             <translation>Gleichstand</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>{least} to {most}</source>
-            <translation>{least} bis {most}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Nothing in it was changed.</source>
-            <translation>Nichts darin wurde geändert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Open it with that version, or update Slipstream and import it.</source>
-            <translation>Öffnen Sie sie mit jener Version, oder aktualisieren Sie Slipstream und importieren Sie sie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Slipstream cannot write to {folder}</source>
-            <translation>Slipstream kann nicht in {folder} schreiben</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The chats in {file} cannot be opened ({error})</source>
-            <translation>Die Chats in {file} können nicht geöffnet werden ({error})</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.</source>
-            <translation>Die Datei Ihrer Chats {reason}, deshalb wurde sie als {aside} beiseitegelegt. {advice} Neue Chats werden behalten.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>is damaged</source>
-            <translation>ist beschädigt</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>is not a database of Slipstream's</source>
-            <translation>ist keine Datenbank von Slipstream</translation>
-        </message>
-        <message>
             <location filename="../../app/conversations/database.py" />
             <source>unknown error</source>
             <translation>unbekannter Fehler</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>was written by a newer Slipstream (format {version}; this one reads up to {version_2})</source>
-            <translation>wurde von einem neueren Slipstream geschrieben (Format {version}; dieses liest bis {version_2})</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>{reason}, so chats of this run are not kept. Everything else works.</source>
-            <translation>{reason}, deshalb werden Chats dieses Laufs nicht behalten. Alles andere funktioniert.</translation>
+            <location filename="../../app/conversations/import_export.py" />
+            <source>Chats that were lost: {count}.</source>
+            <translation>Verlorene Chats: {count}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/import_export.py" />
-            <source>Chats of which nothing is left: {count}.</source>
-            <translation>Chats, von denen nichts übrig ist: {count}.</translation>
+            <source>Exported {count} chats to {to}.</source>
+            <translation>{count} Chats wurden nach {to} exportiert.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/import_export.py" />
-            <source>Exported {chats} chat{len} to {to}.</source>
-            <translation>Exportierte Chats: {chats}, nach {to}.</translation>
+            <source>The file is damaged. Everything that could be read was imported.</source>
+            <translation>Die Datei ist beschädigt. Alles Lesbare wurde importiert.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/import_export.py" />
-            <source>The file is damaged; this is what could be read of it.</source>
-            <translation>Die Datei ist beschädigt; dies ist, was sich davon lesen ließ.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>There is no chat to export yet.</source>
-            <translation>Es gibt noch keinen Chat zu exportieren.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} cannot be imported. {error}</source>
-            <translation>{name} kann nicht importiert werden. {error}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} cannot be read: {strerror}.</source>
-            <translation>{name} kann nicht gelesen werden: {strerror}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} cannot be unpacked here. Unpack it, then import the JSON file.</source>
-            <translation>{name} lässt sich hier nicht entpacken. Entpacken Sie es und importieren Sie dann die JSON-Datei.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} holds no chat that can be read.</source>
-            <translation>{name} enthält keinen lesbaren Chat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
-            <translation>{name} enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json aus dem Export von ChatGPT.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} holds no conversations.json. Choose the archive that ChatGPT sent.</source>
-            <translation>{name} enthält keine conversations.json. Wählen Sie das Archiv, das ChatGPT geschickt hat.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is a damaged archive. Download it again.</source>
-            <translation>{name} ist ein beschädigtes Archiv. Laden Sie es noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is damaged ({error}), so nothing was imported from it.</source>
-            <translation>{name} ist beschädigt ({error}), deshalb wurde nichts daraus importiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is damaged, and no chat in it can be read.</source>
-            <translation>{name} ist beschädigt, und kein Chat darin lässt sich lesen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is damaged: it holds no list of chats.</source>
-            <translation>{name} ist beschädigt: Die Datei enthält keine Liste von Chats.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
-            <translation>{name} ist keine Datei mit Chats: Sie ist kein JSON oder abgeschnitten. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json aus dem Export von ChatGPT.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is not a database of Slipstream's.</source>
-            <translation>{name} ist keine Datenbank von Slipstream.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is too large to be a file of chats. Choose the JSON file inside the export.</source>
-            <translation>{name} ist zu groß für eine Datei mit Chats. Wählen Sie die JSON-Datei im Export.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} was written by a newer Slipstream. Update Slipstream, then import it again.</source>
-            <translation>{name} wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{skipped} empty or unreadable one{skipped_2} left out.</source>
-            <translation>Leere oder unlesbare ausgelassen: {skipped}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{to} cannot be written: {strerror}. Choose another place.</source>
-            <translation>{to} kann nicht geschrieben werden: {strerror}. Wählen Sie einen anderen Ort.</translation>
+            <source>Empty or damaged chats left out: {count}.</source>
+            <translation>Leere oder beschädigte Chats ausgelassen: {count}.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/sections.py" />
@@ -1195,11 +985,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>, since {why}</source>
-            <translation>, weil {why}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>1 token</source>
             <translation>1 Token</translation>
         </message>
@@ -1245,13 +1030,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · hopeless here</source>
-            <translation>Einfach · hier aussichtslos</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain · not available: {why_plain}</source>
-            <translation>Einfach · nicht verfügbar: {why_plain}</translation>
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1260,13 +1040,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} of them reused</source>
-            <translation>Prompt: {prompt_tokens} Tokens, davon {reused_tokens} wiederverwendet</translation>
+            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
+            <translation>Prompt: {prompt_tokens} Tokens, {reused_tokens} wiederverwendet</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Rounds that tested copies of earlier text: {lookup_rounds}</source>
-            <translation>Runden, die Kopien früheren Textes prüften: {lookup_rounds}</translation>
+            <source>Lookup rounds: {lookup_rounds}</source>
+            <translation>Nachschlage-Runden: {lookup_rounds}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1300,12 +1080,12 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>ended at a stop word</source>
-            <translation>endete an einem Stoppwort</translation>
+            <source>ended at a stop sequence</source>
+            <translation>endete an einer Stoppsequenz</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>ended by an error</source>
+            <source>ended with an error</source>
             <translation>endete mit einem Fehler</translation>
         </message>
         <message>
@@ -1315,8 +1095,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>interrupted: Slipstream ended before this reply did</source>
-            <translation>unterbrochen: Slipstream endete vor dieser Antwort</translation>
+            <source>interrupted: Slipstream quit before the reply was complete</source>
+            <translation>unterbrochen: Slipstream wurde vor Ende der Antwort beendet</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1330,18 +1110,18 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>reading the prompt, {done} of {total} tokens</source>
-            <translation>liest den Prompt, {done} von {total} Tokens</translation>
+            <source>reading prompt: {done} of {total} tokens</source>
+            <translation>Prompt wird gelesen: {done} von {total} Tokens</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>stopped by you</source>
-            <translation>von Ihnen gestoppt</translation>
+            <source>stopped</source>
+            <translation>gestoppt</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>the context is full</source>
-            <translation>der Kontext ist voll</translation>
+            <source>context full</source>
+            <translation>Kontext voll</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1360,8 +1140,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{plain_steps} of them plainly, since {mostly_plain}</source>
-            <translation>{plain_steps} davon einfach, weil {mostly_plain}</translation>
+            <source>{steps} without drafts: {why}</source>
+            <translation>{steps} ohne Entwürfe: {why}</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
@@ -2750,11 +2530,6 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
-            <translation>{name} wurde nicht importiert: Die Chats lassen sich gerade nicht sichern ({error}).</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} (Kopie)</translation>
         </message>
@@ -2810,28 +2585,28 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
-            <translation>Die Datei mit Ihren Chats ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
+            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
+            <translation>Ihre Chat-Datenbank ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats are being kept again.</source>
+            <source>Your chats are being saved again.</source>
             <translation>Ihre Chats werden wieder gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
-            <translation>Ihre Chats lassen sich gerade nicht sichern: {error}. Slipstream versucht es bei jeder Nachricht erneut.</translation>
+            <source>Can't save your chats: {error}. Slipstream will try again with each message.</source>
+            <translation>Ihre Chats können nicht gesichert werden: {error}. Slipstream versucht es bei jeder Nachricht erneut.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
-            <translation>Ihre Chats lassen sich nicht öffnen ({error}). Chats aus dieser Sitzung werden nicht aufbewahrt.</translation>
+            <source>Can't open your chats ({error}). New chats won't be saved.</source>
+            <translation>Ihre Chats können nicht geöffnet werden ({error}). Neue Chats werden nicht gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be read just now: {error}.</source>
-            <translation>Ihre Chats lassen sich gerade nicht lesen: {error}.</translation>
+            <source>Can't read your chats: {error}.</source>
+            <translation>Ihre Chats können nicht gelesen werden: {error}.</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -3675,6 +3450,51 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/window/top_bar.py" />
             <source>{next_mode} from the next reply on</source>
             <translation>{next_mode} ab der nächsten Antwort</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>Exported 1 chat to {to}.</source>
+            <translation>1 Chat wurde nach {to} exportiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The scores of the two tokens differ by {margin}.</source>
+            <translation>Die Werte der beiden Tokens unterscheiden sich um {margin}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count}%</source>
+            <translation>{count} %</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chat database is damaged.</source>
+            <translation>Ihre Chat-Datenbank ist beschädigt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
+            <translation>Die Datei wurde unverändert nach {aside} bewegt. Neue Chats werden in einer neuen Datei gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
+            <translation>Slipstream kann nicht in {folder} schreiben, daher werden neue Chats nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
+            <translation>Ihre Chats in {file} können nicht geöffnet werden ({error}), daher werden neue Chats nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
+            <translation>Ihre Chats wurden von einem neueren Slipstream gesichert. Aktualisieren Sie Slipstream und importieren Sie sie dann.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The chat file is not a Slipstream database.</source>
+            <translation>Die Chat-Datei ist keine Slipstream-Datenbank.</translation>
         </message>
     </context>
 </TS>

@@ -864,94 +864,14 @@
             <translation>已存储为 {file}。</translation>
         </message>
         <message>
-            <location filename="../../app/compare/comparison_history.py" />
-            <source>{file} cannot be written: {strerror}. Choose another place.</source>
-            <translation>无法写入 {file}：{strerror}。请选择其他位置。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” cannot be read as a PDF: it does not keep to the format’s rules.</source>
-            <translation>无法将“{name}”作为 PDF 读取：它不符合格式规范。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” cannot be read: {strerror}.</source>
-            <translation>无法读取“{name}”：{strerror}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” has {count} pages; at most {most_pages} can be attached.</source>
-            <translation>“{name}”有 {count} 页；最多可附加 {most_pages} 页。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” holds no text that can be read. Slipstream reads files of text, Markdown, code, and PDF.</source>
-            <translation>“{name}”不含可读的文本。Slipstream 可读取文本、Markdown、代码和 PDF 文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” holds no text: its pages are pictures, as after a scan. Attach its text instead.</source>
-            <translation>“{name}”不含文本：其页面是图片，如扫描件。请改为附加其文本。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” holds too much text: more than {most_text} characters. Attach a part of it.</source>
-            <translation>“{name}”的文本太多：超过 {most_text} 个字符。请附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is a folder. Attach the files that are in it.</source>
-            <translation>“{name}”是文件夹。请附加其中的文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is damaged and cannot be read as a PDF.</source>
-            <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is empty, so there is nothing to attach.</source>
-            <translation>“{name}”是空的，没有可附加的内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is locked by a password. Save a copy without one and attach that.</source>
-            <translation>“{name}”有密码保护。请存储一份没有密码的副本，再附加它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is no ordinary file, so it cannot be attached.</source>
-            <translation>“{name}”不是普通文件，无法附上。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” is too large ({length}). A text may have {most_text}, a PDF {most_pdf}. Attach a part.</source>
-            <translation>“{name}”太大（{length}）。文本最多 {most_text}，PDF 最多 {most_pdf}。请附加其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
-            <source>“{name}” takes too long to read. Attach its text, or a part of it.</source>
-            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chatgpt_import.py" />
-            <source>The messages of the chat “{title}” make no tree.</source>
-            <translation>对话“{title}”的消息不能构成树。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source> (their scores lay {margin} apart)</source>
-            <translation>（两者分数相差 {margin}）</translation>
-        </message>
-        <message>
             <location filename="../../app/conversations/comparison_words.py" />
             <source>Both are equally fast</source>
             <translation>两者一样快</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>DFlash is slower here, at {ratio} times the plain rate</source>
-            <translation>DFlash 在此处较慢，为普通速度的 {ratio} 倍</translation>
+            <source>DFlash is slower here: {ratio} times the plain rate</source>
+            <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
@@ -960,23 +880,23 @@
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>No speed was measured: the reply is too short</source>
-            <translation>未测得速度：回复太短</translation>
+            <source>The reply is too short to measure its speed</source>
+            <translation>回复太短，无法测量速度</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The first difference is at token {place}, and it is a tie: the two best tokens were as good as equal{record}, within the rounding of this machine's numbers.</source>
-            <translation>第一处不同在第 {place} 个词元，属于平局：最好的两个词元几乎同样好{record}，在本机数值的舍入范围之内。</translation>
+            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
+            <translation>两个回复从第 {token} 个 token 起不同。这是舍入误差范围内的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The two texts are identical, token for token ({tokens}).</source>
-            <translation>两段文本逐个词元完全相同（{tokens}）。</translation>
+            <source>Both replies are identical, token by token ({tokens}).</source>
+            <translation>两个回复逐 token 完全相同（{tokens}）。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
-            <source>The two texts differ from token {place} on{record}. This is not a rounding tie.</source>
-            <translation>两段文本从第 {place} 个词元起不同{record}。这不是舍入造成的平局。</translation>
+            <source>The replies differ from token {token} on. This is not a rounding tie.</source>
+            <translation>两个回复从第 {token} 个 token 起不同。这不是舍入造成的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_words.py" />
@@ -994,159 +914,29 @@
             <translation>平局</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>{least} to {most}</source>
-            <translation>{least} 至 {most}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Nothing in it was changed.</source>
-            <translation>其中内容没有任何改动。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Open it with that version, or update Slipstream and import it.</source>
-            <translation>请用那个版本打开它，或更新 Slipstream 后再导入。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Slipstream cannot write to {folder}</source>
-            <translation>Slipstream 无法写入 {folder}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The chats in {file} cannot be opened ({error})</source>
-            <translation>无法打开 {file} 中的对话（{error}）</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The file of your chats {reason}, so it was set aside as {aside}. {advice} New chats are kept.</source>
-            <translation>您的对话文件{reason}，因此已另存为 {aside}。{advice}新的对话会保留。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>is damaged</source>
-            <translation>已损坏</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>is not a database of Slipstream's</source>
-            <translation>不是 Slipstream 的数据库</translation>
-        </message>
-        <message>
             <location filename="../../app/conversations/database.py" />
             <source>unknown error</source>
             <translation>未知错误</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>was written by a newer Slipstream (format {version}; this one reads up to {version_2})</source>
-            <translation>由较新的 Slipstream 写成（格式 {version}；此版本最高可读 {version_2}）</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>{reason}, so chats of this run are not kept. Everything else works.</source>
-            <translation>{reason}，因此本次运行的对话不会保留。其他一切正常。</translation>
+            <location filename="../../app/conversations/import_export.py" />
+            <source>Chats that were lost: {count}.</source>
+            <translation>丢失的聊天：{count}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/import_export.py" />
-            <source>Chats of which nothing is left: {count}.</source>
-            <translation>完全无法恢复的对话：{count}。</translation>
+            <source>Exported {count} chats to {to}.</source>
+            <translation>已将 {count} 个聊天导出到 {to}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/import_export.py" />
-            <source>Exported {chats} chat{len} to {to}.</source>
-            <translation>已将 {chats} 个对话导出到 {to}。</translation>
+            <source>The file is damaged. Everything that could be read was imported.</source>
+            <translation>文件已损坏。所有可读取的内容均已导入。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/import_export.py" />
-            <source>The file is damaged; this is what could be read of it.</source>
-            <translation>文件已损坏；这是其中能够读取的内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>There is no chat to export yet.</source>
-            <translation>还没有可导出的对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} cannot be imported. {error}</source>
-            <translation>无法导入 {name}。{error}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} cannot be read: {strerror}.</source>
-            <translation>无法读取 {name}：{strerror}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} cannot be unpacked here. Unpack it, then import the JSON file.</source>
-            <translation>无法在此解压 {name}。请先解压，再导入其中的 JSON 文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} holds no chat that can be read.</source>
-            <translation>{name} 不含可读的对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} holds no chats. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
-            <translation>{name} 不含对话。请选择 Slipstream 的 JSON 导出文件，或 ChatGPT 导出文件中的 conversations.json。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} holds no conversations.json. Choose the archive that ChatGPT sent.</source>
-            <translation>{name} 不含 conversations.json。请选择 ChatGPT 发来的归档。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is a damaged archive. Download it again.</source>
-            <translation>{name} 是损坏的归档。请重新下载。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is damaged ({error}), so nothing was imported from it.</source>
-            <translation>{name} 已损坏（{error}），因此未从中导入任何内容。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is damaged, and no chat in it can be read.</source>
-            <translation>{name} 已损坏，其中没有可读取的对话。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is damaged: it holds no list of chats.</source>
-            <translation>{name} 已损坏：其中没有对话列表。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is no file of chats: it is not JSON, or is cut short. Choose a JSON export of Slipstream's, or the conversations.json of ChatGPT's export.</source>
-            <translation>{name} 不是对话文件：它不是 JSON，或不完整。请选择 Slipstream 的 JSON 导出文件，或 ChatGPT 导出文件中的 conversations.json。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is not a database of Slipstream's.</source>
-            <translation>{name} 不是 Slipstream 的数据库。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} is too large to be a file of chats. Choose the JSON file inside the export.</source>
-            <translation>{name} 太大，不像是对话文件。请选择导出文件中的 JSON 文件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{name} was written by a newer Slipstream. Update Slipstream, then import it again.</source>
-            <translation>{name} 由较新的 Slipstream 写成。请更新 Slipstream 后再导入。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{skipped} empty or unreadable one{skipped_2} left out.</source>
-            <translation>{skipped} 个空白或不可读的对话已略过。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>{to} cannot be written: {strerror}. Choose another place.</source>
-            <translation>无法写入 {to}：{strerror}。请选择其他位置。</translation>
+            <source>Empty or damaged chats left out: {count}.</source>
+            <translation>已略过空的或损坏的聊天：{count}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/sections.py" />
@@ -1195,11 +985,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>, since {why}</source>
-            <translation>，因为{why}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>1 token</source>
             <translation>1 个词元</translation>
         </message>
@@ -1245,13 +1030,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · hopeless here</source>
-            <translation>普通 · 此处无望</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Plain · not available: {why_plain}</source>
-            <translation>普通 · 不可用：{why_plain}</translation>
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>普通 · DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1260,13 +1040,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} of them reused</source>
-            <translation>提示：{prompt_tokens} 个词元，其中 {reused_tokens} 个为重用</translation>
+            <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
+            <translation>提示：{prompt_tokens} 个 token，复用 {reused_tokens} 个</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Rounds that tested copies of earlier text: {lookup_rounds}</source>
-            <translation>检验前文副本的轮数：{lookup_rounds}</translation>
+            <source>Lookup rounds: {lookup_rounds}</source>
+            <translation>查找轮数：{lookup_rounds}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1300,12 +1080,12 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>ended at a stop word</source>
-            <translation>在停止词处结束</translation>
+            <source>ended at a stop sequence</source>
+            <translation>遇到停止序列</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>ended by an error</source>
+            <source>ended with an error</source>
             <translation>因错误结束</translation>
         </message>
         <message>
@@ -1315,8 +1095,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>interrupted: Slipstream ended before this reply did</source>
-            <translation>已中断：Slipstream 先于此回复退出</translation>
+            <source>interrupted: Slipstream quit before the reply was complete</source>
+            <translation>已中断：Slipstream 在回复完成前退出</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1330,17 +1110,17 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>reading the prompt, {done} of {total} tokens</source>
-            <translation>正在读取提示，{done} / {total} 个词元</translation>
+            <source>reading prompt: {done} of {total} tokens</source>
+            <translation>正在读取提示：{done}/{total} 个 token</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>stopped by you</source>
-            <translation>由您停止</translation>
+            <source>stopped</source>
+            <translation>已停止</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>the context is full</source>
+            <source>context full</source>
             <translation>上下文已满</translation>
         </message>
         <message>
@@ -1360,8 +1140,8 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>{plain_steps} of them plainly, since {mostly_plain}</source>
-            <translation>其中 {plain_steps} 个为普通，因为{mostly_plain}</translation>
+            <source>{steps} without drafts: {why}</source>
+            <translation>{steps} 个未用草稿：{why}</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
@@ -2750,11 +2530,6 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>{name} was not imported: its chats cannot be kept just now ({error}).</source>
-            <translation>未导入 {name}：暂时无法保存其中的对话（{error}）。</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/chat_library.py" />
             <source>{title} copy</source>
             <translation>{title} 副本</translation>
         </message>
@@ -2810,28 +2585,28 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>The file of your chats is damaged ({error}). Export what you need, then start Slipstream again.</source>
-            <translation>保存对话的文件已损坏（{error}）。请导出需要的内容，然后重新启动 Slipstream。</translation>
+            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
+            <translation>聊天数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats are being kept again.</source>
-            <translation>您的对话已恢复保存。</translation>
+            <source>Your chats are being saved again.</source>
+            <translation>聊天又可以存储了。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be kept just now: {error}. Slipstream tries again with each message.</source>
-            <translation>暂时无法保存您的对话：{error}。每发送一条消息，Slipstream 都会重试。</translation>
+            <source>Can't save your chats: {error}. Slipstream will try again with each message.</source>
+            <translation>无法存储聊天：{error}。Slipstream 会在每条消息后重试。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be opened ({error}). Chats of this run are not kept.</source>
-            <translation>无法打开您的对话（{error}）。本次运行的对话不会保存。</translation>
+            <source>Can't open your chats ({error}). New chats won't be saved.</source>
+            <translation>无法打开聊天（{error}）。新聊天不会被存储。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats cannot be read just now: {error}.</source>
-            <translation>暂时无法读取您的对话：{error}。</translation>
+            <source>Can't read your chats: {error}.</source>
+            <translation>无法读取聊天：{error}。</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -3675,6 +3450,51 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/window/top_bar.py" />
             <source>{next_mode} from the next reply on</source>
             <translation>从下一条回复起为 {next_mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>Exported 1 chat to {to}.</source>
+            <translation>已将 1 个聊天导出到 {to}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The scores of the two tokens differ by {margin}.</source>
+            <translation>两个 token 的分数相差 {margin}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count}%</source>
+            <translation>{count}%</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chat database is damaged.</source>
+            <translation>聊天数据库已损坏。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
+            <translation>文件已原样移到 {aside}。新聊天会存储在新文件中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
+            <translation>Slipstream 无法写入 {folder}，因此新聊天不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
+            <translation>无法打开 {file} 中的聊天（{error}），因此新聊天不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
+            <translation>聊天由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The chat file is not a Slipstream database.</source>
+            <translation>聊天文件不是 Slipstream 数据库。</translation>
         </message>
     </context>
 </TS>

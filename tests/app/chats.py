@@ -1,17 +1,18 @@
-"""Chats made up by hypothesis: trees of any shape, text of any kind, replies in every state."""
+"""Hypothesis strategies for chats: trees of any shape, any text, replies in every state."""
 
 from dataclasses import fields
+from typing import get_args
 
 from hypothesis import strategies as st
 
 from app.conversations.chat_tree import Chat, Node
-from app.conversations.records import ENDINGS, chat_to_json
-from app.conversations.reply import Reply
+from app.conversations.records import chat_to_json
+from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings
 from mlx_engine.events import Stats
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 
-# No half pairs and no NUL: those are cleaned where text comes in.
+# Without lone surrogates and NUL, which are cleaned where text comes in.
 texts = st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\0"), max_size=40)
 counts = st.integers(0, 2**53)
 rates = st.one_of(st.none(), st.floats(0, 1e6))
@@ -52,7 +53,7 @@ def nodes(draw: st.DrawFn) -> Node:
         answer=draw(texts),
         thinking=draw(texts),
         error=draw(texts),
-        reason=draw(st.sampled_from(sorted(ENDINGS))),
+        reason=draw(st.sampled_from([ending for part in get_args(Ending) for ending in get_args(part)])),
         stats=draw(st.one_of(st.none(), stats)),
         origin=draw(texts),
         tokens=draw(counts),
@@ -83,5 +84,5 @@ def chats(draw: st.DrawFn) -> Chat:
 
 
 def same(one: Chat, other: Chat) -> bool:
-    """Equal in all that a chat holds, the order of versions among it."""
+    """Whether two chats are equal in everything that is stored, including the order of versions."""
     return chat_to_json(one) == chat_to_json(other)

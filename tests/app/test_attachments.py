@@ -1,4 +1,4 @@
-"""Files that go with a message: what is read, what is refused, and that the model is told of them."""
+"""Attachments: what is read, what is refused, and how they reach the model."""
 
 import io
 import os
@@ -18,10 +18,11 @@ from PySide6.QtWidgets import QApplication
 
 from app.chat.attachment_chips import figures
 from app.conversations import attachments
-from app.conversations.attachments import Attachment, Wanted, attachment_from, read, told
+from app.conversations.attachments import Attachment, ReadCancellation, prompt_text, read
+from app.conversations.chat_export import to_markdown
 from app.conversations.chat_tree import Chat
-from app.conversations.markdown_export import to_markdown
-from app.conversations.pdf_pages import Trouble, pages_of
+from app.conversations.json_values import read_as
+from app.conversations.pdf_pages import PdfProblem, pages_of
 from app.conversations.records import chat_from_json, chat_to_json
 from mlx_engine.errors import UserError
 from mlx_engine.events import TokenCount
@@ -75,11 +76,11 @@ File = Callable[[str, bytes], Path]
         (b"\x1b[1mcolor\x1b[0m\x0cpage", "\x1b[1mcolor\x1b[0m\x0cpage"),
     ],
 )
-def test_text_is_read_whatever_its_encoding(file: File, data: bytes, text: str) -> None:
+def test_text_is_read_in_any_encoding(file: File, data: bytes, text: str) -> None:
     assert read(file("a.txt", data)) == Attachment("a.txt", text, len(data))
 
 
-def test_a_pdf_gives_its_text_page_by_page(file: File) -> None:
+def test_a_pdf_is_read_page_by_page(file: File) -> None:
     data = pdf("First page", "", "Third page")
     found = read(file("paper.pdf", data))
     assert found == Attachment("paper.pdf", "First page\n\nThird page", len(data), 3)
@@ -99,25 +100,25 @@ def test_a_pdf_that_opens_without_a_password_is_read(file: File, tmp_path: Path)
     [
         ("nothing.txt", b"", "is empty"),
         ("blank.txt", b" \n\t ", "is empty"),
-        ("program", b"\x7fELF\x02\x01\x01\x00\x00", "holds no text that can be read"),
-        ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "holds no text that can be read"),
-        ("cut.txt", b"\xff\xfea", "holds no text that can be read"),
-        ("locked.pdf", pdf("Secret", password="pass"), "locked by a password"),
-        ("scan.pdf", pdf("", ""), "its pages are pictures"),
+        ("program", b"\x7fELF\x02\x01\x01\x00\x00", "contains no readable text"),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "contains no readable text"),
+        ("cut.txt", b"\xff\xfea", "contains no readable text"),
+        ("locked.pdf", pdf("Secret", password="pass"), "password-protected"),
+        ("scan.pdf", pdf("", ""), "its pages are images"),
         ("broken.pdf", b"%PDF-1.7\nnothing of the kind", "PDF"),
         ("broken2.pdf", pdf("Text")[:300], "PDF"),
     ],
 )
-def test_what_cannot_be_attached_is_refused_in_a_sentence(file: File, name: str, data: bytes, says: str) -> None:
+def test_a_file_that_cannot_be_attached_is_refused_with_its_name(file: File, name: str, data: bytes, says: str) -> None:
     with pytest.raises(UserError, match=says) as refused:
         read(file(name, data))
     assert name in str(refused.value) and str(refused.value).endswith(".")
 
 
-def test_files_that_are_too_large_are_refused_before_they_are_read(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attachments, "MOST_TEXT", 1000)
-    monkeypatch.setattr(attachments, "MOST_PDF", 20_000)
-    monkeypatch.setattr(attachments, "MOST_PAGES", 3)
+def test_files_that_are_too_large_are_refused(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attachments, "MAX_TEXT", 1000)
+    monkeypatch.setattr(attachments, "MAX_PDF", 20_000)
+    monkeypatch.setattr(attachments, "MAX_PAGES", 3)
     assert read(file("a.txt", b"x" * 1000)).size == 1000
     with pytest.raises(UserError, match="too large"):
         read(file("a.txt", b"x" * 1001))
@@ -125,28 +126,26 @@ def test_files_that_are_too_large_are_refused_before_they_are_read(file: File, m
         read(file("a.pdf", b"%PDF-" + b"x" * 20_000))
     with pytest.raises(UserError, match="has 4 pages"):
         read(file("a.pdf", pdf("a", "b", "c", "d")))
-    with pytest.raises(UserError, match="too much text"):
+    with pytest.raises(UserError, match="more than 1,000 characters"):
         read(file("a.pdf", pdf("a" * 600, "b" * 600)))
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_folders_and_missing_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="is a folder"):
         read(tmp_path)
-    with pytest.raises(UserError, match="cannot be read"):
+    with pytest.raises(UserError, match="Can't read"):
         read(tmp_path / "gone.txt")
 
 
 @given(st.binary(max_size=300), st.booleans())
-def test_whatever_a_file_holds_it_is_text_or_a_sentence(
-    tmp_path_factory: pytest.TempPathFactory, data: bytes, is_pdf: bool
-) -> None:
+def test_any_bytes_give_text_or_an_error(tmp_path_factory: pytest.TempPathFactory, data: bytes, is_pdf: bool) -> None:
     place = tmp_path_factory.getbasetemp() / "any.bin"
     place.write_bytes((b"%PDF-1.4\n" if is_pdf else b"") + data)
     try:
-        # A PDF without its process, which would take longer than all of them.
+        # Without the process of its own, which would take too long for hypothesis
         text = "\n".join(pages_of(place.read_bytes(), 10, 10_000)) if is_pdf else read(place).text
-    except Trouble as trouble:
-        assert is_pdf and trouble.kind in ("locked", "damaged", "unruly", "pages", "text")
+    except PdfProblem as trouble:
+        assert is_pdf and trouble.kind in ("locked", "damaged", "invalid", "pages", "text")
     except UserError as error:
         assert str(error).endswith(".")
     else:
@@ -155,7 +154,7 @@ def test_whatever_a_file_holds_it_is_text_or_a_sentence(
 
 
 def slow_pdf() -> bytes:
-    """One page that says so much that reading it takes minutes: sixty-six megabytes when it is unpacked."""
+    """Return a PDF that takes minutes to read: its page has 66 MB of instructions."""
     content = DecodedStreamObject()
     content.set_data(b"BT /F1 12 Tf " + b"1 0 0 1 1 1 Tm (a) Tj " * 3_000_000 + b"ET")
     writer = PdfWriter(PdfReader(io.BytesIO(pdf("Begin"))))
@@ -165,7 +164,7 @@ def slow_pdf() -> bytes:
     return made.getvalue()
 
 
-def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_ends(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_killed(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     started = processes(monkeypatch)
     monkeypatch.setattr(attachments, "PDF_SECONDS", 2.0)
     place = file("slow.pdf", slow_pdf())
@@ -175,42 +174,42 @@ def test_a_pdf_that_takes_too_long_is_given_up_and_its_process_ends(file: File, 
     assert started[0].returncode is not None
 
 
-def test_the_time_in_line_does_not_count(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_a_slot_does_not_count_as_reading_time(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.child.command", lambda module: (sys.executable, ["-ISc", 'print(\'{"pages": ["Text"]}\')']))
     monkeypatch.setattr(attachments, "PDF_SECONDS", 3.0)
-    line = threading.Semaphore(0)
-    monkeypatch.setattr(attachments, "_few", line)
-    threading.Timer(3.5, line.release).start()
+    slot = threading.Semaphore(0)
+    monkeypatch.setattr(attachments, "_pdf_slots", slot)
+    threading.Timer(3.5, slot.release).start()
     assert read(file("a.pdf", pdf("Text"))).text == "Text"
 
 
-def test_what_is_given_up_in_line_starts_no_process(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_cancelled_while_waiting_starts_no_process(file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     started = processes(monkeypatch)
-    wanted, place = Wanted(), file("a.pdf", pdf("Text"))
+    cancellation, place = ReadCancellation(), file("a.pdf", pdf("Text"))
 
     def wait() -> None:
         with pytest.raises(UserError):
-            read(place, wanted)
+            read(place, cancellation)
 
     waits = threading.Thread(target=wait)
-    line = threading.Semaphore(0)
-    monkeypatch.setattr(attachments, "_few", line)
+    slot = threading.Semaphore(0)
+    monkeypatch.setattr(attachments, "_pdf_slots", slot)
     waits.start()
-    wanted.end()
-    line.release()
+    cancellation.cancel()
+    slot.release()
     waits.join(60)
     assert not waits.is_alive() and started == []
 
 
 @pytest.mark.parametrize("dies", ["import os; os.kill(os.getpid(), 9)", "print('no JSON')", "print('[]')", "1 / 0"])
-def test_a_pdf_that_brings_its_process_down_is_damaged(file: File, monkeypatch: pytest.MonkeyPatch, dies: str) -> None:
+def test_a_pdf_that_crashes_its_process_is_reported_as_damaged(file: File, monkeypatch: pytest.MonkeyPatch, dies: str) -> None:
     monkeypatch.setattr("app.child.command", lambda module: (sys.executable, ["-c", dies]))
     with pytest.raises(UserError, match="is damaged"):
         read(file("a.pdf", pdf("Text")))
 
 
 def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """Those that are started for PDFs from now on."""
+    """Return a list that will hold the processes started for PDFs."""
     started: list[subprocess.Popen[bytes]] = []
 
     class Noted(subprocess.Popen):  # type: ignore[type-arg]
@@ -222,14 +221,14 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     return started
 
 
-def test_a_pipe_is_refused_before_it_is_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_without_reading_it(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UserError, match="no ordinary file"):
+    with pytest.raises(UserError, match="isn't a regular file"):
         read(tmp_path / "pipe")
 
 
 @given(st.lists(st.builds(Attachment, texts.filter(bool), texts, st.integers(0, 2**40), st.integers(0, 99)), max_size=3), texts)
-def test_files_come_back_with_their_message(files: list[Attachment], text: str) -> None:
+def test_attachments_are_stored_with_their_message(files: list[Attachment], text: str) -> None:
     chat = Chat()
     turn = chat.ask(text, "plain", attachments=tuple(files))
     turn.reply.reason = "eos"
@@ -237,17 +236,17 @@ def test_files_come_back_with_their_message(files: list[Attachment], text: str) 
     assert same(chat, again)
     assert again.turns[0].asked is not None and again.turns[0].asked.attachments == tuple(files)
     content = turn.request.messages[-1].content
-    assert content == told(text, files) and text in content
+    assert content == prompt_text(text, files) and text in content
     for one in files:
         assert one.text.strip() in content and f"*(attached: {one.name})*" in to_markdown(chat)
 
 
 @pytest.mark.parametrize("data", [None, 3, {}, {"name": "a"}, {"name": 1, "text": "b"}])
-def test_a_record_that_is_no_file_is_left_out(data: object) -> None:
-    assert attachment_from(data) is None
+def test_an_invalid_attachment_record_is_left_out(data: object) -> None:
+    assert read_as(tuple[Attachment, ...], [data], None) == ()
 
 
-def test_figures_say_when_a_file_is_longer_than_the_model_can_read() -> None:
+def test_the_chip_says_when_a_file_is_longer_than_the_context() -> None:
     file = Attachment("a.pdf", "", 12_400, 2)
     assert figures(file, None) == ("12 KB · 2 pages", False)
     assert figures(file, TokenCount(99, 2048)) == ("12 KB · 2 pages · 99 tokens", False)
@@ -265,7 +264,7 @@ def drop(app: Running, *files: Path) -> None:
     app.until(lambda: app.conductor.attaching.reading == 0)
 
 
-def test_a_dropped_file_shows_its_size_and_tokens_and_goes_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
+def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
     app = start(data=tmp_path / "data")
     (tmp_path / "data").mkdir(exist_ok=True)
     drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("a.bin", b"\0\1\2"))
@@ -280,12 +279,11 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_goes_with_the_message(star
     assert composer.files.chips == [] and not composer.files.isVisible()
     prompt = app.questions[0]
     assert prompt.files.chips[0].facts.text() == "1 KB"
-    # the next question is asked with the file still in the chat
     app.ask("And twice that?")
     assert "The answer is 42." in app.engine.requests[1].messages[0].content
 
 
-def test_a_file_can_be_taken_out_and_a_file_alone_can_be_sent(start: Start, file: File) -> None:
+def test_a_file_can_be_removed_and_can_be_sent_without_text(start: Start, file: File) -> None:
     app = start()
     drop(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
     app.window.composer.files.chips[0].remove_button.click()
@@ -295,7 +293,7 @@ def test_a_file_can_be_taken_out_and_a_file_alone_can_be_sent(start: Start, file
     assert app.conductor.chat.title == "two.py"
 
 
-def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(start: Start, file: File) -> None:
+def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(start: Start, file: File) -> None:
     app = start(ScriptedEngine())
     drop(app, file("old.txt", b"old"))
     app.ask("First")
@@ -307,10 +305,10 @@ def test_editing_a_message_brings_its_files_back_and_then_what_was_there_before(
     assert [one.name for one in app.conductor.attaching.files] == ["new.txt"] and app.window.composer.text == "Second"
 
 
-def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_cannot_be_sent_while_its_file_is_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     gate = threading.Event()
-    monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, wanted: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
     app.conductor.attaching.attach([file("n.txt", b"content")])
     app.send("What does it say?")
     assert not app.conductor.busy and app.window.composer.text == "What does it say?"
@@ -321,11 +319,11 @@ def test_a_message_waits_for_the_file_that_is_still_being_read(start: Start, fil
     assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attaching.files == []
 
 
-def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
-    for_ever = threading.Event()
+    never_done = threading.Event()
     monkeypatch.setattr(
-        "app.chat.attachment_reader.read", lambda path, wanted: for_ever.wait() if path.name == "b.pdf" else read(path)
+        "app.chat.attachment_reader.read", lambda path, cancellation: never_done.wait() if path.name == "b.pdf" else read(path)
     )
     app.conductor.attaching.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
     app.until(lambda: app.conductor.attaching.readings[0].path.name == "b.pdf")
@@ -338,26 +336,26 @@ def test_a_file_whose_reading_never_ends_holds_up_nothing(start: Start, file: Fi
     assert not composer.files.waiting.isVisible()
     app.ask("What do they say?")
     assert "first" in app.engine.requests[-1].messages[-1].content
-    for_ever.set()  # it ends after all: nobody waits for it any more
+    never_done.set()  # the read ends after all, and its result is ignored
     app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
     assert app.conductor.attaching.files == []
 
 
 @pytest.fixture
 def gated(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Files are read from the moment on when this is set."""
+    """Reading files waits until this is set."""
     gate = threading.Event()
-    monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, wanted: (gate.wait(60), read(path))[1])
+    monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
     return gate
 
 
-def let_go(app: Running, gate: threading.Event) -> None:
+def release(app: Running, gate: threading.Event) -> None:
     gate.set()
     app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
     QApplication.processEvents()
 
 
-def test_a_file_goes_to_the_chat_that_it_was_attached_in(start: Start, file: File, gated: threading.Event) -> None:
+def test_a_file_stays_with_the_chat_it_was_attached_in(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
     attaching, composer = app.conductor.attaching, app.window.composer
     app.ask("First")
@@ -367,7 +365,7 @@ def test_a_file_goes_to_the_chat_that_it_was_attached_in(start: Start, file: Fil
     app.conductor.new_chat()
     assert attaching.reading == 0 and not composer.files.waiting.isVisible()
     app.ask("It holds up nothing here")
-    let_go(app, gated)
+    release(app, gated)
     assert attaching.files == [] and "bad.bin" in app.notices[-1]
     app.conductor.open_chat(first)
     app.until(lambda: app.conductor.chat.id == first)
@@ -377,7 +375,7 @@ def test_a_file_goes_to_the_chat_that_it_was_attached_in(start: Start, file: Fil
     assert "content" in app.engine.requests[-1].messages[-1].content
 
 
-def test_a_file_that_is_still_being_read_does_not_go_with_an_edit(start: Start, file: File, gated: threading.Event) -> None:
+def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
     attaching = app.conductor.attaching
     app.ask("First")
@@ -387,44 +385,42 @@ def test_a_file_that_is_still_being_read_does_not_go_with_an_edit(start: Start, 
     attaching.attach([file("edit.txt", b"for the edit")])
     (edits,) = attaching.readings
     app.conductor.cancel_edit()
-    assert edits.wanted.ended and [one.path.name for one in attaching.readings] == ["draft.txt"]
+    assert edits.cancellation.cancelled and [one.path.name for one in attaching.readings] == ["draft.txt"]
     app.conductor.edit(app.conductor.chat.turns[0])
-    let_go(app, gated)
+    release(app, gated)
     assert attaching.files == []
     app.conductor.cancel_edit()
     assert [one.name for one in attaching.files] == ["draft.txt"]
 
 
-def test_a_file_that_is_left_out_is_not_told_of_though_its_reading_ends_at_once(
+def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
     start: Start, file: File, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The thread that reads it may be quicker than the window."""
+    """The reading thread may finish before the window handles the click."""
     app = start()
-    unwanted = threading.Event()
+    cancelled = threading.Event()
 
-    def refused(path: Path, wanted: Wanted) -> Attachment:
-        unwanted.wait(PATIENCE_S)
-        raise UserError("It takes too long.")
+    def refused(path: Path, cancellation: ReadCancellation) -> Attachment:
+        cancelled.wait(PATIENCE_S)
+        raise UserError("pdf_too_slow", "It takes too long.")
 
     monkeypatch.setattr("app.chat.attachment_reader.read", refused)
     app.conductor.attaching.attach([file("slow.pdf", b"slow")])
     (reading,) = app.conductor.attaching.readings
     (reader,) = [thread for thread in threading.enumerate() if thread.name == "attachment"]
 
-    def end(wanted: Wanted) -> None:
-        unwanted.set()
+    def end(cancellation: ReadCancellation) -> None:
+        cancelled.set()
         reader.join()
 
-    monkeypatch.setattr(Wanted, "end", end)
+    monkeypatch.setattr(ReadCancellation, "cancel", end)
     app.window.composer.files.waiting.leave_button.click()
     assert reading.result == "It takes too long." and not app.conductor.attaching.reading
     QApplication.processEvents()
     assert app.notices == []
 
 
-def test_a_pdf_that_is_left_out_or_outlives_the_window_is_not_read_on(
-    start: Start, file: File, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_skipping_a_pdf_or_closing_the_window_kills_its_process(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     started = processes(monkeypatch)
     slow = file("slow.pdf", slow_pdf())
     app = start()
@@ -437,7 +433,7 @@ def test_a_pdf_that_is_left_out_or_outlives_the_window_is_not_read_on(
     assert not app.notices
 
 
-# The whole app in a process, with a recording for an engine; it ends while a PDF is being read.
+# The whole app in a process of its own, with a recorded engine. It quits while a PDF is being read.
 ENDING = """
 import os, subprocess, sys
 from pathlib import Path
@@ -449,7 +445,7 @@ from tests.benchmarks.recorded_engine import RecordedEngine
 class Noted(subprocess.Popen):
     started = []
     def __init__(self, *arguments, **options):
-        super().__init__(*arguments, **{**options, "stderr": None})  # so that it holds this process's
+        super().__init__(*arguments, **{**options, "stderr": None})  # inherit this process's stderr
         self.started.append(self)
 
 class Ending(application.Slipstream):
@@ -470,16 +466,16 @@ sys.exit(application.run(["slipstream"]))
 """
 
 
-@pytest.mark.parametrize("end", ["self.window.close()", "QApplication.exit(0)"])  # the second past the window
-def test_no_process_reads_on_when_the_app_has_ended(file: File, tmp_path: Path, end: str) -> None:
+@pytest.mark.parametrize("end", ["self.window.close()", "QApplication.exit(0)"])  # the second bypasses the window
+def test_no_process_is_left_when_the_app_has_quit(file: File, tmp_path: Path, end: str) -> None:
     slow = file("slow.pdf", slow_pdf())
     process = python(ENDING.replace("{end}", end), tmp_path, HOME=str(tmp_path), PDF=str(slow))
     assert process.wait(PATIENCE_S) == 0
-    _, err = process.communicate(timeout=10)  # its pipe is closed with the last process that holds it
-    assert err == ""  # a reader left alone complains when it wants to say what it has found
+    _, err = process.communicate(timeout=10)  # the pipe closes with the last process that has it open
+    assert err == ""  # an orphaned reader would report a broken pipe
 
 
-def test_the_text_of_a_file_can_be_looked_at(start: Start, file: File) -> None:
+def test_clicking_a_chip_shows_the_text_of_its_file(start: Start, file: File) -> None:
     app = start()
     drop(app, file("one.py", b"print(1)"))
     chip = app.window.composer.files.chips[0]

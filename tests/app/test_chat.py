@@ -1,4 +1,4 @@
-"""What of a chat goes into the next request."""
+"""Which messages of a chat go into the next request."""
 
 from app.conversations.chat_tree import Chat, same_again
 from mlx_engine.events import Failed
@@ -6,7 +6,7 @@ from mlx_engine.requests import Message
 from tests.app.scripted_engine import commit, done
 
 
-def test_the_next_request_carries_what_was_said_before() -> None:
+def test_a_request_contains_the_messages_before_it() -> None:
     chat = Chat()
     first = chat.ask("One?", "dflash")
     first.reply.accept(commit("thought", channel="thinking"), 0.0)
@@ -16,13 +16,13 @@ def test_the_next_request_carries_what_was_said_before() -> None:
     assert (first.request.mode, second.request.mode) == ("dflash", "plain")
 
 
-def test_a_question_that_failed_does_not_burden_the_next() -> None:
+def test_a_question_that_failed_is_not_in_the_next_request() -> None:
     chat = Chat()
     chat.ask("Far too long", "dflash").reply.accept(Failed("error", "Too long."), 0.0)
     assert chat.ask("Short", "dflash").request.messages == (Message("user", "Short"),)
 
 
-def test_compare_repeats_the_last_answered_prompt_with_its_seed() -> None:
+def test_compare_repeats_the_last_answered_question_with_its_seed() -> None:
     chat = Chat()
     turn = chat.ask("One?", "dflash")
     assert chat.last_answered is None
@@ -33,7 +33,7 @@ def test_compare_repeats_the_last_answered_prompt_with_its_seed() -> None:
     assert same_again(turn).messages == turn.request.messages
 
 
-def test_asking_again_takes_an_empty_reply_out_and_keeps_one_that_can_be_read() -> None:
+def test_regenerating_replaces_an_empty_reply_and_keeps_one_with_text() -> None:
     chat = Chat()
     failed = chat.ask("Q", "dflash")
     again = chat.ask_again(failed, "plain")

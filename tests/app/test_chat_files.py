@@ -35,7 +35,7 @@ def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path,
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
     (tmp_path / "settings.ini").write_text("no chats")
     app.window.commands.import_.trigger()
-    app.until(lambda: any("no file of chats" in notice for notice in app.notices))
+    app.until(lambda: any("not a valid JSON file" in notice for notice in app.notices))
 
 
 @pytest.mark.parametrize(
@@ -111,5 +111,5 @@ def test_an_import_that_the_disk_refuses_is_told_and_leaves_nothing(start: Start
     app.until(lambda: (tmp_path / "one.json").exists())
     app.slipstream.store.write(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone())
     app.conductor.library.import_file(tmp_path / "one.json")
-    app.until(lambda: any("was not imported" in notice for notice in app.notices))
+    app.until(lambda: any("Can't save the chats of" in notice for notice in app.notices))
     assert set(app.conductor.library.entries) == {one} and "one.json" in app.notices[-1]

@@ -1,13 +1,13 @@
-"""The sidebar's list follows the library, row by row."""
+"""The chat list shows the library, row by row."""
 
 import random
 import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from app.conversations.sections import shelves
-from app.conversations.store import Entry, Folder
+from app.conversations.store import ChatSummary, Folder
 from app.sidebar.chat_list import ID
+from app.sidebar.sections import sections
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine
 from tests.app.test_chats_window import rows
@@ -15,7 +15,7 @@ from tests.app.test_chats_window import rows
 Start = Callable[..., Running]
 
 
-def test_the_list_is_the_library_whatever_changed_in_it(start: Start) -> None:
+def test_the_list_matches_the_library_after_every_change(start: Start) -> None:
     app = start(ScriptedEngine())
     listed, library, draw = app.window.sidebar.list, app.conductor.library, random.Random(5)
     library.folders = {one: Folder(one, f"Folder {one}", 0.0) for one in ("f", "g")}
@@ -26,7 +26,7 @@ def test_the_list_is_the_library_whatever_changed_in_it(start: Start) -> None:
         if kind == "gone":
             library.entries.pop(one, None)
         else:
-            old = library.entries.get(one, Entry(one, f"Title {step}", now, now - draw.choice([0, 1, 3, 40]) * 86_400))
+            old = library.entries.get(one, ChatSummary(one, f"Title {step}", now, now - draw.choice([0, 1, 3, 40]) * 86_400))
             fresh = {
                 "title": f"Again {step}",
                 "changed": now + step,
@@ -35,6 +35,6 @@ def test_the_list_is_the_library_whatever_changed_in_it(start: Start) -> None:
             }
             library.entries[one] = replace(old, **{kind: fresh[kind]}) if kind in fresh else old
         library.changed.emit()
-        expected = shelves(library.entries.values(), library.folders.values(), time.time())
-        assert rows(app) == [row for each in expected for row in (f"[{each.title}]", *(entry.title for entry in each.entries))]
+        expected = sections(library.entries.values(), library.folders.values(), time.time())
+        assert rows(app) == [row for each in expected for row in (f"[{each.title}]", *(entry.title for entry in each.chats))]
         assert all(listed._rows[one].data(ID) == one for one in library.entries)

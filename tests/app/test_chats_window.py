@@ -390,7 +390,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_and_the_app_works(start: Sta
     before = (tmp_path / "data" / FILE).read_bytes()
     app = start(data=tmp_path / "data", keeps=False, complaint="A complaint.")
     app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
-    app.until(lambda: any("not kept" in notice for notice in app.notices) and "A complaint." in app.notices)
+    app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "A complaint." in app.notices)
     one = chat_with(app, "Hi")
     chat_with(app, "Other")
     app.conductor.open_chat(one)
@@ -405,12 +405,12 @@ def test_a_disk_that_fills_up_is_told_once_and_what_waits_is_kept_later(start: S
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1").fetchone()[0], limits.append)
     app.until(lambda: bool(limits))
     app.ask("word " * 20_000)
-    app.until(lambda: any("cannot be kept just now" in notice for notice in app.notices))
+    app.until(lambda: any("Can't save" in notice for notice in app.notices))
     app.ask("And another " + "word " * 20_000)
     assert shown_text(app) == "Fine."
     app.slipstream.store.read(lambda store: store._db.execute("PRAGMA max_page_count = 1000000").fetchone(), limits.append)
     app.ask("Short")
-    app.until(lambda: any("being kept again" in notice for notice in app.notices))
+    app.until(lambda: any("being saved again" in notice for notice in app.notices))
     found: list[int] = []
     app.slipstream.store.read(lambda store: len(store.load(app.conductor.chat.id).turns), found.append)
     app.until(lambda: found == [3])

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from app.compare.compare_view import CompareDialog
 from app.compare.comparison_card import HEIGHT, SCALE, WIDTH, card
-from app.conversations.comparison_record import ComparisonRecord, Side
+from app.conversations.comparison_record import ComparedMode, ComparisonRecord
 from app.conversations.plain_text import clean
 from app.conversations.store import Store
 from app.rendering.table_view import TableRows
@@ -38,7 +38,7 @@ def test_compare_answers_the_last_prompt_both_ways_and_gives_the_verdict(start: 
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
     assert {request.seed for request in app.engine.requests[1:]} == {7}
     assert dialog.headline.text() == "DFlash is 3.9 times as fast"
-    assert dialog.verdict.text().startswith("The two texts are identical")
+    assert dialog.verdict.text().startswith("Both replies are identical")
     assert dialog.sides["plain"].stats.chip.text() == "Plain"
     assert dialog.sides["dflash"].stats.chip.text().startswith("DFlash")
     assert dialog.run_button.text() == "Compare"
@@ -134,7 +134,7 @@ def test_repeats_alternate_and_give_medians_with_their_spread(start: Start) -> N
     assert [request.mode for request in app.engine.requests[1:]] == ["plain", "dflash", "dflash", "plain", "plain", "dflash"]
     assert dialog.record.repeats == 3
     assert (dialog.record.plain.rate, dialog.record.dflash.rate) == (110.0, 450.0)
-    assert dialog.figures.cells["plain"][0].text() == "110  (100 to 130)"
+    assert dialog.figures.cells["plain"][0].text() == "110  (100–130)"
 
 
 def compared_with(app: Running, repeats: int) -> CompareDialog:
@@ -186,7 +186,7 @@ def test_figures_and_picture_are_saved_whole_or_the_reason_is_told(
     assert not QGuiApplication.clipboard().image().isNull()
     asked["json"] = tmp_path / "nowhere" / "figures.json"
     dialog.save_button.click()
-    app.until(lambda: "cannot be written" in dialog.told.text())
+    app.until(lambda: "Can't write to" in dialog.told.text())
 
 
 def test_a_message_sent_while_a_comparison_runs_stays_in_the_composer(start: Start) -> None:
@@ -228,7 +228,7 @@ def test_whatever_is_asked_is_compared_kept_and_drawn(start: Start, prompt: str)
 # Records
 
 sides = st.builds(
-    Side,
+    ComparedMode,
     texts,
     texts,
     st.sampled_from(["eos", "length", "stop_string"]),

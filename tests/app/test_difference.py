@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit, QScrollBar, QTextEdi
 
 from app.compare.compare_side import CompareSide
 from app.compare.compare_view import CompareDialog
-from app.conversations.comparison_record import ComparisonRecord, Side
-from app.conversations.difference import LONGEST, difference_between
+from app.conversations.comparison_record import ComparedMode, ComparisonRecord
+from app.conversations.difference import MAX_MARKED, difference_between
 from mlx_engine.events import CompareResult, Event
 from mlx_engine.requests import CompareRequest
 from tests.app.chats import texts
@@ -202,8 +202,8 @@ def test_the_place_is_found_in_every_kind_of_block(start: Start, plain: str, dfl
 
 @given(same=texts, one=texts, other=texts)
 def test_a_difference_is_the_first_and_what_is_marked_lies_in_the_text(same: str, one: str, other: str) -> None:
-    ones = Side(same + one, "", "eos", stats())
-    others = Side(same + other, "", "eos", stats())
+    ones = ComparedMode(same + one, "", "eos", stats())
+    others = ComparedMode(same + other, "", "eos", stats())
     found = difference_between(ones, others)
     if ones.text == others.text:
         assert found is None
@@ -212,6 +212,6 @@ def test_a_difference_is_the_first_and_what_is_marked_lies_in_the_text(same: str
     assert ones.text[: found.at] == others.text[: found.at]
     assert ones.text[found.at : found.at + 1] != others.text[found.at : found.at + 1]
     for text in (ones.text, others.text):
-        first, last = found.stretch(text)
-        assert found.words(text) == " ".join(found.words(text).split()) and len(found.words(text)) <= 2 * LONGEST
+        first, last = found.span(text)
+        assert found.words(text) == " ".join(found.words(text).split()) and len(found.words(text)) <= 2 * MAX_MARKED
         assert first == found.at and (first < last <= len(text) if found.at < len(text) else first == last)

@@ -1,4 +1,4 @@
-"""`kill -9` in mid-reply, on a real process: what was said is there again, and the reply as far as it was a second before."""
+"""`kill -9` during a reply, on a real process: at most one second of the reply is lost."""
 
 import os
 import subprocess
@@ -19,9 +19,8 @@ from tests.app.scripted_engine import ScriptedEngine
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 120
 
-# The app without its window: the conductor, the engine's thread and the store's. It notes, where the test sees it even after the
-# end, how much of the reply there is at each second, how much is handed to the store, and how much is on the disk. A clock beside
-# the process would measure the machine; its own is late where the process is.
+# The app without its window. It logs, in a file that outlives it, how much of the reply there is at each second, how much was
+# handed to the store, and how much is on the disk. The seconds are the process's own, so that a slow machine doesn't matter.
 CHILD = """
 import os, sys, time
 from pathlib import Path
@@ -64,7 +63,7 @@ def hand(chat, nodes, then=None):
     hand_over(chat, nodes, then)
 
 conductor.library.save = hand
-seconds = QTimer(interval=1000, timerType=Qt.TimerType.PreciseTimer, singleShot=True)  # one that repeats makes up for being late
+seconds = QTimer(interval=1000, timerType=Qt.TimerType.PreciseTimer, singleShot=True)  # a repeating one would catch up
 
 def second():
     if conductor.chat.turns:
@@ -82,7 +81,7 @@ app.exec()
 
 @pytest.fixture
 def killed(tmp_path: Path) -> tuple[Path, list[tuple[str, int]]]:
-    """The folder of a process that was killed in mid-reply, and what it had noted."""
+    """Return the folder of a process that was killed during a reply, and its log."""
     process = subprocess.Popen(
         [sys.executable, "-c", CHILD, str(tmp_path)],
         cwd=ROOT,
@@ -91,7 +90,6 @@ def killed(tmp_path: Path) -> tuple[Path, list[tuple[str, int]]]:
     file, end = tmp_path / "notes", time.monotonic() + PATIENCE_S
 
     def notes() -> list[tuple[str, int]]:
-        """Of lines that are whole."""
         lines = file.read_text().split("\n")[:-1] if file.exists() else []
         return [(what, int(length)) for what, length in map(str.split, lines)]
 
@@ -109,7 +107,7 @@ def killed(tmp_path: Path) -> tuple[Path, list[tuple[str, int]]]:
     return tmp_path, notes()
 
 
-def test_kill_9_in_mid_reply_loses_at_most_a_second(
+def test_kill_9_during_a_reply_loses_at_most_a_second(
     killed: tuple[Path, list[tuple[str, int]]], start: Callable[..., Running]
 ) -> None:
     folder, notes = killed
@@ -117,10 +115,10 @@ def test_kill_9_in_mid_reply_loses_at_most_a_second(
     kept = [length for what, length in notes if what == "kept"]
     assert kept == handed[: len(kept)]
     seconds = [at for at, (what, _) in enumerate(notes) if what == "second"]
-    for at, next_at in pairwise(seconds):  # what there is at one second is with the store by the next
+    for at, next_at in pairwise(seconds):  # what exists at one second is handed over by the next
         assert max(length for what, length in notes[:next_at] if what == "handed") >= notes[at][1]
     with closing(open_store(folder).store) as store:
-        store.begin()
+        store.recover()
         (entry,) = store.contents().chats
         chat = store.load(entry.id)
         assert chat is not None
@@ -128,21 +126,20 @@ def test_kill_9_in_mid_reply_loses_at_most_a_second(
         assert (turn.prompt, turn.reply.reason) == ("Tell me everything", "interrupted")
         assert len(turn.reply.answer) >= kept[-1] > 0
         assert turn.reply.answer == "".join(f"w{number} " for number in range(10_000))[: len(turn.reply.answer)]
-    # and the app opens with it
     app = start(ScriptedEngine(), data=folder)
     app.until(lambda: bool(app.conductor.chat.turns))
     view = app.window.transcript.reply_views()[-1]
-    assert view.stats.facts.text().endswith("interrupted: Slipstream ended before this reply did")
+    assert view.stats.facts.text().endswith("interrupted: Slipstream quit before the reply was complete")
     app.until(view.buttons.more.isVisible)
 
 
-def test_the_question_is_on_the_disk_before_the_engine_is_asked(start: Callable[..., Running], tmp_path: Path) -> None:
+def test_the_question_is_on_the_disk_before_the_engine_gets_it(start: Callable[..., Running], tmp_path: Path) -> None:
     class Looking(ScriptedEngine):
         found: tuple[str, ...] = ()
 
         def generate(self, request, cancel):  # type: ignore[no-untyped-def]
             with closing(Store(tmp_path / "data" / FILE)) as other:
-                chats = [other.load(entry.id) for entry in other.entries()]
+                chats = [other.load(entry.id) for entry in other.chats()]
                 self.found = tuple(turn.prompt for chat in chats if chat for turn in chat.turns)
             yield from super().generate(request, cancel)
 

@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QTranslator
 
 from app import language
-from app.conversations.comparison_words import short_verdict
+from app.conversations.comparison_record import short_verdict
 from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
 

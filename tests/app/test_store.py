@@ -1,4 +1,4 @@
-"""The database: what goes in comes out, from any version, and what cannot be read harms nothing."""
+"""The chat database: round trips, search, migration, and files that can't be read."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield made
 
 
-def keep(store: Store, chat: Chat) -> None:
+def save(store: Store, chat: Chat) -> None:
     store.save(Snapshot.of(chat, chat.root.below()))
 
 
-def said(*prompts: str, answer: str = "Yes.") -> Chat:
+def chat_of(*prompts: str, answer: str = "Yes.") -> Chat:
     chat = Chat()
     for prompt in prompts:
         turn = chat.ask(clean(prompt), "dflash")
@@ -41,30 +41,30 @@ def said(*prompts: str, answer: str = "Yes.") -> Chat:
     return chat
 
 
-def sound(store: Store) -> bool:
-    """The search index agrees with the messages, and the file with itself."""
+def is_sound(store: Store) -> bool:
+    """Check the search index against the messages, and the integrity of the file."""
     store._db.execute("INSERT INTO found (found, rank) VALUES ('integrity-check', 1)")
     return store._db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-# What goes in comes out
+# Round trips
 
 
 @given(chats())
-def test_a_chat_comes_back_as_it_was(chat: Chat) -> None:
+def test_a_saved_chat_is_loaded_unchanged(chat: Chat) -> None:
     with closing(Store(None)) as store:
-        keep(store, chat)
-        keep(store, chat)  # writing again changes nothing
+        save(store, chat)
+        save(store, chat)  # writing again changes nothing
         loaded = store.load(chat.id)
         assert loaded is not None and same(chat, loaded)
-        assert sound(store)
+        assert is_sound(store)
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["", "ab", "abc", "words go on", "世界你好"])), max_size=8))
-def test_the_index_follows_every_change(steps: list[tuple[int, str]]) -> None:
+def test_the_search_index_follows_every_change(steps: list[tuple[int, str]]) -> None:
     with closing(Store(None)) as store:
-        chat = said("start here")
-        keep(store, chat)
+        chat = chat_of("start here")
+        save(store, chat)
         for step, text in steps:
             turn = chat.turns[-1]
             if step == 0:
@@ -75,95 +75,95 @@ def test_the_index_follows_every_change(steps: list[tuple[int, str]]) -> None:
                 turn.reply.accept(done(), 0.0)
             else:
                 chat.ask_again(turn, "plain")
-            keep(store, chat)
-            assert sound(store)
+            save(store, chat)
+            assert is_sound(store)
 
 
-def test_a_reply_whose_writer_is_gone_is_marked_as_interrupted_and_found(tmp_path: Path) -> None:
+def test_an_unfinished_reply_is_marked_as_interrupted_and_becomes_searchable(tmp_path: Path) -> None:
     chat = Chat()
     chat.ask("Question", "dflash").reply.accept(commit("Half an answer"), 0.0)
     with closing(Store(tmp_path / FILE)) as store:
-        keep(store, chat)
+        save(store, chat)
         assert store.search("half an") == ()
     with closing(Store(tmp_path / FILE)) as store:
-        store.begin()
+        store.recover()
         loaded = store.load(chat.id)
         assert loaded is not None
         (turn,) = loaded.turns
         assert (turn.reply.answer, turn.reply.reason) == ("Half an answer", "interrupted")
         assert [hit.message for hit in store.search("half an")] == [turn.last.id]
-        assert sound(store)
+        assert is_sound(store)
 
 
 def test_the_chosen_version_is_stored(store: Store) -> None:
-    chat = said("One")
+    chat = chat_of("One")
     chat.ask_again(chat.turns[0], "plain").reply.accept(commit("No."), 0.0)
-    keep(store, chat)
+    save(store, chat)
     first, second = chat.turns[0].asked.children
     store.choose([first.id, second.id], first.id)
     loaded = store.load(chat.id)
     assert loaded.turns[0].last.place == (1, 2) and loaded.turns[0].reply.answer == "Yes."
 
 
-def test_deleted_chats_are_gone_after_the_next_start_with_all_their_words(tmp_path: Path) -> None:
-    chat, other = said("A secret word: xylophone"), said("Nothing")
+def test_deleted_chats_and_their_words_are_erased_at_the_next_start(tmp_path: Path) -> None:
+    chat, other = chat_of("A secret word: xylophone"), chat_of("Nothing")
     with closing(Store(tmp_path / FILE)) as store:
-        keep(store, chat)
-        keep(store, other)
+        save(store, chat)
+        save(store, other)
         store.delete([chat.id])
-        assert store.search("xylophone") == () and [entry.id for entry in store.entries()] == [other.id]
+        assert store.search("xylophone") == () and [entry.id for entry in store.chats()] == [other.id]
         store.delete([chat.id], deleted=False)
         assert len(store.search("xylophone")) == 1
         store.delete([chat.id])
     with closing(Store(tmp_path / FILE)) as store:
-        store.begin()
+        store.recover()
         assert [entry.id for entry in store.contents().chats] == [other.id]
         assert store.load(chat.id) is None
         assert store._db.execute("SELECT count(*) FROM message").fetchone() == (2,)
-        assert sound(store)
+        assert is_sound(store)
 
 
-@pytest.mark.parametrize("how", [Store.purge, Store.begin])
-def test_nothing_of_a_deleted_chat_is_left_in_the_file(tmp_path: Path, how: Callable[[Store], None]) -> None:
-    """Not its text, and not the threes of letters in the index, of which the text could be put together again."""
-    chat, other = said("qzxj", answer="vkwq"), said("lorem ipsum")
+@pytest.mark.parametrize("how", [Store.purge, Store.recover])
+def test_no_byte_of_a_deleted_chat_is_left_in_the_file(tmp_path: Path, how: Callable[[Store], None]) -> None:
+    """The index must not keep trigrams either, since the text could be rebuilt from them."""
+    chat, other = chat_of("qzxj", answer="vkwq"), chat_of("lorem ipsum")
     with closing(Store(tmp_path / FILE)) as store:
-        keep(store, chat)
-        keep(store, other)
+        save(store, chat)
+        save(store, other)
         store.delete([chat.id])
         how(store)
         blocks = b"".join(block for (block,) in store._db.execute("SELECT block FROM found_data"))
-        assert [three for three in (b"qzx", b"zxj", b"vkw", b"kwq") if three in blocks] == []
-        assert sound(store) and len(store.search("lorem")) == 1
+        assert [trigram for trigram in (b"qzx", b"zxj", b"vkw", b"kwq") if trigram in blocks] == []
+        assert is_sound(store) and len(store.search("lorem")) == 1
     data = (tmp_path / FILE).read_bytes()
     assert b"qzx" not in data and b"vkw" not in data and b"lorem" in data
 
 
-def test_where_nothing_can_be_written_the_chats_are_listed_all_the_same(tmp_path: Path) -> None:
+def test_chats_can_be_listed_where_nothing_can_be_written(tmp_path: Path) -> None:
     chat = Chat()
     chat.ask("Question", "dflash").reply.accept(commit("Half an answer"), 0.0)
     with closing(Store(tmp_path / FILE)) as store:
-        keep(store, chat)
+        save(store, chat)
         store._db.execute("PRAGMA query_only = ON")
         with pytest.raises(sqlite3.OperationalError):
-            store.begin()
+            store.recover()
         assert [entry.id for entry in store.contents().chats] == [chat.id]
         assert store.load(chat.id).turns[0].reply.reason == "interrupted"
 
 
-def test_folders_pins_and_presets_come_back(tmp_path: Path) -> None:
-    chat = said("One")
+def test_folders_and_presets_are_stored(tmp_path: Path) -> None:
+    chat = chat_of("One")
     with closing(Store(tmp_path / FILE)) as store:
-        keep(store, chat)
+        save(store, chat)
         store.save_folder(Folder("f", "Work", 1.0), [chat.id])
         store.save_preset(Preset("Mine", ChatSettings("Be brief.")))
-        store.note_open(chat.id)
+        store.set_open_chat(chat.id)
     with closing(Store(tmp_path / FILE)) as store:
         contents = store.contents()
         assert contents.folders == (Folder("f", "Work", 1.0),) and contents.chats[0].folder == "f"
         assert contents.presets == (Preset("Mine", ChatSettings("Be brief.")),) and contents.open_chat == chat.id
         store.delete_folder("f")
-        assert store.entries()[0].folder == ""
+        assert store.chats()[0].folder == ""
 
 
 # Search
@@ -195,41 +195,41 @@ def test_folders_pins_and_presets_come_back(tmp_path: Path) -> None:
     ],
 )
 def test_search_finds_parts_of_words_in_any_script(store: Store, words: str, found: bool) -> None:
-    keep(store, said("The quick brown fox. Straße 世界你好 <b>bold</b>", answer="nothing of it"))
+    save(store, chat_of("The quick brown fox. Straße 世界你好 <b>bold</b>", answer="nothing of it"))
     assert bool(store.search(words)) == found
 
 
 @given(st.text(max_size=30))
-def test_nothing_typed_into_the_search_field_is_an_error(words: str) -> None:
+def test_any_search_text_is_valid(words: str) -> None:
     with closing(Store(None)) as store:
-        keep(store, said("Some words"))
+        save(store, chat_of("Some words"))
         store.search(words)
         terms_of(words)
 
 
-def test_the_hit_is_marked_in_its_surroundings(store: Store) -> None:
-    keep(store, said("x " * 500 + "Needle\nin a haystack " + "y " * 500))
+def test_a_hit_is_marked_in_its_excerpt(store: Store) -> None:
+    save(store, chat_of("x " * 500 + "Needle\nin a haystack " + "y " * 500))
     (hit,) = store.search("needle")
     assert hit.excerpt[hit.start : hit.end] == "Needle"
     assert "Needle in a haystack" in hit.excerpt and len(hit.excerpt) < 200
 
 
-def test_sql_html_nul_and_half_pairs_are_text_like_any_other(store: Store) -> None:
+def test_sql_html_nul_and_lone_surrogates_are_plain_text(store: Store) -> None:
     nasty = "'; DELETE FROM chat; --<script>alert(1)</script>\0 \ud800 \ud83d\ude00 \u202e"
     chat = Chat()
-    chat.ask(nasty, "plain").reply.accept(commit(nasty), 0.0)  # past the cleaning at the door
+    chat.ask(nasty, "plain").reply.accept(commit(nasty), 0.0)  # not cleaned by the composer
     chat.title = nasty
-    keep(store, chat)
+    save(store, chat)
     loaded = store.load(chat.id)
     assert loaded.turns[0].prompt == loaded.turns[0].reply.answer == clean(nasty)
     assert "\0" not in clean(nasty) and "😀" in clean(nasty) and clean(nasty).encode()
-    assert sound(store)
+    assert is_sound(store)
 
 
-def test_a_pasted_megabyte_is_kept_and_found(store: Store) -> None:
+def test_a_pasted_megabyte_is_stored_and_found(store: Store) -> None:
     text = "0123456789 abcdefg\n" * 55_000 + "needle"
-    keep(store, said(text))
-    (entry,) = store.entries()
+    save(store, chat_of(text))
+    (entry,) = store.chats()
     assert store.load(entry.id).turns[0].prompt == text
     assert len(store.search("needle")) == 1 and len(entry.title) <= 61
 
@@ -237,13 +237,13 @@ def test_a_pasted_megabyte_is_kept_and_found(store: Store) -> None:
 # Versions of the database
 
 
-def made_of(steps: tuple[schema.Step, ...], file: Path) -> None:
+def migrate(steps: tuple[schema.Step, ...], file: Path) -> None:
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         schema.migrate(database, steps)
 
 
-def test_each_earlier_version_is_brought_to_today(tmp_path: Path) -> None:
-    """`databases/version_N.sql` is what version N wrote; there is one for every version."""
+def test_every_earlier_version_is_migrated(tmp_path: Path) -> None:
+    """`databases/version_N.sql` was written by version N; there is one for every version."""
     assert len(list(DATABASES.glob("version_*.sql"))) == schema.VERSION
     for version in range(1, schema.VERSION + 1):
         file = tmp_path / f"{version}.db"
@@ -252,7 +252,7 @@ def test_each_earlier_version_is_brought_to_today(tmp_path: Path) -> None:
             assert schema.version_of(database) == version
         with closing(Store(file)) as store:
             assert schema.version_of(store._db) == schema.VERSION
-            store.begin()
+            store.recover()
             contents = store.contents()
             (entry,) = contents.chats
             assert (entry.title, entry.pinned, contents.folders[0].name) == ("What is 7 times 8?", True, "Sums")
@@ -260,48 +260,48 @@ def test_each_earlier_version_is_brought_to_today(tmp_path: Path) -> None:
             assert [turn.reply.answer for turn in chat.turns] == ["56.", "It is 63, of cou"]
             assert chat.turns[0].last.place == (2, 2) and chat.turns[1].reply.reason == "interrupted"
             reply = chat.turns[0].reply
-            assert (reply.answer_by.written(), reply.thinking_s) == (("u3", None) if version == 1 else ("p1d2", 1.5))
+            assert (reply.answer_by.encode(), reply.thinking_s) == (("u3", None) if version == 1 else ("p1d2", 1.5))
             assert chat.settings.system == "Be brief." and chat.turns[0].reply.stats.tokens == 3
             assert [preset.name for preset in contents.presets] == ["Short"]
             assert len(store.search("of cou")) == 1
-            assert sound(store)
+            assert is_sound(store)
 
 
-def test_steps_are_made_in_order_and_keep_what_is_there(tmp_path: Path) -> None:
-    """With two made-up versions after today's: the second in Python, reading what the first made."""
+def test_migration_steps_run_in_order_and_keep_the_data(tmp_path: Path) -> None:
+    """Two made-up versions follow today's; the second is written in Python and uses what the first created."""
 
     def count(database: sqlite3.Connection) -> None:
         database.execute("UPDATE chat SET words = (SELECT sum(length(text)) FROM message WHERE message.chat = chat.id)")
 
     file = tmp_path / FILE
     with closing(Store(file)) as store:
-        keep(store, said("12345", answer="67"))
+        save(store, chat_of("12345", answer="67"))
     later = (*schema.STEPS, "ALTER TABLE chat ADD COLUMN words INTEGER; CREATE TABLE more (a TEXT);", count)
-    made_of(later, file)
-    made_of(later, file)
+    migrate(later, file)
+    migrate(later, file)
     with closing(sqlite3.connect(file)) as database:
         assert schema.version_of(database) == schema.VERSION + 2
         assert database.execute("SELECT words FROM chat").fetchone() == (7,)
 
 
-def test_a_step_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_a_migration_step_that_fails_changes_nothing(tmp_path: Path) -> None:
     file = tmp_path / FILE
     with closing(Store(file)) as store:
-        keep(store, said("One"))
+        save(store, chat_of("One"))
     with pytest.raises(sqlite3.Error):
-        made_of((*schema.STEPS, "ALTER TABLE chat ADD COLUMN half INTEGER; INSERT INTO nowhere VALUES (1);"), file)
+        migrate((*schema.STEPS, "ALTER TABLE chat ADD COLUMN half INTEGER; INSERT INTO nowhere VALUES (1);"), file)
     with closing(sqlite3.connect(file)) as database:
         assert schema.version_of(database) == schema.VERSION
         assert "half" not in [row[1] for row in database.execute("PRAGMA table_info(chat)")]
 
 
-# What cannot be read
+# Files that can't be used
 
 
 def filled(folder: Path) -> bytes:
     opened = open_store(folder)
     for number in range(20):
-        keep(opened.store, said(f"Question {number} " + "word " * 200))
+        save(opened.store, chat_of(f"Question {number} " + "word " * 200))
     opened.store.close()
     return (folder / FILE).read_bytes()
 
@@ -319,24 +319,24 @@ def cut_short(data: bytearray) -> None:
 
 
 @pytest.mark.parametrize("harm", [damaged_header, damaged_pages, cut_short])
-def test_a_damaged_file_is_set_aside_untouched_and_told(tmp_path: Path, harm) -> None:  # type: ignore[no-untyped-def]
+def test_a_damaged_file_is_moved_aside_unchanged(tmp_path: Path, harm) -> None:  # type: ignore[no-untyped-def]
     data = bytearray(filled(tmp_path))
     harm(data)
     (tmp_path / FILE).write_bytes(data)
     opened = open_store(tmp_path)
-    assert opened.keeps and "damaged" in opened.complaint
+    assert opened.saves and "damaged" in opened.notice
     (aside,) = tmp_path.glob("chats set aside*.db")
-    assert str(aside) in opened.complaint and aside.read_bytes() == bytes(data)
+    assert str(aside) in opened.notice and aside.read_bytes() == bytes(data)
     assert opened.store.contents().chats == ()
-    keep(opened.store, said("A new beginning"))
+    save(opened.store, chat_of("A new beginning"))
     opened.store.close()
     again = open_store(tmp_path)
-    assert again.complaint == "" and len(again.store.contents().chats) == 1
+    assert again.notice == "" and len(again.store.contents().chats) == 1
     again.store.close()
 
 
 @pytest.mark.parametrize("spoken", language.LANGUAGES)
-def test_a_newer_file_is_set_aside_untouched_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoken: str) -> None:
+def test_a_newer_file_is_moved_aside_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spoken: str) -> None:
     filled(tmp_path)
     with closing(sqlite3.connect(tmp_path / FILE)) as database:
         database.execute(f"PRAGMA user_version = {schema.VERSION + 6}")
@@ -345,61 +345,61 @@ def test_a_newer_file_is_set_aside_untouched_and_told(tmp_path: Path, monkeypatc
     language.use()
     try:
         opened = open_store(tmp_path)
-        assert language.tr("Open it with that version, or update Slipstream and import it.") in opened.complaint
+        assert language.tr("Your chats were saved by a newer Slipstream. Update Slipstream, then import them.") in opened.notice
     finally:
         monkeypatch.undo()
         language.use()
-    assert opened.keeps
+    assert opened.saves
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert aside.read_bytes() == data
     opened.store.close()
 
 
-def test_what_was_not_yet_moved_into_the_file_is_set_aside_with_it(tmp_path: Path) -> None:
+def test_the_write_ahead_log_is_moved_aside_with_its_file(tmp_path: Path) -> None:
     filled(tmp_path)
-    holder = sqlite3.connect(tmp_path / FILE)  # like a crash, it leaves what it wrote in the file beside
+    holder = sqlite3.connect(tmp_path / FILE)  # like a crash, it leaves its changes in the write-ahead log
     holder.execute("PRAGMA journal_mode = WAL")
     holder.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
     holder.commit()
     before = (tmp_path / FILE).read_bytes(), (tmp_path / f"{FILE}-wal").read_bytes()
     opened = open_store(tmp_path)
-    assert "newer Slipstream" in opened.complaint
+    assert "newer Slipstream" in opened.notice
     (aside,) = tmp_path.glob("chats set aside*.db")
     assert (aside.read_bytes(), aside.with_name(aside.name + "-wal").read_bytes()) == before
     opened.store.close()
     holder.close()
 
 
-def test_a_file_that_is_something_else_is_set_aside(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_database_is_moved_aside(tmp_path: Path) -> None:
     for content in (b"not a database at all", b"\0" * 5000):
         (tmp_path / FILE).write_bytes(content)
         opened = open_store(tmp_path)
-        assert "set aside" in opened.complaint
+        assert "set aside" in opened.notice
         opened.store.close()
     with closing(sqlite3.connect(tmp_path / "foreign.db")) as database:
         database.execute("CREATE TABLE theirs (a)")
     (tmp_path / "foreign.db").replace(tmp_path / FILE)
     opened = open_store(tmp_path)
-    assert "not a database of Slipstream's" in opened.complaint
+    assert "not a Slipstream database" in opened.notice
     opened.store.close()
     assert len(list(tmp_path.glob("chats set aside*.db"))) == 3
 
 
-def test_without_the_right_to_write_what_is_there_is_read_and_nothing_is_kept(tmp_path: Path) -> None:
+def test_without_write_permission_chats_are_read_and_nothing_is_saved(tmp_path: Path) -> None:
     data = filled(tmp_path)
     opened = open_store(tmp_path, writable=False)
-    assert not opened.keeps and "not kept" in opened.complaint and str(tmp_path) in opened.complaint
+    assert not opened.saves and "won't be saved" in opened.notice and str(tmp_path) in opened.notice
     assert len(opened.store.contents().chats) == 20 and len(opened.store.search("question 13")) == 1
-    keep(opened.store, said("Another"))
+    save(opened.store, chat_of("Another"))
     opened.store.close()
     assert (tmp_path / FILE).read_bytes() == data
 
 
-def test_a_folder_that_cannot_be_opened_at_all_leaves_a_store_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_database_that_cannot_be_opened_leaves_a_store_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / FILE).mkdir()
     opened = open_store(tmp_path)
-    assert not opened.keeps and "not kept" in opened.complaint
-    keep(opened.store, said("One"))
-    assert len(opened.store.entries()) == 1
+    assert not opened.saves and "won't be saved" in opened.notice
+    save(opened.store, chat_of("One"))
+    assert len(opened.store.chats()) == 1
     opened.store.close()
     assert database.FILE == FILE

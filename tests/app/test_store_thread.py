@@ -1,4 +1,4 @@
-"""The thread of the store: what it says when something fails, and what it never loses."""
+"""The store's thread: its notices when something fails, and that no write is lost."""
 
 import sqlite3
 import threading
@@ -7,40 +7,40 @@ from collections.abc import Callable
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.conversations.database import Opened
+from app.conversations.database import OpenedStore
 from app.conversations.store import Store
 from app.store_thread import StoreThread
 
 PATIENCE_MS = 60_000
 
 
-class Heard:
-    """A store's thread and what it told."""
+class NoticedThread:
+    """A store's thread and its notices."""
 
     def __init__(self, qtbot: QtBot) -> None:
         self._qtbot = qtbot
-        self.thread = StoreThread(lambda: Opened(Store(None), keeps=True))
-        self.told: list[str] = []
-        self.thread.told.connect(self.told.append)
+        self.thread = StoreThread(lambda: OpenedStore(Store(None), saves=True))
+        self.notices: list[str] = []
+        self.thread.notice.connect(self.notices.append)
         self.thread.start()
 
     def after(self, do: Callable[..., None], work: Callable[[Store], object]) -> list[str]:
-        """All that was told once this was tried and, after it, something that can be read."""
+        """Return all notices once this work and a read after it are done."""
         done: list[None] = []
         do(work, lambda _: None)
         self.thread.read(lambda store: None, done.append)
         self._qtbot.waitUntil(lambda: bool(done), timeout=PATIENCE_MS)
-        return self.told
+        return self.notices
 
 
 @pytest.fixture
-def heard(qtbot: QtBot) -> Heard:
-    return Heard(qtbot)
+def heard(qtbot: QtBot) -> NoticedThread:
+    return NoticedThread(qtbot)
 
 
 def failing(code: int | None, kind: type[Exception] = sqlite3.OperationalError) -> Callable[[Store], object]:
     def work(store: Store) -> object:
-        error = kind("said by SQLite")
+        error = kind("from SQLite")
         if code is not None:
             error.sqlite_errorcode = code  # type: ignore[attr-defined]
         raise error
@@ -49,7 +49,7 @@ def failing(code: int | None, kind: type[Exception] = sqlite3.OperationalError) 
 
 
 FULL, CORRUPT = sqlite3.SQLITE_FULL, sqlite3.SQLITE_CORRUPT
-WORDS = {"kept": "cannot be kept just now", "read": "cannot be read just now", "damage": "damaged", "bug": "inside Slipstream"}
+WORDS = {"kept": "Can't save", "read": "Can't read", "damage": "damaged", "bug": "inside Slipstream"}
 
 
 @pytest.mark.parametrize(
@@ -64,16 +64,16 @@ WORDS = {"kept": "cannot be kept just now", "read": "cannot be read just now", "
         ("write", failing(None, KeyError), "bug"),
     ],
 )
-def test_each_failure_is_told_for_what_it_is(heard: Heard, do: str, work: Callable[[Store], object], says: str) -> None:
+def test_each_kind_of_failure_has_its_own_notice(heard: NoticedThread, do: str, work: Callable[[Store], object], says: str) -> None:
     (sentence,) = heard.after(getattr(heard.thread, do), work)
     assert [name for name, words in WORDS.items() if words in sentence] == [says]
     assert heard.thread.wait(60)
 
 
-def test_what_cannot_be_read_hides_no_trouble_with_writing_and_is_not_its_end(heard: Heard) -> None:
+def test_a_failed_read_neither_hides_nor_ends_a_write_problem(heard: NoticedThread) -> None:
     heard.after(heard.thread.read, failing(sqlite3.SQLITE_IOERR))
     heard.after(heard.thread.write, lambda store: None)
-    assert len(heard.told) == 1  # nothing had waited, so nothing is kept again
+    assert len(heard.notices) == 1  # no write had failed, so there is nothing to announce
     full = threading.Event()
     full.set()
 
@@ -83,14 +83,14 @@ def test_what_cannot_be_read_hides_no_trouble_with_writing_and_is_not_its_end(he
 
     heard.after(heard.thread.write, write)
     heard.after(heard.thread.write, write)
-    assert len(heard.told) == 2 and WORDS["kept"] in heard.told[1]
+    assert len(heard.notices) == 2 and WORDS["kept"] in heard.notices[1]
     full.clear()
     heard.after(heard.thread.write, lambda store: None)
-    assert len(heard.told) == 3 and "kept again" in heard.told[2]
+    assert len(heard.notices) == 3 and "saved again" in heard.notices[2]
     assert heard.thread.wait(60)
 
 
-def test_at_the_end_one_write_that_fails_takes_no_other_with_it(heard: Heard) -> None:
+def test_at_the_end_one_failed_write_does_not_stop_the_others(heard: NoticedThread) -> None:
     kept: list[int] = []
     full = threading.Event()
     full.set()

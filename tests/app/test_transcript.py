@@ -431,7 +431,7 @@ def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(star
     (popover,) = app.window.findChildren(StatsPopover)
     assert popover.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
     assert popover.findChild(PromptBar).legend == ("0 reused", "9 read at 240 tok/s")
-    assert "Prompt: 9 tokens, 0 of them reused" in popover.facts.text()
+    assert "Prompt: 9 tokens, 0 reused" in popover.facts.text()
     popover.close()
     bars = shared(tuple(range(1000)), (16,) * 1000, 80)
     assert len(bars) <= 80 and bars[0] == (6.0, 15.0)

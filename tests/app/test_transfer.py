@@ -1,4 +1,4 @@
-"""Export and import: our own JSON without loss, ChatGPT's trees, and files that are neither."""
+"""Export and import: Slipstream's JSON without loss, ChatGPT's trees, and files that are neither."""
 
 import itertools
 import json
@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversations import import_export
+from app.conversations import chat_export, chat_import
+from app.conversations.chat_export import to_markdown
 from app.conversations.chat_tree import Chat
-from app.conversations.markdown_export import to_markdown
 from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json, chat_to_json
-from app.conversations.store import Entry, Folder, Snapshot, Store
+from app.conversations.store import ChatSummary, Folder, Snapshot, Store
 from mlx_engine.errors import UserError
 from mlx_engine.events import Failed
 from tests.app.chats import chats, same
@@ -29,26 +29,26 @@ json_values = st.recursive(
 )
 
 
-def entry(chat: Chat, folder: str = "", pinned: bool = False) -> Entry:
-    return Entry(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
+def summary(chat: Chat, folder: str = "", pinned: bool = False) -> ChatSummary:
+    return ChatSummary(chat.id, chat.title, chat.created, chat.changed, folder, pinned)
 
 
-# Our own JSON
+# Slipstream's JSON
 
 
 @given(st.lists(st.tuples(chats(), st.booleans(), st.booleans()), min_size=1, max_size=3))
 def test_what_is_exported_as_json_is_imported_without_loss(made: list[tuple[Chat, bool, bool]]) -> None:
     folder = Folder("f", "Work & play", 5.0)
-    rows = [(chat, entry(chat, "f" if inside else "", pinned)) for chat, inside, pinned in made]
-    text = json.dumps(import_export.to_json(rows, {"f": folder}), ensure_ascii=False)
-    back = import_export.from_json(json.loads(text), "a file")
-    assert all(same(one, other) for (one, _), other in zip(rows, back.chats, strict=True))
-    assert [back.places[number] for number in range(len(rows))] == [(row.folder, row.pinned) for _, row in rows]
+    rows = [(chat, summary(chat, "f" if inside else "", pinned)) for chat, inside, pinned in made]
+    text = json.dumps(chat_export.to_json(rows, {"f": folder}), ensure_ascii=False)
+    back = chat_import.from_json(json.loads(text), "a file")
+    assert all(same(one, other.chat) for (one, _), other in zip(rows, back.chats, strict=True))
+    assert [(one.folder, one.pinned) for one in back.chats] == [(row.folder, row.pinned) for _, row in rows]
     assert back.folders == ([folder] if any(inside for _, inside, _ in made) else [])
 
 
 @given(chats(), st.data())
-def test_a_damaged_record_is_refused_in_a_sentence_or_read_with_defaults(chat: Chat, data: st.DataObject) -> None:
+def test_a_damaged_record_is_refused_or_read_with_defaults(chat: Chat, data: st.DataObject) -> None:
     record = json.loads(json.dumps(chat_to_json(chat)))
     spots = [record, *record["messages"], *(one["details"] for one in record["messages"] if "details" in one)]
     spot = data.draw(st.sampled_from(spots))
@@ -66,12 +66,12 @@ def test_a_damaged_record_is_refused_in_a_sentence_or_read_with_defaults(chat: C
 
 
 @given(json_values)
-def test_any_other_json_is_refused_in_a_sentence(value: object) -> None:
+def test_any_other_json_is_refused(value: object) -> None:
     with pytest.raises(UserError):
-        import_export.from_json(value, "a file")
+        chat_import.from_json(value, "a file")
 
 
-def test_messages_that_make_no_tree_are_refused() -> None:
+def test_messages_that_are_not_a_tree_are_refused() -> None:
     chat = Chat()
     chat.ask("One", "plain")
     chat.ask("Two", "plain")
@@ -89,37 +89,37 @@ def test_messages_that_make_no_tree_are_refused() -> None:
             chat_from_json(broken)
 
 
-def test_half_pairs_and_nul_in_a_file_are_replaced(tmp_path: Path) -> None:
+def test_lone_surrogates_and_nul_in_a_file_are_replaced(tmp_path: Path) -> None:
     chat = Chat("Title")
     chat.ask("One", "plain")
-    record = import_export.to_json([(chat, entry(chat))], {})
+    record = chat_export.to_json([(chat, summary(chat))], {})
     record["chats"][0]["messages"][0]["text"] = "a\0b\ud800c\ud83d\ude00"
     (tmp_path / "chats.json").write_text(json.dumps(record))
-    (back,) = import_export.read(tmp_path / "chats.json").chats
-    assert back.turns[0].prompt == clean("a\0b\ud800c😀") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c😀"
+    (back,) = chat_import.read(tmp_path / "chats.json").chats
+    assert back.chat.turns[0].prompt == clean("a\0b\ud800c😀") == "a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c😀"
 
 
 # Files
 
 
-def test_a_file_is_of_the_kind_that_its_name_says(tmp_path: Path) -> None:
+def test_the_file_name_decides_the_format(tmp_path: Path) -> None:
     rows = []
     for title in ("One", "Two"):
         chat = Chat(title)
         chat.ask("Question", "plain").reply.accept(commit("Answer"), 0.0)
-        rows.append((chat, entry(chat)))
-    assert import_export.export(rows, {}, tmp_path / "all.json").startswith("Exported 2 chats")
-    assert len(import_export.read(tmp_path / "all.json").chats) == 2
-    import_export.export(rows[:1], {}, tmp_path / "one.md")
+        rows.append((chat, summary(chat)))
+    assert chat_export.export(rows, {}, tmp_path / "all.json").startswith("Exported 2 chats")
+    assert len(chat_import.read(tmp_path / "all.json").chats) == 2
+    chat_export.export(rows[:1], {}, tmp_path / "one.md")
     assert "## You\n\nQuestion\n\n## Slipstream\n\nAnswer" in (tmp_path / "one.md").read_text()
-    with pytest.raises(UserError, match="cannot be written"):
-        import_export.export(rows, {}, tmp_path / "nowhere" / "x.md")
-    with pytest.raises(UserError, match="no chat"):
-        import_export.export([], {}, tmp_path / "x.md")
+    with pytest.raises(UserError, match="Can't write"):
+        chat_export.export(rows, {}, tmp_path / "nowhere" / "x.md")
+    with pytest.raises(UserError, match="no chats to export"):
+        chat_export.export([], {}, tmp_path / "x.md")
     assert not list(tmp_path.glob(".*"))
 
 
-def test_markdown_shows_the_branch_in_view_with_how_it_ended() -> None:
+def test_markdown_has_the_shown_branch_and_how_replies_ended() -> None:
     chat = Chat("Primes")
     turn = chat.ask("Is 9 prime?", "dflash")
     turn.reply.accept(commit("hm", channel="thinking"), 0.0)
@@ -130,34 +130,34 @@ def test_markdown_shows_the_branch_in_view_with_how_it_ended() -> None:
     chat.ask("And 11?", "dflash").reply.accept(Failed("error", "The memory ran out."), 0.0)
     text = to_markdown(chat)
     assert text.startswith("# Primes\n") and "Yes." not in text and "hm" not in text
-    assert "No, it is\n\n*(stopped by you)*" in text and "*(The memory ran out.)*" in text
+    assert "No, it is\n\n*(stopped)*" in text and "*(The memory ran out.)*" in text
 
 
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b"", "no file of chats"),
-        (b"{", "no file of chats"),
-        (b"\xff\xfe\x00", "no file of chats"),
-        (b"[" * 100_000, "no file of chats"),
+        (b"", "not a valid JSON file"),
+        (b"{", "not a valid JSON file"),
+        (b"\xff\xfe\x00", "not a valid JSON file"),
+        (b"[" * 100_000, "not a valid JSON file"),
         (b"[]", "no chats"),
         (b'{"a": 1}', "no chats"),
         (b'{"format": "slipstream-chats", "version": 99, "chats": [], "folders": []}', "newer Slipstream"),
         (b'{"format": "slipstream-chats", "version": 1}', "damaged"),
-        (b'{"format": "slipstream-chats", "version": 1, "chats": [7], "folders": []}', "not a chat"),
-        (b"PK\x03\x04 nonsense", "damaged archive"),
+        (b'{"format": "slipstream-chats", "version": 1, "chats": [7], "folders": []}', "not a Slipstream chat"),
+        (b"PK\x03\x04 nonsense", "archive .* is damaged"),
         (b"SQLite format 3\0 nonsense", "damaged"),
     ],
 )
-def test_other_files_are_refused_in_a_sentence(tmp_path: Path, content: bytes, says: str) -> None:
+def test_other_files_are_refused(tmp_path: Path, content: bytes, says: str) -> None:
     (tmp_path / "f").write_bytes(content)
     with pytest.raises(UserError, match=says):
-        import_export.read(tmp_path / "f")
-    with pytest.raises(UserError, match="cannot be read"):
-        import_export.read(tmp_path / "missing")
+        chat_import.read(tmp_path / "f")
+    with pytest.raises(UserError, match="Can't read"):
+        chat_import.read(tmp_path / "missing")
 
 
-def test_a_database_that_was_set_aside_can_be_imported_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_database_that_was_moved_aside_can_be_imported_and_stays_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "chats set aside.db"
     chat = Chat("Kept")
     chat.ask("One", "plain").reply.accept(commit("Half"), 0.0)
@@ -165,14 +165,15 @@ def test_a_database_that_was_set_aside_can_be_imported_and_stays_as_it_is(tmp_pa
         store.save_folder(Folder("f", "Work", 1.0))
         store.save(Snapshot.of(chat, chat.root.below(), "f", True))
     before = file.read_bytes()
-    back = import_export.read(file)
-    assert back.chats[0].title == "Kept" and back.places[0] == ("f", True) and back.folders[0].name == "Work"
-    assert back.chats[0].turns[0].reply.reason == "interrupted"
+    back = chat_import.read(file)
+    (one,) = back.chats
+    assert (one.chat.title, one.folder, one.pinned, back.folders[0].name) == ("Kept", "f", True, "Work")
+    assert one.chat.turns[0].reply.reason == "interrupted"
     assert file.read_bytes() == before
 
 
-def test_of_a_damaged_database_all_is_imported_that_can_be_read(tmp_path: Path) -> None:
-    """Each page in turn is spoilt, as a disk spoils it or as zeros: nearly every chat comes out of nearly every file."""
+def test_everything_readable_in_a_damaged_database_is_imported(tmp_path: Path) -> None:
+    """Damage each page in turn: nearly every chat is read from nearly every file."""
     with closing(Store(tmp_path / "whole.db")) as store:
         for number in range(12):
             chat = Chat()
@@ -182,23 +183,22 @@ def test_of_a_damaged_database_all_is_imported_that_can_be_read(tmp_path: Path) 
     numbers = range(1, len(whole) // 4096)
     found: list[int] = []
     for number, harm in zip(numbers, itertools.cycle((b"\xff" * 4096, bytes(4096))), strict=False):
-        file = tmp_path / "spoilt.db"
+        file = tmp_path / "damaged.db"
         file.write_bytes(whole[: 4096 * number] + harm + whole[4096 * (number + 1) :])
         try:
-            imported = import_export.read(file)
+            imported = chat_import.read(file)
         except UserError as error:
             assert "damaged" in str(error)
             found.append(0)
             continue
-        assert all(
-            f"Question {one.turns[0].prompt.split()[1]} word" in one.turns[0].prompt for one in imported.chats if one.turns[0].asked
-        )
-        assert len(imported.chats) == 12 or "damaged" in imported.remark
-        found.append(len(imported.chats))
+        chats = [one.chat for one in imported.chats]
+        assert all(f"Question {one.turns[0].prompt.split()[1]} word" in one.turns[0].prompt for one in chats if one.turns[0].asked)
+        assert len(chats) == 12 or "damaged" in imported.remark
+        found.append(len(chats))
     assert sum(one >= 8 for one in found) >= 0.9 * len(found), found
 
 
-def test_a_message_whose_predecessor_is_lost_stays_in_its_chat(tmp_path: Path) -> None:
+def test_a_message_whose_parent_is_lost_stays_in_its_chat(tmp_path: Path) -> None:
     chat = Chat("Three")
     for prompt in ("One", "Two", "Three"):
         chat.ask(prompt, "plain").reply.accept(commit(f"To {prompt}"), 0.0)
@@ -206,12 +206,12 @@ def test_a_message_whose_predecessor_is_lost_stays_in_its_chat(tmp_path: Path) -
     with closing(Store(file)) as store:
         store.save(Snapshot.of(chat, chat.root.below()))
     with closing(sqlite3.connect(file)) as database:
-        database.execute("DROP TABLE found")  # a broken index takes nothing away
+        database.execute("DROP TABLE found")  # the search index is not needed
         database.execute("DROP TRIGGER message_removed")
         database.execute("DELETE FROM message WHERE text = 'To One'")
         database.commit()
-    imported = import_export.read(file)
-    assert [(turn.prompt, turn.reply.answer) for turn in imported.chats[0].turns] == [
+    imported = chat_import.read(file)
+    assert [(turn.prompt, turn.reply.answer) for turn in imported.chats[0].chat.turns] == [
         ("One", ""),
         ("Two", "To Two"),
         ("Three", "To Three"),
@@ -232,26 +232,26 @@ def packed(file: Path, *, harm: str) -> None:
 
 
 @pytest.mark.parametrize("harm", ["stream", "password"])
-def test_an_archive_that_cannot_be_unpacked_is_refused_in_a_sentence(tmp_path: Path, harm: str) -> None:
+def test_an_archive_that_cannot_be_unpacked_is_refused(tmp_path: Path, harm: str) -> None:
     packed(tmp_path / "export.zip", harm=harm)
-    with pytest.raises(UserError, match="damaged archive" if harm == "stream" else "cannot be unpacked"):
-        import_export.read(tmp_path / "export.zip")
+    with pytest.raises(UserError, match="is damaged" if harm == "stream" else "Can't unpack"):
+        chat_import.read(tmp_path / "export.zip")
 
 
 @pytest.mark.parametrize("created", ["NaN", "1e999", "-5", "9" * 400, "true", '"x"'])
-def test_a_folder_of_any_date_can_be_kept(created: str) -> None:
+def test_a_folder_with_any_date_can_be_stored(created: str) -> None:
     folder = f'{{"id": "f", "name": "n", "created": {created}}}'
     text = f'{{"format": "slipstream-chats", "version": 1, "chats": [], "folders": [{folder}]}}'
-    imported = import_export.from_json(json.loads(text), "a file")
+    imported = chat_import.from_json(json.loads(text), "a file")
     with closing(Store(None)) as store:
         store.save_all([], imported.folders)
         assert 0 <= store.contents().folders[0].created <= 4e9
 
 
-def test_an_import_fails_or_succeeds_as_a_whole_and_leaves_folders_as_they_are() -> None:
+def test_an_import_is_all_or_nothing_and_keeps_existing_folders() -> None:
     chat = Chat()
     chat.ask("One", "plain")
-    bad = Snapshot.of(chat, chat.root.below(), "nowhere")  # a folder that is not there
+    bad = Snapshot.of(chat, chat.root.below(), "nowhere")  # a folder that doesn't exist
     with closing(Store(None)) as store:
         store.save_folder(Folder("f", "Renamed since", 1.0))
         with pytest.raises(sqlite3.IntegrityError):
@@ -305,14 +305,14 @@ CONVERSATION = {
 }
 
 
-def test_chatgpt_s_tree_is_read_with_its_branches(tmp_path: Path) -> None:
+def test_a_chatgpt_tree_is_read_with_its_branches(tmp_path: Path) -> None:
     (tmp_path / "conversations.json").write_text(json.dumps([CONVERSATION, {"mapping": {}, "title": "Empty"}]))
     with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
         archive.write(tmp_path / "conversations.json", "conversations.json")
     for name in ("conversations.json", "export.zip"):
-        found = import_export.read(tmp_path / name)
-        (chat,) = found.chats
-        assert "1 empty" in found.remark
+        found = chat_import.read(tmp_path / name)
+        chat = found.chats[0].chat
+        assert len(found.chats) == 1 and "left out: 1" in found.remark
         assert (chat.title, chat.created, chat.changed) == ("Divisors", 1700000000.0, 1700000900.0)
         (turn,) = chat.turns
         assert (turn.prompt, turn.reply.answer, turn.reply.thinking) == ("How many divisors has 196?", "Nine.", "14 squared.")
@@ -327,7 +327,7 @@ def test_chatgpt_s_tree_is_read_with_its_branches(tmp_path: Path) -> None:
 
 
 @given(st.data())
-def test_no_chatgpt_file_ends_in_a_traceback(data: st.DataObject) -> None:
+def test_any_damaged_chatgpt_file_is_read_or_refused(data: st.DataObject) -> None:
     broken = json.loads(json.dumps(CONVERSATION))
     nodes = list(broken["mapping"].values())
     for _ in range(data.draw(st.integers(1, 4))):
@@ -339,10 +339,10 @@ def test_no_chatgpt_file_ends_in_a_traceback(data: st.DataObject) -> None:
         if not isinstance(broken["mapping"], dict):
             break
     try:
-        found = import_export.from_json([broken], "a file")
+        found = chat_import.from_json([broken], "a file")
     except UserError:
         return
-    for chat in found.chats:
+    for chat in (one.chat for one in found.chats):
         with closing(Store(None)) as store:
             store.save(Snapshot.of(chat, chat.root.below()))
             loaded = store.load(chat.id)
@@ -355,7 +355,8 @@ def test_a_very_deep_chat_is_read(tmp_path: Path) -> None:
         role = "user" if number % 2 == 0 else "assistant"
         above, below = (str(number - 1) if number else None), [str(number + 1)] if number < 2999 else []
         mapping[str(number)] = {"message": message(role, f"Text {number}"), "parent": above, "children": below}
-    (chat,) = import_export.from_json([{"mapping": mapping, "title": "Deep", "current_node": "2999"}], "a file").chats
+    (deep,) = chat_import.from_json([{"mapping": mapping, "title": "Deep", "current_node": "2999"}], "a file").chats
+    chat = deep.chat
     assert len(chat.turns) == 1500
-    (back,) = import_export.from_json(json.loads(json.dumps(import_export.to_json([(chat, entry(chat))], {}))), "a file").chats
-    assert same(chat, back)
+    (back,) = chat_import.from_json(json.loads(json.dumps(chat_export.to_json([(chat, summary(chat))], {}))), "a file").chats
+    assert same(chat, back.chat)

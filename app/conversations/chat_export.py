@@ -1,0 +1,83 @@
+"""Writing chats to files: JSON without loss, or Markdown for people to read."""
+
+import json
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.conversations.chat_tree import Chat, new_id
+from app.conversations.records import chat_to_json
+from app.conversations.store import ChatSummary, Folder
+from app.conversations.wording import ending
+from app.language import number, tr
+from mlx_engine.errors import UserError
+
+FORMAT, VERSION = "slipstream-chats", 1
+
+
+def export(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder], to: Path) -> str:
+    """Write chats to a file, as JSON if its name ends in .json and as Markdown otherwise, and return a sentence for the user.
+
+    Raises:
+        UserError: there is nothing to export, or the file can't be written.
+    """
+    if not chats:
+        raise UserError("nothing_to_export", "There are no chats to export.")
+    if to.suffix.lower() == ".json":
+        write_file(to, json.dumps(to_json(chats, folders), ensure_ascii=False, indent=1) + "\n")
+    else:
+        write_file(to, "\n\n---\n\n".join(to_markdown(chat).rstrip() for chat, _ in chats) + "\n")
+    if len(chats) == 1:
+        return tr("Exported 1 chat to {to}.", to=to)
+    return tr("Exported {count} chats to {to}.", count=number(len(chats)), to=to)
+
+
+def to_json(chats: Sequence[tuple[Chat, ChatSummary]], folders: Mapping[str, Folder]) -> dict[str, Any]:
+    """Return everything there is of these chats."""
+    used = {summary.folder for _, summary in chats}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "folders": [{"id": one.id, "name": one.name, "created": one.created} for one in folders.values() if one.id in used],
+        "chats": [chat_to_json(chat) | {"folder": summary.folder, "pinned": summary.pinned} for chat, summary in chats],
+    }
+
+
+def to_markdown(chat: Chat) -> str:
+    """Return the branch that is shown: title, date, system prompt, and each message under its speaker."""
+    day = time.strftime("%Y-%m-%d %H:%M", time.localtime(chat.created))
+    parts = [f"# {chat.title}", f"*{day}*"]
+    if chat.settings.system.strip():
+        parts += ["## System prompt", chat.settings.system.strip()]
+    for turn in chat.turns:
+        if turn.asked is not None:
+            parts += ["## You", turn.prompt, *(f"*(attached: {one.name})*" for one in turn.asked.attachments)]
+        if turn.reply.thinking.strip():
+            parts += ["<details><summary>Thoughts</summary>", turn.reply.thinking.strip(), "</details>"]
+        if turn.answered is not None:
+            parts += [f"## {turn.reply.origin or 'Slipstream'}", turn.reply.answer.strip()]
+            if remark := turn.reply.error or ending(turn.reply):
+                parts.append(f"*({remark})*")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def write_file(file: Path, content: bytes | str) -> None:
+    """Write a whole file or leave what was there, even if the disk is full.
+
+    Raises:
+        UserError: the file can't be written.
+    """
+    part = file.with_name(f".{file.name[:40]}.{new_id()[:8]}")
+    try:
+        try:
+            part.write_bytes(content.encode() if isinstance(content, str) else content)
+            os.replace(part, file)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(
+            "file_unwritable", "Can't write to {file}: {reason}. Choose another place.", file=str(file), reason=reason
+        ) from error

@@ -1,0 +1,153 @@
+"""Reading chats from files: Slipstream's JSON and databases, and ChatGPT's export."""
+
+import json
+import shutil
+import sqlite3
+import tempfile
+import time
+import zipfile
+import zlib
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from app.conversations import chatgpt_import, schema
+from app.conversations.chat_export import FORMAT, VERSION
+from app.conversations.json_values import as_time
+from app.conversations.plain_text import clean
+from app.conversations.records import chat_from_json
+from app.conversations.salvage import ImportedChat, ImportedChats, salvage
+from app.conversations.store import Folder
+from app.language import number, tr, translated
+from mlx_engine.errors import UserError
+
+MAX_BYTES = 2 << 30
+
+
+def read(file: Path) -> ImportedChats:
+    """Read the chats of a file.
+
+    Raises:
+        UserError: the file can't be read or contains no chats.
+    """
+    name = file.name
+    try:
+        if file.stat().st_size > MAX_BYTES:
+            raise UserError("import_too_large", "“{name}” is too large. Choose the JSON file inside the export.", name=name)
+        with file.open("rb") as opened:
+            start = opened.read(16)
+        if start == b"SQLite format 3\0":
+            return _from_database(file)
+        data = json.loads(_from_zip(file) if start[:4] == b"PK\3\4" else file.read_bytes())
+    except OSError as error:
+        raise UserError(
+            "file_unreadable", "Can't read “{name}”: {reason}.", name=name, reason=error.strerror or str(error)
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise UserError(
+            "import_not_json",
+            "“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.",
+            name=name,
+        ) from error
+    return from_json(data, name)
+
+
+def from_json(data: object, name: str) -> ImportedChats:
+    """Read the chats of parsed JSON; `name` is the file's name for error messages."""
+    if isinstance(data, Mapping) and data.get("format") == FORMAT:
+        if data.get("version") != VERSION:
+            raise _newer(name)
+        return _from_export(data, name)
+    found = data if isinstance(data, list) else [data]
+    conversations = [one for one in found if chatgpt_import.is_conversation(one)]
+    if not conversations:
+        raise UserError(
+            "import_no_chats",
+            "“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.",
+            name=name,
+        )
+    imported = ImportedChats()
+    for one in conversations:
+        try:
+            chat = chatgpt_import.chat_from(one)
+        except UserError:
+            continue
+        if not chat.empty:
+            imported.chats.append(ImportedChat(chat))
+    if not imported.chats:
+        raise UserError("import_all_damaged", "No chat in “{name}” can be read.", name=name)
+    if skipped := len(conversations) - len(imported.chats):
+        imported.remark = tr("Empty or damaged chats left out: {count}.", count=number(skipped))
+    return imported
+
+
+def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
+    chats, folders = data.get("chats"), data.get("folders")
+    if not isinstance(chats, list) or not isinstance(folders, list):
+        raise UserError("import_no_list", "“{name}” is damaged: it has no list of chats.", name=name)
+    imported = ImportedChats()
+    for one in folders:
+        if isinstance(one, Mapping) and isinstance(one.get("id"), str) and isinstance(one.get("name"), str):
+            created = as_time(one.get("created"), time.time())
+            imported.folders.append(Folder(clean(one["id"]), clean(one["name"]), created))
+    known = {folder.id for folder in imported.folders}
+    for one in chats:
+        try:
+            chat = chat_from_json(one)
+        except UserError as error:
+            reason = translated(error.text)
+            raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=reason) from None
+        folder = one.get("folder")
+        imported.chats.append(ImportedChat(chat, folder if folder in known else "", one.get("pinned") is True))
+    return imported
+
+
+def _from_database(file: Path) -> ImportedChats:
+    """Read a database that was moved aside, or one from another computer. A copy is opened, so the file stays unchanged."""
+    name = file.name
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / name
+        for source, target in zip(schema.files_of(file), schema.files_of(copy), strict=True):
+            if source.exists() and not source.name.endswith("-shm"):
+                shutil.copyfile(source, target)
+        try:
+            with closing(sqlite3.connect(copy)) as database:
+                version = schema.version_of(database)
+                if version > schema.VERSION:
+                    raise _newer(name)
+                if not version:
+                    raise UserError("import_foreign_database", "“{name}” is not a Slipstream database.", name=name)
+                imported = salvage(database)
+        except sqlite3.Error as error:
+            raise UserError(
+                "import_database_damaged", "Can't import “{name}”: it is damaged ({reason}).", name=name, reason=str(error)
+            ) from error
+    if imported.remark and not imported.chats:
+        raise UserError("import_nothing_left", "“{name}” is damaged, and no chat in it can be read.", name=name)
+    return imported
+
+
+def _from_zip(file: Path) -> bytes:
+    """Return conversations.json from the archive that ChatGPT sends."""
+    name = file.name
+    try:
+        with zipfile.ZipFile(file) as archive:
+            entry = next((one for one in archive.infolist() if one.filename.rsplit("/", 1)[-1] == "conversations.json"), None)
+            if entry is None or entry.file_size > MAX_BYTES:
+                raise UserError(
+                    "import_wrong_archive", "“{name}” contains no conversations.json. Choose the archive from ChatGPT.", name=name
+                )
+            return archive.read(entry)
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise UserError("import_archive_damaged", "The archive “{name}” is damaged. Download it again.", name=name) from error
+    except RuntimeError as error:  # encrypted, or compressed in a way that Python doesn't know
+        raise UserError(
+            "import_archive_locked", "Can't unpack “{name}”. Unpack it yourself, then import conversations.json.", name=name
+        ) from error
+
+
+def _newer(name: str) -> UserError:
+    return UserError(
+        "import_newer", "“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.", name=name
+    )

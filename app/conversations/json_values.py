@@ -1,0 +1,92 @@
+"""Typed values from JSON that another version, another program or a person may have written."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from app.conversations.plain_text import clean
+
+LIMIT = 1 << 64  # integers are smaller, seeds among them
+_LATEST = 4e9  # seconds since 1970 that every calendar can show
+
+
+def read_as(kind: Any, value: object, default: Any) -> Any:
+    """Return `value` as `kind`, or `default` if it is something else.
+
+    Args:
+        kind: int (0 or more), float (finite), str, bool, None, Literal, tuple, a union, or a dataclass of these. In a dataclass,
+            a field that doesn't fit keeps its default. In a tuple of any length, items that don't fit are left out.
+        value: parsed JSON.
+        default: returned if `value` is of another type, or lacks a field that has no default.
+    """
+    try:
+        return _converted(kind, value)
+    except ValueError:
+        return default
+
+
+def read_fields(kind: Any, data: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Read some fields of a dataclass.
+
+    Raises:
+        ValueError: a field that has no default is missing or of another type.
+    """
+    hints, found = _hints(kind), {}
+    for field in fields(kind):
+        if field.name in names:
+            try:
+                found[field.name] = _converted(hints[field.name], data.get(field.name, MISSING))
+            except ValueError:
+                if field.default is MISSING and field.default_factory is MISSING:
+                    raise
+    return found
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def as_dict(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def as_text(value: object) -> str:
+    return clean(value) if isinstance(value, str) else ""
+
+
+def as_time(value: object, default: float) -> float:
+    """Read seconds since 1970, limited to what a calendar can show."""
+    return float(min(max(read_as(float, value, default), 0.0), _LATEST))
+
+
+def _converted(kind: Any, value: Any) -> Any:
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        for one in arguments:
+            try:
+                return _converted(one, value)
+            except ValueError:
+                continue
+    elif origin is Literal and value in arguments:
+        return value
+    elif origin is tuple and isinstance(value, list | tuple):
+        if arguments[-1] is Ellipsis:
+            return tuple(found for one in value if (found := read_as(arguments[0], one, None)) is not None)
+        if len(value) == len(arguments):
+            return tuple(map(_converted, arguments, value))
+    elif is_dataclass(kind) and isinstance(value, Mapping):
+        return kind(**read_fields(kind, value, tuple(field.name for field in fields(kind))))  # type: ignore[operator]
+    elif kind is str and isinstance(value, str):
+        return clean(value)
+    elif (kind is int and type(value) is int and 0 <= value < LIMIT) or (kind in (bool, NoneType) and type(value) is kind):
+        return value
+    elif kind is float and type(value) in (int, float) and abs(value) < LIMIT:
+        return float(value)
+    raise ValueError
