@@ -1,34 +1,34 @@
-# Every target does the set-up it needs; see packaging/setup.sh.
-# A process for every core; a file's tests stay together, since they share models.
+# Every target runs packaging/setup.sh if needed.
+# One process per core. The tests of a file run in one process, because they share models.
 parallel = --numprocesses auto --dist loadfile
 .PHONY: run test test-all check format pictures figures clean
 
-run: ## the window; without a screen the chat in the terminal; without a terminal a sample comparison
+run: ## open the window, or chat in the terminal if there is no screen
 	@packaging/run.sh
 
-test: check ## a sample of every property, in a few minutes
+test: check ## run the tests, in a few minutes
 	@packaging/test.sh $(parallel) -m "not long"
 
-test-all: check ## the stated counts, and the long tests
+test-all: check ## run the tests with all examples, and the long tests
 	@HYPOTHESIS_PROFILE=all packaging/test.sh $(parallel)
 
-check: ## style, types, direction of imports
+check: ## check style, types and imports
 	@packaging/setup.sh test
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check --quiet . || { echo "Run \`make format\`."; exit 1; }
 	@.venv/bin/mypy
 	@packaging/test.sh tests/test_structure.py
 
-format: ## bring every file into the house's style
+format: ## format every file
 	@packaging/setup.sh test
 	@.venv/bin/ruff check --fix-only --quiet .
 	@.venv/bin/ruff format --quiet .
 
-pictures: ## the README's pictures, taken of the running app, light and dark
+pictures: ## take the README's screenshots, light and dark
 	@packaging/setup.sh run
 	@.venv/bin/python -m tests.benchmarks.screenshots
 
-figures: ## measure speed, alone and beside other decoders, and write the figures into the pages; wants a machine that does nothing else
+figures: ## measure speed on an idle machine, and write the figures into the docs
 	@packaging/setup.sh run
 	@.venv/bin/python packaging/figures.py --measure
 

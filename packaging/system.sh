@@ -1,20 +1,24 @@
 #!/bin/sh
-# System libraries on Linux: which are missing, how to get them, getting them.
+# Find and install missing system packages on Linux.
 #
-#   packaging/system.sh missing window|screenless|blas|all|compiler|desktop   print the missing packages, one a line (nothing: all is there)
-#   packaging/system.sh command window|screenless|blas|all|compiler|desktop   print the command that installs what is missing
-#   packaging/system.sh getting PACKAGES                              print the command that installs these
-#   packaging/system.sh install [run|test]                            install what is missing, or print the command and go on
+#   packaging/system.sh missing KIND          print the missing packages, one per line
+#   packaging/system.sh command KIND          print the command that installs the missing packages
+#   packaging/system.sh getting PACKAGES      print the command that installs these packages
+#   packaging/system.sh install [run|test]    install what is missing, or print the command and continue
 #
-# `screenless` is what Qt needs without a screen (tests, screenshots); `window` is that and what it needs for X11. Wayland's own are
-# installed with the rest, but without them the window goes through X11, so nothing waits for them.
-# `compiler` is what the tests of the Metal kernels need besides, `desktop` what those of the whole app do, a screen that nobody sees and
-# a keyboard for it: `all` is without them.
-# A package is missing when its library is: names of packages change between releases, names of libraries do not.
+# KIND is one of:
+#   screenless  libraries that Qt needs without a screen (tests, screenshots)
+#   window      screenless, and the libraries for X11
+#   blas        OpenBLAS
+#   all         all libraries, including those for Wayland, without which the window uses X11
+#   compiler    a compiler for the tests of the Metal kernels
+#   desktop     a virtual screen and keyboard for the tests of the whole app
+#
+# A package counts as missing if its library is: package names change between releases, library names don't.
 set -eu
 
-# library, Debian/Ubuntu package, what for; found with readelf on PySide6 6.11.3's Core, Gui, Widgets, Network, DBus, Svg and its
-# offscreen, xcb and wayland plug-ins.
+# Library, Debian/Ubuntu package, use. Found with readelf on PySide6 6.11.3's Core, Gui, Widgets, Network, DBus, Svg and its offscreen,
+# xcb and wayland plug-ins.
 LIBRARIES="
 libEGL.so.1             libegl1              screenless
 libGL.so.1              libgl1               screenless
@@ -55,8 +59,9 @@ missing() { # missing KIND
         [ -n "$(find /usr/share/fonts /usr/local/share/fonts -name '*.[ot]tf' -print 2>/dev/null | head -n 1)" ] ||
             echo fonts-dejavu-core
         ;;
-    compiler)
-        command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || echo g++
+    compiler) # tests/metal_emulator/compiler.py says why clang before 16 won't do
+        clang=$(clang++ -dumpversion 2>/dev/null | cut -d. -f1)
+        command -v g++ >/dev/null 2>&1 || [ "${clang:-0}" -ge 16 ] || echo g++
         ;;
     desktop)
         command -v Xvfb >/dev/null 2>&1 || echo xvfb
@@ -69,7 +74,7 @@ command_for() { # command_for PACKAGES
     if command -v apt-get >/dev/null 2>&1; then
         echo "sudo apt-get update && sudo apt-get install -y --no-install-recommends $1"
     else
-        echo "install what your system calls these Debian packages: $1"
+        echo "install your system's equivalents of these Debian packages: $1"
     fi
 }
 
@@ -82,16 +87,16 @@ install() { # install run|test
     fi
     if [ "$as_root" != no ] && command -v apt-get >/dev/null 2>&1; then
         echo "Installing system packages: $packages" >&2
-        # shellcheck disable=SC2086 # the words are meant to split
+        # shellcheck disable=SC2086 # word splitting is intended
         if $as_root apt-get update -qq >/dev/null &&
             $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $packages >/dev/null; then
             return 0
         fi
-        echo "The system packages could not be installed (see above). Slipstream goes on without them." >&2
+        echo "The system packages could not be installed (see above). Continuing without them." >&2
     else
-        echo "Some system packages are missing, and installing them takes the administrator." >&2
+        echo "Some system packages are missing, and installing them requires an administrator." >&2
     fi
-    echo "To get them:" >&2
+    echo "To install them:" >&2
     echo "    $(command_for "$packages")" >&2
 }
 
@@ -104,7 +109,7 @@ command)
 getting) command_for "$2" ;;
 install) install "${2:-run}" ;;
 *)
-    sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
+    sed -n '2,15s/^# \{0,1\}//p' "$0" >&2
     exit 2
     ;;
 esac

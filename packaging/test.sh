@@ -1,16 +1,16 @@
 #!/bin/sh
-# `make test` and `make test-all`: the tests, with this script's arguments handed to pytest.
+# `make test` and `make test-all`: run the tests. Arguments are passed to pytest.
 set -eu
 cd "$(dirname "$0")/.."
 
-# The wheel's BLAS, because its passes of 1 and of n rows agree bit for bit; the offscreen platform, because tests have no screen.
+# In the wheel's BLAS, passes of 1 row and of n rows agree bit for bit. The offscreen platform needs no screen.
 export SLIPSTREAM_BLAS=wheel QT_QPA_PLATFORM=offscreen HF_HUB_OFFLINE=1
 unset PYTHONPATH
 
 command=$(packaging/system.sh command screenless)
 [ -n "$command" ] || exec .venv/bin/python -m pytest "$@"
 
-# Qt cannot load: what needs it fails with this sentence, the rest is tested.
+# Qt can't load. Run the tests that don't need it, then fail.
 .venv/bin/python -m pytest -p no:pytest-qt --override-ini qt_api= --ignore=tests/app "$@" || true
-echo "The tests of the window cannot run: Qt needs system packages that are not here. To get them: $command" >&2
+echo "The tests of the window cannot run, because Qt needs system packages that are missing. To install them: $command" >&2
 exit 1
