@@ -864,54 +864,104 @@
             <translation>Gesichert als {file}.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>Exported 1 chat to {to}.</source>
+            <translation>1 Chat wurde nach {to} exportiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>Exported {count} chats to {to}.</source>
+            <translation>{count} Chats wurden nach {to} exportiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>Empty or damaged chats left out: {count}.</source>
+            <translation>Leere oder beschädigte Chats ausgelassen: {count}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>Both are equally fast</source>
             <translation>Beide sind gleich schnell</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>DFlash is slower here: {ratio} times the plain rate</source>
-            <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>DFlash is {ratio} times as fast</source>
-            <translation>DFlash ist {ratio}-mal so schnell</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>The reply is too short to measure its speed</source>
-            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
-            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>Both replies are identical, token by token ({tokens}).</source>
             <translation>Beide Antworten sind Token für Token identisch ({tokens}).</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>DFlash is slower here: {ratio} times the plain rate</source>
+            <translation>DFlash ist hier langsamer: das {ratio}-Fache der einfachen Geschwindigkeit</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>DFlash is {ratio} times as fast</source>
+            <translation>DFlash ist {ratio}-mal so schnell</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
+            <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist ein Gleichstand im Rahmen der Rundung.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on. This is not a rounding tie.</source>
             <translation>Die Antworten unterscheiden sich ab Token {token}. Das ist kein Gleichstand durch Rundung.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The reply is too short to measure its speed</source>
+            <translation>Die Antwort ist zu kurz, um die Geschwindigkeit zu messen</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The scores of the two tokens differ by {margin}.</source>
+            <translation>Die Werte der beiden Tokens unterscheiden sich um {margin}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>different</source>
             <translation>verschieden</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>identical</source>
             <translation>identisch</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>tie</source>
             <translation>Gleichstand</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
+            <translation>Ihre Chats in {file} können nicht geöffnet werden ({error}), daher werden neue Chats nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
+            <translation>Slipstream kann nicht in {folder} schreiben, daher werden neue Chats nicht gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The chat file is not a Slipstream database.</source>
+            <translation>Die Chat-Datei ist keine Slipstream-Datenbank.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
+            <translation>Die Datei wurde unverändert nach {aside} bewegt. Neue Chats werden in einer neuen Datei gesichert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chat database is damaged.</source>
+            <translation>Ihre Chat-Datenbank ist beschädigt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
+            <translation>Ihre Chats wurden von einem neueren Slipstream gesichert. Aktualisieren Sie Slipstream und importieren Sie sie dann.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -919,49 +969,14 @@
             <translation>unbekannter Fehler</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/import_export.py" />
+            <location filename="../../app/conversations/salvage.py" />
             <source>Chats that were lost: {count}.</source>
             <translation>Verlorene Chats: {count}.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>Exported {count} chats to {to}.</source>
-            <translation>{count} Chats wurden nach {to} exportiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
+            <location filename="../../app/conversations/salvage.py" />
             <source>The file is damaged. Everything that could be read was imported.</source>
             <translation>Die Datei ist beschädigt. Alles Lesbare wurde importiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>Empty or damaged chats left out: {count}.</source>
-            <translation>Leere oder beschädigte Chats ausgelassen: {count}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Pinned</source>
-            <translation>Angeheftet</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 30 Days</source>
-            <translation>Letzte 30 Tage</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 7 Days</source>
-            <translation>Letzte 7 Tage</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Today</source>
-            <translation>Heute</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Yesterday</source>
-            <translation>Gestern</translation>
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
@@ -1000,6 +1015,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Lookup rounds: {lookup_rounds}</source>
+            <translation>Nachschlage-Runden: {lookup_rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Mostly plain</source>
             <translation>Meist einfach</translation>
         </message>
@@ -1025,13 +1045,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · drafter off</source>
-            <translation>Einfach · Drafter aus</translation>
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>Einfach · DFlash nicht verfügbar: {why_plain}</translation>
+            <source>Plain · drafter off</source>
+            <translation>Einfach · Drafter aus</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1042,11 +1062,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
             <translation>Prompt: {prompt_tokens} Tokens, {reused_tokens} wiederverwendet</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Lookup rounds: {lookup_rounds}</source>
-            <translation>Nachschlage-Runden: {lookup_rounds}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1077,6 +1092,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Widths used: </source>
             <translation>Verwendete Breiten: </translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>context full</source>
+            <translation>Kontext voll</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1120,11 +1140,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>context full</source>
-            <translation>Kontext voll</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} Tokens</translation>
         </message>
@@ -1137,6 +1152,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{count} words</source>
             <translation>{count} Wörter</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count}%</source>
+            <translation>{count} %</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2549,6 +2569,31 @@
             <translation>Suchergebnisse</translation>
         </message>
         <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Pinned</source>
+            <translation>Angeheftet</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Previous 30 Days</source>
+            <translation>Letzte 30 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Previous 7 Days</source>
+            <translation>Letzte 7 Tage</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Today</source>
+            <translation>Heute</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Yesterday</source>
+            <translation>Gestern</translation>
+        </message>
+        <message>
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Done last</source>
             <translation>Zuletzt getan</translation>
@@ -2585,13 +2630,13 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
-            <translation>Ihre Chat-Datenbank ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
+            <source>Can't open your chats ({error}). New chats won't be saved.</source>
+            <translation>Ihre Chats können nicht geöffnet werden ({error}). Neue Chats werden nicht gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats are being saved again.</source>
-            <translation>Ihre Chats werden wieder gesichert.</translation>
+            <source>Can't read your chats: {error}.</source>
+            <translation>Ihre Chats können nicht gelesen werden: {error}.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
@@ -2600,13 +2645,13 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Can't open your chats ({error}). New chats won't be saved.</source>
-            <translation>Ihre Chats können nicht geöffnet werden ({error}). Neue Chats werden nicht gesichert.</translation>
+            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
+            <translation>Ihre Chat-Datenbank ist beschädigt ({error}). Exportieren Sie, was Sie brauchen, und starten Sie Slipstream dann neu.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Can't read your chats: {error}.</source>
-            <translation>Ihre Chats können nicht gelesen werden: {error}.</translation>
+            <source>Your chats are being saved again.</source>
+            <translation>Ihre Chats werden wieder gesichert.</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -3451,50 +3496,206 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <source>{next_mode} from the next reply on</source>
             <translation>{next_mode} ab der nächsten Antwort</translation>
         </message>
+    </context>
+    <context>
+        <name>Engine</name>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_empty</source>
+            <extracomment>“{name}” is empty.</extracomment>
+            <translation>„{name}“ ist leer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_is_folder</source>
+            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
+            <translation>„{name}“ ist ein Ordner. Hängen Sie stattdessen die Dateien darin an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_a_file</source>
+            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
+            <translation>„{name}“ kann nicht angehängt werden: Es ist keine normale Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_text</source>
+            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
+            <translation>„{name}“ enthält keinen lesbaren Text. Hängen Sie eine Text-, Markdown-, Code- oder PDF-Datei an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_too_large</source>
+            <extracomment>“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <translation>„{name}“ ist zu groß ({size}). Textdateien dürfen bis zu {text_limit} groß sein, PDFs bis zu {pdf_limit}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>file_unreadable</source>
+            <extracomment>Can't read “{name}”: {reason}.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
+            <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_invalid</source>
+            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden: Es ist kein gültiges PDF. Exportieren Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>„{name}“ ist durch ein Passwort geschützt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
+            <translation>„{name}“ hat {pages} Seiten, und höchstens {limit} sind möglich. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
+            <translation>„{name}“ hat mehr als {limit} Zeichen Text. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>Das Lesen von „{name}“ dauert zu lange. Hängen Sie den Text oder einen Teil davon an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_without_text</source>
+            <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
+            <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
+        </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported 1 chat to {to}.</source>
-            <translation>1 Chat wurde nach {to} exportiert.</translation>
+            <source>file_unwritable</source>
+            <extracomment>Can't write to {file}: {reason}. Choose another place.</extracomment>
+            <translation>{file} kann nicht geschrieben werden: {reason}. Wählen Sie einen anderen Ort.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The scores of the two tokens differ by {margin}.</source>
-            <translation>Die Werte der beiden Tokens unterscheiden sich um {margin}.</translation>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>nothing_to_export</source>
+            <extracomment>There are no chats to export.</extracomment>
+            <translation>Es gibt keine Chats zu exportieren.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count}%</source>
-            <translation>{count} %</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_all_damaged</source>
+            <extracomment>No chat in “{name}” can be read.</extracomment>
+            <translation>Kein Chat in „{name}“ kann gelesen werden.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chat database is damaged.</source>
-            <translation>Ihre Chat-Datenbank ist beschädigt.</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_damaged</source>
+            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
+            <translation>Das Archiv „{name}“ ist beschädigt. Laden Sie es erneut.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
-            <translation>Die Datei wurde unverändert nach {aside} bewegt. Neue Chats werden in einer neuen Datei gesichert.</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_locked</source>
+            <extracomment>Can't unpack “{name}”. Unpack it yourself, then import conversations.json.</extracomment>
+            <translation>„{name}“ kann nicht entpackt werden. Entpacken Sie das Archiv selbst und importieren Sie dann conversations.json.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
-            <translation>Slipstream kann nicht in {folder} schreiben, daher werden neue Chats nicht gesichert.</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>„{name}“ kann nicht importiert werden: Die Datei ist beschädigt ({reason}).</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
-            <translation>Ihre Chats in {file} können nicht geöffnet werden ({error}), daher werden neue Chats nicht gesichert.</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_failed</source>
+            <extracomment>Can't import “{name}”. {reason}</extracomment>
+            <translation>„{name}“ kann nicht importiert werden. {reason}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
-            <translation>Ihre Chats wurden von einem neueren Slipstream gesichert. Aktualisieren Sie Slipstream und importieren Sie sie dann.</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <translation>„{name}“ ist keine Slipstream-Datenbank.</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The chat file is not a Slipstream database.</source>
-            <translation>Die Chat-Datei ist keine Slipstream-Datenbank.</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>„{name}“ wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_chats</source>
+            <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_list</source>
+            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
+            <translation>„{name}“ ist beschädigt: Die Datei enthält keine Liste von Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_not_json</source>
+            <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_too_large</source>
+            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
+            <translation>„{name}“ ist zu groß. Wählen Sie die JSON-Datei im Export.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_wrong_archive</source>
+            <extracomment>“{name}” contains no conversations.json. Choose the archive from ChatGPT.</extracomment>
+            <translation>„{name}“ enthält keine conversations.json. Wählen Sie das Archiv von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chatgpt_import.py" />
+            <source>chat_not_a_tree</source>
+            <extracomment>The chat “{title}” is damaged: its messages don't fit together.</extracomment>
+            <translation>Der Chat „{title}“ ist beschädigt: Seine Nachrichten passen nicht zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_chat</source>
+            <extracomment>The file contains something that is not a Slipstream chat.</extracomment>
+            <translation>Die Datei enthält etwas, das kein Slipstream-Chat ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_message</source>
+            <extracomment>The file contains a message without an id or a valid role.</extracomment>
+            <translation>Die Datei enthält eine Nachricht ohne Kennung oder gültige Rolle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
+            <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/host.py" />
+            <source>internal</source>
+            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
+            <translation>In Slipstream ist ein Fehler aufgetreten. Einzelheiten stehen in {log_file}.</translation>
         </message>
     </context>
 </TS>

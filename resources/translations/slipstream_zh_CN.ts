@@ -864,54 +864,104 @@
             <translation>已存储为 {file}。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>Exported 1 chat to {to}.</source>
+            <translation>已将 1 个聊天导出到 {to}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>Exported {count} chats to {to}.</source>
+            <translation>已将 {count} 个聊天导出到 {to}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>Empty or damaged chats left out: {count}.</source>
+            <translation>已略过空的或损坏的聊天：{count}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>Both are equally fast</source>
             <translation>两者一样快</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>DFlash is slower here: {ratio} times the plain rate</source>
-            <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>DFlash is {ratio} times as fast</source>
-            <translation>DFlash 的速度是 {ratio} 倍</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>The reply is too short to measure its speed</source>
-            <translation>回复太短，无法测量速度</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
-            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
-            <translation>两个回复从第 {token} 个 token 起不同。这是舍入误差范围内的平局。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>Both replies are identical, token by token ({tokens}).</source>
             <translation>两个回复逐 token 完全相同（{tokens}）。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>DFlash is slower here: {ratio} times the plain rate</source>
+            <translation>DFlash 在这里较慢：为普通速度的 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>DFlash is {ratio} times as fast</source>
+            <translation>DFlash 的速度是 {ratio} 倍</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The replies differ from token {token} on. This is a tie within rounding.</source>
+            <translation>两个回复从第 {token} 个 token 起不同。这是舍入误差范围内的平局。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on. This is not a rounding tie.</source>
             <translation>两个回复从第 {token} 个 token 起不同。这不是舍入造成的平局。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The reply is too short to measure its speed</source>
+            <translation>回复太短，无法测量速度</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
+            <source>The scores of the two tokens differ by {margin}.</source>
+            <translation>两个 token 的分数相差 {margin}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>different</source>
             <translation>不同</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>identical</source>
             <translation>相同</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_words.py" />
+            <location filename="../../app/conversations/comparison_record.py" />
             <source>tie</source>
             <translation>平局</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
+            <translation>无法打开 {file} 中的聊天（{error}），因此新聊天不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
+            <translation>Slipstream 无法写入 {folder}，因此新聊天不会被存储。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The chat file is not a Slipstream database.</source>
+            <translation>聊天文件不是 Slipstream 数据库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
+            <translation>文件已原样移到 {aside}。新聊天会存储在新文件中。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chat database is damaged.</source>
+            <translation>聊天数据库已损坏。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/database.py" />
+            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
+            <translation>聊天由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -919,49 +969,14 @@
             <translation>未知错误</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/import_export.py" />
+            <location filename="../../app/conversations/salvage.py" />
             <source>Chats that were lost: {count}.</source>
             <translation>丢失的聊天：{count}。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>Exported {count} chats to {to}.</source>
-            <translation>已将 {count} 个聊天导出到 {to}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
+            <location filename="../../app/conversations/salvage.py" />
             <source>The file is damaged. Everything that could be read was imported.</source>
             <translation>文件已损坏。所有可读取的内容均已导入。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/import_export.py" />
-            <source>Empty or damaged chats left out: {count}.</source>
-            <translation>已略过空的或损坏的聊天：{count}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Pinned</source>
-            <translation>已置顶</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 30 Days</source>
-            <translation>前 30 天</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Previous 7 Days</source>
-            <translation>前 7 天</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Today</source>
-            <translation>今天</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/sections.py" />
-            <source>Yesterday</source>
-            <translation>昨天</translation>
         </message>
         <message>
             <location filename="../../app/conversations/settings.py" />
@@ -1000,6 +1015,11 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
+            <source>Lookup rounds: {lookup_rounds}</source>
+            <translation>查找轮数：{lookup_rounds}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
             <source>Mostly plain</source>
             <translation>大多普通</translation>
         </message>
@@ -1025,13 +1045,13 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · drafter off</source>
-            <translation>普通 · 草稿模型已关</translation>
+            <source>Plain · DFlash unavailable: {why_plain}</source>
+            <translation>普通 · DFlash 不可用：{why_plain}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>Plain · DFlash unavailable: {why_plain}</source>
-            <translation>普通 · DFlash 不可用：{why_plain}</translation>
+            <source>Plain · drafter off</source>
+            <translation>普通 · 草稿模型已关</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1042,11 +1062,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
             <translation>提示：{prompt_tokens} 个 token，复用 {reused_tokens} 个</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>Lookup rounds: {lookup_rounds}</source>
-            <translation>查找轮数：{lookup_rounds}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1077,6 +1092,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>Widths used: </source>
             <translation>所用宽度：</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>context full</source>
+            <translation>上下文已满</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1120,11 +1140,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>context full</source>
-            <translation>上下文已满</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} 个词元</translation>
         </message>
@@ -1137,6 +1152,11 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{count} words</source>
             <translation>{count} 个词</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/wording.py" />
+            <source>{count}%</source>
+            <translation>{count}%</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2549,6 +2569,31 @@
             <translation>搜索结果</translation>
         </message>
         <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Pinned</source>
+            <translation>已置顶</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Previous 30 Days</source>
+            <translation>前 30 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Previous 7 Days</source>
+            <translation>前 7 天</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Today</source>
+            <translation>今天</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sections.py" />
+            <source>Yesterday</source>
+            <translation>昨天</translation>
+        </message>
+        <message>
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Done last</source>
             <translation>上一步操作</translation>
@@ -2585,13 +2630,13 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
-            <translation>聊天数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
+            <source>Can't open your chats ({error}). New chats won't be saved.</source>
+            <translation>无法打开聊天（{error}）。新聊天不会被存储。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Your chats are being saved again.</source>
-            <translation>聊天又可以存储了。</translation>
+            <source>Can't read your chats: {error}.</source>
+            <translation>无法读取聊天：{error}。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
@@ -2600,13 +2645,13 @@
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Can't open your chats ({error}). New chats won't be saved.</source>
-            <translation>无法打开聊天（{error}）。新聊天不会被存储。</translation>
+            <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
+            <translation>聊天数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
-            <source>Can't read your chats: {error}.</source>
-            <translation>无法读取聊天：{error}。</translation>
+            <source>Your chats are being saved again.</source>
+            <translation>聊天又可以存储了。</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -3451,50 +3496,206 @@ Nothing you write leaves this computer.</source>
             <source>{next_mode} from the next reply on</source>
             <translation>从下一条回复起为 {next_mode}</translation>
         </message>
+    </context>
+    <context>
+        <name>Engine</name>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_empty</source>
+            <extracomment>“{name}” is empty.</extracomment>
+            <translation>“{name}”是空文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_is_folder</source>
+            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
+            <translation>“{name}”是文件夹。请改为附加其中的文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_a_file</source>
+            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
+            <translation>无法附加“{name}”：它不是普通文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_text</source>
+            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
+            <translation>“{name}”不含可读文本。请附加文本、Markdown、代码或 PDF 文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_too_large</source>
+            <extracomment>“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <translation>“{name}”太大（{size}）。文本文件最大 {text_limit}，PDF 最大 {pdf_limit}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>file_unreadable</source>
+            <extracomment>Can't read “{name}”: {reason}.</extracomment>
+            <translation>无法读取“{name}”：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
+            <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_invalid</source>
+            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
+            <translation>无法读取“{name}”：它不是有效的 PDF。请重新导出。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>“{name}”受密码保护。请存储一份不带密码的副本并附加该副本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
+            <translation>“{name}”有 {pages} 页，上限为 {limit} 页。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
+            <translation>“{name}”的文本超过 {limit} 个字符。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_without_text</source>
+            <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
+            <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
+        </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
-            <source>Exported 1 chat to {to}.</source>
-            <translation>已将 1 个聊天导出到 {to}。</translation>
+            <source>file_unwritable</source>
+            <extracomment>Can't write to {file}: {reason}. Choose another place.</extracomment>
+            <translation>无法写入 {file}：{reason}。请选择其他位置。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/comparison_record.py" />
-            <source>The scores of the two tokens differ by {margin}.</source>
-            <translation>两个 token 的分数相差 {margin}。</translation>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>nothing_to_export</source>
+            <extracomment>There are no chats to export.</extracomment>
+            <translation>没有可导出的聊天。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count}%</source>
-            <translation>{count}%</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_all_damaged</source>
+            <extracomment>No chat in “{name}” can be read.</extracomment>
+            <translation>“{name}”中没有可读取的聊天。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chat database is damaged.</source>
-            <translation>聊天数据库已损坏。</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_damaged</source>
+            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
+            <translation>归档“{name}”已损坏。请重新下载。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
-            <translation>文件已原样移到 {aside}。新聊天会存储在新文件中。</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_locked</source>
+            <extracomment>Can't unpack “{name}”. Unpack it yourself, then import conversations.json.</extracomment>
+            <translation>无法解压“{name}”。请自行解压，然后导入 conversations.json。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
-            <translation>Slipstream 无法写入 {folder}，因此新聊天不会被存储。</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>无法导入“{name}”：文件已损坏（{reason}）。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
-            <translation>无法打开 {file} 中的聊天（{error}），因此新聊天不会被存储。</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_failed</source>
+            <extracomment>Can't import “{name}”. {reason}</extracomment>
+            <translation>无法导入“{name}”。{reason}</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
-            <translation>聊天由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入。</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <translation>“{name}”不是 Slipstream 数据库。</translation>
         </message>
         <message>
-            <location filename="../../app/conversations/database.py" />
-            <source>The chat file is not a Slipstream database.</source>
-            <translation>聊天文件不是 Slipstream 数据库。</translation>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>“{name}”由较新版本的 Slipstream 写入。请更新 Slipstream，然后重新导入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_chats</source>
+            <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>“{name}”不含聊天。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_list</source>
+            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
+            <translation>“{name}”已损坏：文件中没有聊天列表。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_not_json</source>
+            <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>“{name}”不是有效的 JSON 文件。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>“{name}”已损坏，其中没有可读取的聊天。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_too_large</source>
+            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
+            <translation>“{name}”太大。请选择导出内容中的 JSON 文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_wrong_archive</source>
+            <extracomment>“{name}” contains no conversations.json. Choose the archive from ChatGPT.</extracomment>
+            <translation>“{name}”不含 conversations.json。请选择 ChatGPT 的归档。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chatgpt_import.py" />
+            <source>chat_not_a_tree</source>
+            <extracomment>The chat “{title}” is damaged: its messages don't fit together.</extracomment>
+            <translation>聊天“{title}”已损坏：其消息无法连成一体。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_chat</source>
+            <extracomment>The file contains something that is not a Slipstream chat.</extracomment>
+            <translation>文件中有不是 Slipstream 聊天的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_message</source>
+            <extracomment>The file contains a message without an id or a valid role.</extracomment>
+            <translation>文件中有一条消息缺少标识或有效角色。</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
+            <translation>无法存储“{name}”中的聊天：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/host.py" />
+            <source>internal</source>
+            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
+            <translation>Slipstream 出错。详细信息见 {log_file}。</translation>
         </message>
     </context>
 </TS>
