@@ -19,7 +19,7 @@ from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 
 if TYPE_CHECKING:
-    from mlx_engine.tuning.self_check import Step
+    from mlx_engine.tuning.self_check import CheckResult
 
 TOKENS = 64
 PATIENCE_S = 120
@@ -49,7 +49,7 @@ def run_selftest(arguments: list[str] | None = None) -> int:
     return 0 if ok else 1
 
 
-def _parts(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["Step"]]]]:
+def _parts(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["CheckResult"]]]]:
     from mlx_engine import blas
 
     blas.prepare()
@@ -62,20 +62,20 @@ def _parts(window: bool) -> Iterator[tuple[str, Callable[[], Iterator["Step"]]]]
         yield "window", _check_window
 
 
-def _tried(name: str, part: Callable[[], Iterator["Step"]]) -> Iterator["Step"]:
+def _tried(name: str, part: Callable[[], Iterator["CheckResult"]]) -> Iterator["CheckResult"]:
     """The part's steps; a part that breaks off is a step that failed."""
-    from mlx_engine.tuning.self_check import Step
+    from mlx_engine.tuning.self_check import CheckResult
 
     try:
         yield from part()
     except Exception as error:  # a broken build may fail in any way, and the report must say so
-        yield Step(name, "fail", f"{type(error).__name__}: {error}")
+        yield CheckResult(name, "fail", f"{type(error).__name__}: {error}")
 
 
-def _check_replies() -> Iterator["Step"]:
+def _check_replies() -> Iterator["CheckResult"]:
     """The demo pair answers plainly, with DFlash, and with rounds that are queued ahead, greedily: the same tokens."""
     from mlx_engine.decoding import costs, queued_rounds
-    from mlx_engine.tuning.self_check import Step
+    from mlx_engine.tuning.self_check import CheckResult
 
     engine: Any = local_engine()  # whose costs no window sets
     *_, pair = engine.load(*demo_pair())
@@ -83,11 +83,11 @@ def _check_replies() -> Iterator["Step"]:
     if queued_rounds.pays():  # which calibration decides, on the user's machine
         ways["queued dflash"] = "dflash"
     else:
-        yield Step("queued dflash reply", "skipped", "rounds are queued ahead only where there is a GPU")
+        yield CheckResult("queued dflash reply", "skipped", "rounds are queued ahead only where there is a GPU")
     replies: dict[str, tuple[int, str]] = {}
     for way, mode in ways.items():
         queued = way.startswith("queued")
-        engine.reckon_with(replace(costs.ASSUMED, queued=queued))
+        engine.pair.use_costs(replace(costs.ASSUMED, queued=queued))
         request = GenerationRequest(
             (Message("user", QUESTION),),
             mode=mode,
@@ -101,24 +101,26 @@ def _check_replies() -> Iterator["Step"]:
             if isinstance(event, Commit):
                 tokens, text = tokens + len(event.tokens), text + event.text
             elif isinstance(event, Failed):
-                yield Step(f"{way} reply", "fail", event.message)
+                yield CheckResult(f"{way} reply", "fail", event.message)
                 return
         replies[way] = tokens, text
     engine.unload()
     for way, (tokens, _) in replies.items():
-        yield Step(f"{way} reply", "ok" if tokens == TOKENS else "fail", f"{tokens} tokens of {TOKENS}")
+        yield CheckResult(f"{way} reply", "ok" if tokens == TOKENS else "fail", f"{tokens} tokens of {TOKENS}")
     same = len(set(replies.values())) == 1
-    yield Step("identical", "ok" if same else "fail", "the replies are the same" if same else f"the replies differ: {replies}")
+    yield CheckResult(
+        "identical", "ok" if same else "fail", "the replies are the same" if same else f"the replies differ: {replies}"
+    )
 
 
-def _check_window() -> Iterator["Step"]:
+def _check_window() -> Iterator["CheckResult"]:
     """Open the window, show a reply of the demo pair, and close."""
     from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
     from app.application import Slipstream
     from app.data_paths import Places
-    from mlx_engine.tuning.self_check import Step
+    from mlx_engine.tuning.self_check import CheckResult
 
     app = QApplication.instance() or QApplication(["slipstream"])
     assert isinstance(app, QApplication)
@@ -144,4 +146,4 @@ def _check_window() -> Iterator["Step"]:
     platform = os.environ.get("QT_QPA_PLATFORM") or app.platformName()
     well = visible and bool(shown) and ended
     words = f"opened on {platform}, showed a reply and closed" if well else f"{visible=}, {shown=}, {ended=}"
-    yield Step("window", "ok" if well else "fail", words)
+    yield CheckResult("window", "ok" if well else "fail", words)

@@ -29,10 +29,10 @@ class TokenCount:
 
 @dataclass(frozen=True)
 class LoadProgress:
-    """Loading a pair: `fraction` from 0 to 1, and what is being done now, in words."""
+    """Progress of loading a pair: `fraction` from 0 to 1, and the current step."""
 
     fraction: float
-    step: str
+    step: EngineText
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class PairInfo:
     target_bytes: int
     drafter_bytes: int
     can_think: bool
-    why_plain: str = ""
+    why_plain: EngineText | None = None
     drafter_weights: str = ""
     takes_effort: bool = False
     sampling: Sampling = field(default_factory=Sampling)
     calibrated: bool = True
-    proved: bool = True  # which Metal kernels it shall run is known, or there is no Metal
+    kernels_selected: bool = True  # which Metal kernels it runs is known, or there is no Metal
 
 
 @dataclass(frozen=True)
@@ -66,19 +66,19 @@ class CalibrationProgress:
     """Measuring what a verify and a draft cost here: `fraction` from 0 to 1."""
 
     fraction: float
-    step: str
+    step: EngineText
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What was measured, in seconds: a plain step [depths], a verify and a draft [depths][widths]. `kept` says if it will last."""
+    """Measured costs in seconds: a plain step [depths], a verify and a draft [depths][widths]. `saved`: for later starts."""
 
     depths: tuple[int, ...]
     widths: tuple[int, ...]
     plain_s: tuple[float, ...]
     verify_s: tuple[tuple[float, ...], ...]
     draft_s: tuple[tuple[float, ...], ...]
-    kept: bool
+    saved: bool
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class KernelTrial:
 
     kernel: str
     used: bool
-    why: str
+    why: EngineText
     plain_s: float | None = None
     kernel_s: float | None = None
     off: float | None = None
@@ -100,10 +100,10 @@ class KernelTrial:
 
 @dataclass(frozen=True)
 class KernelsSelected:
-    """What became of every Metal kernel for the loaded pair, which runs those that are used. `kept` says if it will last."""
+    """The trial of every Metal kernel. The loaded pair runs those that are used. `saved`: also at later starts."""
 
     trials: tuple[KernelTrial, ...]
-    kept: bool
+    saved: bool
 
 
 @dataclass(frozen=True)
@@ -223,12 +223,12 @@ class Stats:
     accepted_per_round: tuple[int, ...]
     widths: tuple[int, ...]
     plain_steps: int
-    why_plain: str  # why the whole reply was decoded plainly, empty when it was not
     peak_memory_bytes: int
     seed: int
+    why_plain: EngineText | None = None  # why the whole reply was decoded plainly
     lookup_rounds: int = 0  # rounds whose drafts were copied from prompt and reply
     trials: int = 0  # passes made to learn what they cost or yield
-    plain_because: tuple[tuple[str, int], ...] = ()  # why steps of a reply with DFlash were plain, and how many
+    plain_because: tuple[tuple[EngineText, int], ...] = ()  # why steps of a DFlash reply were plain, and how many
 
     @property
     def tokens_per_round(self) -> float | None:
@@ -236,10 +236,10 @@ class Stats:
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property
-    def mostly_plain(self) -> str:
-        """Why most of a reply with DFlash was decoded plainly; empty when it was not."""
-        why, steps = self.plain_because[0] if self.plain_because else ("", 0)
-        return why if self.mode == "dflash" and 2 * steps > self.tokens else ""
+    def mostly_plain(self) -> EngineText | None:
+        """Why most of a DFlash reply was decoded plainly; None if it was not."""
+        why, steps = self.plain_because[0] if self.plain_because else (None, 0)
+        return why if self.mode == "dflash" and 2 * steps > self.tokens else None
 
     @property
     def acceptance(self) -> float | None:

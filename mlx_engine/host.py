@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Failed, LoadProgress
 from mlx_engine.requests import Calibrate, LoadPair, Request, SelectKernels
 
@@ -116,7 +116,7 @@ class EngineHost:
         """Deliver a job's events. No exception leaves this thread: a bug is logged, and the next job runs."""
         try:
             if self._engine is None:
-                job.deliver(LoadProgress(0.0, "Starting the engine"))
+                job.deliver(LoadProgress(0.0, EngineText.of("starting_engine", "Starting the engine")))
                 self._engine = self._make_engine()
             for event in self._engine.run(job.request, job.cancelled):
                 job.deliver(event)

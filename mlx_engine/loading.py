@@ -4,7 +4,7 @@ import json
 import logging
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -16,11 +16,13 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model, load_tokenizer
 
 from mlx_engine import chat, memory
+from mlx_engine.decoding.costs import CostTable
+from mlx_engine.decoding.width import PairHistory
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.loading import load as load_drafter
 from mlx_engine.drafters.loading import usual_bits
-from mlx_engine.errors import UserError
-from mlx_engine.events import LoadProgress, PairInfo
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import KernelTrial, LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.pairs.advised import advised_sampling
@@ -56,15 +58,21 @@ class LoadedPair:
     dtype: mx.Dtype
     info: PairInfo
     weights: Weights  # the target's
+    history: PairHistory
     operations: Operations = PLAIN
+    kernel_trials: list[KernelTrial] = field(default_factory=list)  # of a selection that was cancelled
 
     @property
     def held(self) -> int:
         """Bytes of all weights in memory, which on a CPU are more than in the files, and fewer where a drafter was quantised."""
         return self.weights.held + (sum(array.nbytes for array in self.drafter.parameters()) if self.drafter else 0)
 
+    def use_costs(self, table: CostTable) -> None:
+        """Choose widths by these costs from the next reply on."""
+        self.history = PairHistory(self.info.block_size, table)
+
     def use(self, operations: Operations) -> None:
-        """Run these from the next reply on."""
+        """Run these operations from the next reply on."""
         self.operations = operations
         self.target.use(operations)
         if self.drafter is not None:
@@ -112,7 +120,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     Raises:
         UserError: what shows only while reading.
     """
-    yield LoadProgress(0.1, "Reading the target")
+    yield LoadProgress(0.1, EngineText.of("reading_target", "Reading the target"))
     model, tokenizer, config = _read_target(target_folder)
     on_cpu = mx.default_device() == mx.Device(mx.cpu)
     if on_cpu:
@@ -126,9 +134,10 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     context_limit = _at_least_one(text, "max_position_embeddings", _DEFAULT_CONTEXT)
     if drafter_folder is None:
         target, drafter = Target(model, vocabulary), None
-        why_plain = why_not_dflash(config) or "no drafter is loaded"
+        reason = why_not_dflash(config)
+        why_plain = EngineText("no_dflash", reason) if reason else EngineText.of("no_drafter", "no drafter is loaded")
     else:
-        yield LoadProgress(0.8, "Reading the drafter")
+        yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
         drafter_config = parse(read_config(drafter_folder, "drafter"))
         target = Target(model, vocabulary, family_of(config), drafter_config.taps)
         try:
@@ -139,8 +148,8 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         except BaseException:
             target.release()
             raise
-        why_plain = ""
-    yield LoadProgress(0.95, "Warming up")
+        why_plain = None
+    yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))
     try:
         warm(target, drafter, context_limit)
     except _STUMBLES as error:
@@ -148,7 +157,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         if wrong := arguments.fault(config):  # else the mistake is ours
             raise UserError(f"The target's config.json in {target_folder.name} {wrong}. {_AGAIN}") from error
         raise
-    yield LoadProgress(1.0, "Ready")
+    yield LoadProgress(1.0, EngineText.of("ready", "Ready"))
     info = PairInfo(
         name=_name(target_folder),
         target=_called(target_folder),
@@ -164,7 +173,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         drafter_weights="" if drafter is None else _weights(drafter.bits, dtype),
         sampling=advised_sampling(target_folder),
     )
-    yield LoadedPair(target, tokenizer, drafter, dtype, info, weights)
+    yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size))
 
 
 def _refuse_broken(arrays: list[tuple[str, mx.array]], role: str, folder: Path) -> None:

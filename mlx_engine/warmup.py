@@ -6,10 +6,10 @@ times as slow as all others. Made while loading, they spoil neither the first re
 
 import mlx.core as mx
 
-from mlx_engine.decoding.costs import Pass
-from mlx_engine.decoding.queued_rounds import Queue
+from mlx_engine.decoding.costs import PassKind
+from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser
-from mlx_engine.decoding.width import Choice
+from mlx_engine.decoding.width import WidthChoice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
@@ -57,8 +57,8 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
             caches.rewind(rows - 1)
             context.drop(rows - 1)
     if ahead and drafter is not None and context is not None and context.position + 2 * block <= limit:
-        rounds, choice = Queue(target, drafter, caches, context, chooser), Choice(Pass("drafter", block))
+        rounds, choice = RoundQueue(target, drafter, caches, context, chooser), WidthChoice(PassKind("drafter", block))
         first = rounds.put(choice, block, mx.zeros(1, mx.uint32))
-        second = rounds.put_after(first, choice, block)
+        second = rounds.put(choice, block, first.anchor, after=first)
         for each in (first, second):
             rounds.read(each, frozenset())

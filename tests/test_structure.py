@@ -24,7 +24,7 @@ LEVELS = (
     "terminal",
     "host",
     "engine",
-    "tuning",
+    "tuning generation",
     "comparison reply_stats",
     "loading",
     "warmup",

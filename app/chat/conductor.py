@@ -19,7 +19,7 @@ from app.conversations.chat_tree import Chat, Node, Turn, continuation, same_aga
 from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_adapter import EngineAdapter
-from app.language import tr
+from app.language import tr, translated
 from app.machine.roofline_job import Measuring
 from app.models.pair_loader import PairLoading
 from app.notice import Notice
@@ -459,8 +459,8 @@ class Conductor(QObject):
         elif self.busy:
             text = tr("A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.")
             self.noticed.emit(Notice(text, until="idle"))
-        elif not self.can_dflash:
-            self.noticed.emit(Notice(tr("DFlash is not available: {why_plain}", why_plain=self.pair.why_plain)))
+        elif self.pair.why_plain is not None:
+            self.noticed.emit(Notice(tr("DFlash is not available: {why_plain}", why_plain=translated(self.pair.why_plain))))
         else:
             return True
         return False

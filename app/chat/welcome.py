@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QGridLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.introduction import Introduction
-from app.language import tr
+from app.language import tr, translated
 from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.theme import Theme, set_look
@@ -110,7 +110,7 @@ class Welcome(QWidget):
             card.setEnabled(pair is not None)
         if loading is not None:
             self.progress.setValue(round(1000 * loading.fraction))
-            self.subtitle.setText(f"{loading.step}…")
+            self.subtitle.setText(f"{translated(loading.step)}…")
         elif pair is not None and not pair.why_plain:
             self.subtitle.setText(tr("The small model drafts, the large one checks. Every word is the large model's own."))
         elif pair is not None:

@@ -19,7 +19,7 @@ from app.conversations.chat_tree import Turn, messages_before_prompt
 from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.conversations.difference import difference_between
 from app.conversations.reply import Reply
-from app.language import tr
+from app.language import tr, translated
 from app.transcript.message import NoticeView
 from app.widgets.button import button
 from app.widgets.label import Label
@@ -248,8 +248,8 @@ class CompareDialog(QDialog):
                 return tr("A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.")
             pair = self._conductor.pair
             return (
-                tr("DFlash is not available: {why_plain}", why_plain=pair.why_plain)
-                if pair
+                tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain))
+                if pair and pair.why_plain
                 else tr("No models are loaded, so nothing can be compared.")
             )
         same = tr("One after the other, never at the same time, with the same seed and settings.")

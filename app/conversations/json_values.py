@@ -7,6 +7,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from app.conversations.plain_text import clean
+from mlx_engine.errors import EngineText
 
 LIMIT = 1 << 64  # integers are smaller, seeds among them
 _LATEST = 4e9  # seconds since 1970 that every calendar can show
@@ -81,6 +82,8 @@ def _converted(kind: Any, value: Any) -> Any:
             return tuple(found for one in value if (found := read_as(arguments[0], one, None)) is not None)
         if len(value) == len(arguments):
             return tuple(map(_converted, arguments, value))
+    elif kind is EngineText and isinstance(value, str) and value:  # older versions stored the message alone
+        return EngineText("", clean(value))
     elif is_dataclass(kind) and isinstance(value, Mapping):
         return kind(**read_fields(kind, value, tuple(field.name for field in fields(kind))))  # type: ignore[operator]
     elif kind is str and isinstance(value, str):

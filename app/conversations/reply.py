@@ -6,6 +6,7 @@ from typing import Literal
 
 from app.conversations.token_sources import Suppliers
 from app.language import translated
+from mlx_engine.errors import EngineText
 from mlx_engine.events import Commit, Event, Failed, Finished, PrefillProgress, Round, Stats, StopReason
 from mlx_engine.requests import GenerationRequest, Mode
 
@@ -154,14 +155,14 @@ def joined(first: Stats, second: Stats) -> Stats:
     """Return the statistics of a reply generated in two parts. Its decode rate leaves out the pause and the second prefill."""
     timed = [(part.tokens - 1, part.decode_tok_s) for part in (first, second) if part.decode_tok_s]
     seconds = sum(steps / rate for steps, rate in timed)
-    because: Counter[str] = Counter(dict(first.plain_because))
+    because: Counter[EngineText] = Counter(dict(first.plain_because))
     because.update(dict(second.plain_because))
     return replace(
         first,
         **{name: getattr(first, name) + getattr(second, name) for name in _SUMS},
         mode="dflash" if "dflash" in (first.mode, second.mode) else "plain",
         decode_tok_s=sum(steps for steps, _ in timed) / seconds if seconds else None,
-        why_plain=second.why_plain or first.why_plain if first.mode == second.mode else "",
+        why_plain=second.why_plain or first.why_plain if first.mode == second.mode else None,
         peak_memory_bytes=max(first.peak_memory_bytes, second.peak_memory_bytes),
         plain_because=tuple(because.most_common()),
     )

@@ -1,7 +1,7 @@
 """A reply's statistics in words. A value that is unknown is left out; an estimate has a tilde."""
 
 from app.conversations.reply import Reply
-from app.language import number, tr
+from app.language import number, tr, translated
 from mlx_engine.events import Stats
 from mlx_engine.requests import Mode
 
@@ -58,7 +58,7 @@ def chip(reply: Reply, short: bool = False) -> str:
         return tr("Plain") if short else tr("Plain · drafter off")
     if reply.stats and not reply.running:
         if reply.stats.mode == "plain":
-            why = reply.stats.why_plain or tr("no drafter is loaded")
+            why = translated(reply.stats.why_plain) if reply.stats.why_plain else tr("no drafter is loaded")
             return tr("Plain") if short else tr("Plain · DFlash unavailable: {why_plain}", why_plain=why)
         if reply.stats.mostly_plain:
             return tr("Mostly plain")
@@ -83,7 +83,7 @@ def facts(reply: Reply, short: bool = False) -> str:
         parts.append(tokens(max(stats.tokens, reply.tokens) if cut_off else stats.tokens))
         if stats.mostly_plain and not short:
             steps = number(stats.plain_steps)
-            parts.append(tr("{steps} without drafts: {why}", steps=steps, why=stats.mostly_plain))
+            parts.append(tr("{steps} without drafts: {why}", steps=steps, why=translated(stats.mostly_plain)))
     elif reply.reason == "interrupted" and reply.tokens:
         parts.append(tokens(reply.tokens))
     elif reply.running:
@@ -139,8 +139,9 @@ def details(stats: Stats) -> str:
         lines.append(tr("Rounds: {rounds}", rounds=number(stats.rounds)))
         counts = {"drafted": number(stats.drafted), "tested": number(stats.tested), "accepted": number(stats.accepted)}
         lines.append(tr("Drafted {drafted}, tested {tested}, accepted {accepted} tokens", **counts))
-    for why, steps in stats.plain_because or ((("", stats.plain_steps),) if stats.plain_steps else ()):
-        lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({why})" if why else ""))
+    for why, steps in stats.plain_because or ((None, stats.plain_steps),):
+        if steps:
+            lines.append(tr("Plain steps: {steps}", steps=number(steps)) + (f" ({translated(why)})" if why else ""))
     if stats.lookup_rounds:
         lines.append(tr("Lookup rounds: {lookup_rounds}", lookup_rounds=number(stats.lookup_rounds)))
     if stats.widths:

@@ -26,7 +26,7 @@ class Calibrating(QObject):
 
     def of(self, pair: PairInfo) -> None:
         """Another pair has been loaded."""
-        self._wanted = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.proved else [SelectKernels()])]
+        self._wanted = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]
         self._wait()
 
     @Slot()

@@ -4,6 +4,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
+from mlx_engine.errors import EngineText
 from mlx_engine.events import CalibrationProgress, Failed, Roofline
 from mlx_engine.host import Job
 from mlx_engine.requests import MeasureMachine
@@ -32,7 +33,7 @@ class Measuring(QObject):
         if self._job:
             return
         self.error, self.stopped = "", False
-        self.progress = CalibrationProgress(0.0, tr("Waiting for the engine"))
+        self.progress = CalibrationProgress(0.0, EngineText("", tr("Waiting for the engine")))
         self._job = self._engine.submit(MeasureMachine(again), self._receive)
         self.changed.emit()
 
@@ -55,7 +56,7 @@ class Measuring(QObject):
                     self.progress = progress
                 case Roofline() as found:
                     self.found = found
-                    self.progress = CalibrationProgress(1.0, tr("Measured"))
+                    self.progress = CalibrationProgress(1.0, EngineText("", tr("Measured")))
                 case Failed() as failed:
                     self.error = translated(failed)
                 case None:

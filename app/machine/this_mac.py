@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QHBoxLayout, QLabel, QProgressBar, QSizePolicy, QVBoxLayout, QWidget
 
 from app.chat.conductor import Conductor
-from app.language import number, tr
+from app.language import number, tr, translated
 from app.machine.roofline_chart import RooflineChart
 from app.transcript.message import NoticeView
 from app.widgets.button import button
@@ -143,7 +143,7 @@ class ThisMacDialog(QDialog):
 
     def _state(self) -> str:
         if progress := self._measuring.progress:
-            return f"{progress.step} …"
+            return f"{translated(progress.step)} …"
         if self._conductor.pair is None:
             return tr("No models are loaded yet; then there is something to measure.")
         if self._conductor.busy:

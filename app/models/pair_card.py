@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QVBox
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import size
-from app.language import tr
+from app.language import tr, translated
 from app.models import wording
 from app.models.candidate import Candidate, State
 from app.models.pair_facts import Arithmetic, PairFacts, facts_of
@@ -168,7 +168,7 @@ class PairCard(QScrollArea):
         transfer, loading = self._picker.transfer(one), self._conductor.loading
         if state == "loading" and loading is not None:
             self.bar.show_fraction(loading.fraction)
-            self.progress.setText(f"{loading.step}…")
+            self.progress.setText(f"{translated(loading.step)}…")
         elif transfer is not None:
             self.bar.show_fraction(transfer.done / transfer.total if transfer.total else 0.0)
             self.progress.setText(wording.progress(transfer) if state != "failed" else tr("Stopped; what came is kept."))

@@ -1,6 +1,5 @@
 """The pair that answers: loading it, and what is known of it then."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -9,21 +8,10 @@ from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from app.machine.background_tuning import Calibrating
 from app.notice import Notice
+from mlx_engine.errors import EngineText
 from mlx_engine.events import Failed, LoadProgress, PairInfo
 from mlx_engine.host import Job
 from mlx_engine.requests import LoadPair
-
-
-def _steps() -> dict[str, str]:
-    return {
-        "Starting the engine": tr("Starting the engine"),
-        "Checking the files": tr("Checking the files"),
-        "Reading the target": tr("Reading the target"),
-        "Reading the drafter": tr("Reading the drafter"),
-        "Warming up": tr("Warming up"),
-        "Ready": tr("Ready"),
-    }  # as the engine names them
-
 
 _KEEPS_THE_OLD = 0.0  # while a loading has come no further, the files are only looked at and the pair before is still there
 
@@ -56,7 +44,7 @@ class PairLoading(QObject):
         """Load a pair, unless one is being loaded."""
         if self._job:
             return
-        self.progress, self.coming, self._cancelled = LoadProgress(0.0, tr("Starting")), pair, False
+        self.progress, self.coming, self._cancelled = LoadProgress(0.0, EngineText("", tr("Starting"))), pair, False
         self._had_one = self.pair is not None
         self._job = self._engine.submit(pair, self._receive)
         self.changed.emit()
@@ -80,7 +68,7 @@ class PairLoading(QObject):
     def _take(self, item: Delivery) -> None:
         match item.event:
             case LoadProgress() as progress:
-                self.progress = replace(progress, step=_steps().get(progress.step, progress.step))
+                self.progress = progress
                 if progress.fraction > _KEEPS_THE_OLD and self.pair is not None:
                     self._become(None)
                 self.changed.emit()
@@ -89,7 +77,7 @@ class PairLoading(QObject):
                 self._become(pair)
                 self._calibrating.of(pair)
                 if pair.why_plain:
-                    self.noticed.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=pair.why_plain)))
+                    self.noticed.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
             case Failed() as failed:
                 self.noticed.emit(
                     Notice(f"{translated(failed)} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load")

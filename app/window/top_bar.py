@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import mode_names, number, size
-from app.language import tr
+from app.language import tr, translated
 from app.widgets.button import button
 from app.widgets.icon_button import IconButton
 from app.widgets.label import Label, as_tooltip
@@ -86,8 +86,8 @@ class TopBar(QWidget):
         self.dflash.setEnabled(state.can_dflash)
         self.dflash.setToolTip(
             tr("Draft with the small model, check with the large one. Holds from the next reply on.")
-            if state.can_dflash or pair is None
-            else as_tooltip(tr("Not available: {why_plain}", why_plain=pair.why_plain))
+            if state.can_dflash or pair is None or pair.why_plain is None
+            else as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain)))
         )
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)

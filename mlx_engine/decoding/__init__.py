@@ -1,1 +1,1 @@
-"""Decoding loops and the choice of tokens."""
+"""Decoding loops: plain and speculative, with sampling and width control."""

@@ -1,8 +1,8 @@
-"""Keyed noise: a Gumbel value for every (seed, position, token id), and nothing else it depends on.
+"""Keyed Gumbel noise: a function of (seed, position, token id) and nothing else.
 
-Gumbel-max sampling with such noise makes the choice at a position a function of the logits and the seed alone, so the same seed
-gives the same text however many rows a pass has. Threefry-2x32 with 20 rounds (Salmon et al., SC 2011): the 64-bit seed is the
-key (low word first), (position, token id) the counter, the first output word the random integer.
+With such noise, the token that Gumbel-max sampling chooses at a position depends only on the logits and the seed. The same seed
+gives the same text however many rows a pass has. The generator is Threefry-2x32 with 20 rounds (Salmon et al., SC 2011): the
+64-bit seed is the key (low word first), (position, token id) is the counter, and the first output word is the random integer.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,11 @@ _PARITY = 0x1BD11BDA
 
 
 def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array:
-    """Gumbel noise [rows, vocabulary], float32, from `first_position` on, [1] uint32 where only the device knows it."""
+    """Return Gumbel noise [rows, vocabulary], float32.
+
+    Args:
+        first_position: of the first row; [1] uint32 if only the device knows it.
+    """
     if isinstance(first_position, mx.array):
         positions = (first_position + mx.arange(rows, dtype=mx.uint32))[:, None]
     else:
@@ -24,25 +28,25 @@ def gumbel(seed: int, first_position: int | mx.array, rows: int, vocabulary: int
 
 
 def key(seed: int) -> tuple[mx.array, mx.array]:
-    """The two words of a 64-bit seed, low first; arrays, so that a compiled graph serves every seed."""
+    """Return the two words of a 64-bit seed, low first, as arrays: one compiled graph serves every seed."""
     return mx.array(seed & 0xFFFFFFFF, mx.uint32), mx.array(seed >> 32, mx.uint32)
 
 
 def threefry(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
-    """First output words, uint32, of counters (position, token id); the uint32 arrays broadcast."""
+    """Return the first output word, uint32, of each counter (position, token id); the uint32 arrays broadcast."""
     schedule = (low, high, low ^ high ^ mx.array(_PARITY, mx.uint32))
     a, b = positions + low, tokens + high
     for block in range(5):
-        for turn in _ROTATIONS[block % 2]:
+        for shift in _ROTATIONS[block % 2]:
             a = a + b
-            b = ((b << turn) | (b >> (32 - turn))) ^ a
+            b = ((b << shift) | (b >> (32 - shift))) ^ a
         a = a + schedule[(block + 1) % 3]
         b = b + schedule[(block + 2) % 3] + mx.array(block + 1, mx.uint32)
     return a
 
 
 def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.array) -> mx.array:
-    """-log(-log u) with u = (top 23 bits + 0.5) / 2^23, exact in float32 and never 0 or 1."""
+    """Return -log(-log u) with u = (top 23 bits + 0.5) / 2^23, which is exact in float32 and never 0 or 1."""
     bits = threefry(low, high, positions, tokens) >> 9
     uniform = (bits.astype(mx.float32) + 0.5) * (1.0 / (1 << 23))
     return -mx.log(-mx.log(uniform))
@@ -50,5 +54,5 @@ def gumbel_of(low: mx.array, high: mx.array, positions: mx.array, tokens: mx.arr
 
 @cache
 def _transform() -> Callable[..., mx.array]:
-    """On Metal the hundred small operations are fused; on a CPU a C++ compiler would run for seconds to save half a millisecond."""
+    """Fuse the hundred small operations on Metal. On a CPU, compiling takes seconds and saves half a millisecond."""
     return mx.compile(gumbel_of, shapeless=True) if mx.default_device().type == mx.gpu else gumbel_of

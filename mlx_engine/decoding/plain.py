@@ -1,4 +1,4 @@
-"""Plain decoding: the target alone, one token a pass."""
+"""Plain decoding: the target alone, one token per pass."""
 
 from collections.abc import Generator
 from typing import cast
@@ -10,7 +10,7 @@ from mlx_engine.decoding.step import Step
 from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.targets.target import Caches, Target
 
-_FREE_EVERY = 256  # tokens after which MLX's spare buffers are freed, as mlx-lm does
+_CLEAR_EVERY = 256  # tokens after which MLX's unused buffers are freed, as in mlx-lm
 
 
 def plain(
@@ -23,35 +23,38 @@ def plain(
     limit: int,
     backlog: Backlog | None = None,
 ) -> Generator[Step, None, None]:
-    """Yield up to `limit` tokens after `first`, which stands at `position` and is not in the caches yet.
+    """Yield up to `limit` tokens after `first`, which is at `position` and not in the caches yet.
 
-    The next pass is queued before a token is read, so that the device never waits for the host; with penalties, which need the
-    token, it is not. So the caches of a generator that is closed early may hold the last token yielded. Every pass adds its
-    features to the backlog, if there is one.
+    The next pass is queued before a token is read, so that the device never waits for the host. With penalties, which need the
+    token, it is not. The caches of a generator that is closed early may therefore hold the last token yielded.
+
+    Args:
+        backlog: receives the features of every pass, for the drafter's context.
     """
 
-    def forward(token: mx.array) -> mx.array:
+    def queue_pass(token: mx.array, at: int) -> mx.array:
         if backlog is None:
-            return target.forward(token, caches)
-        logits, features = target.forward_tapped(token, caches)
-        backlog.add(features)
-        return logits
-
-    def following(token: mx.array, at: int) -> mx.array:
-        logits = penalties.apply(forward(token))
+            logits = target.forward(token, caches)
+        else:
+            logits, features = target.forward_tapped(token, caches)
+            backlog.add(features)
+        logits = penalties.apply(logits)
         chosen = chooser.choose(logits, at + 1, chooser.noise(at + 1, 1, logits.shape[-1]))
         mx.async_eval(chosen)
         return chosen
 
-    current = following(mx.array([first]), position)
-    for count in range(1, limit + 1):
-        queued = not penalties.active and count < limit
-        following_token = following(current, position + count) if queued else None
-        token = cast(int, current.item())
-        yield Step((token,), ("target",))
-        if count == limit:
-            return
-        penalties.add((token,))
-        current = following_token if following_token is not None else following(current, position + count)
-        if count % _FREE_EVERY == 0:
-            mx.clear_cache()
+    try:
+        current = queue_pass(mx.array([first]), position)
+        for count in range(1, limit + 1):
+            ahead = None if penalties.active or count == limit else queue_pass(current, position + count)
+            token = cast(int, current.item())
+            yield Step((token,), ("target",))
+            if count == limit:
+                return
+            penalties.add((token,))
+            current = queue_pass(current, position + count) if ahead is None else ahead
+            if count % _CLEAR_EVERY == 0:
+                mx.clear_cache()
+    finally:
+        if backlog is not None:
+            backlog.flush()

@@ -1,4 +1,4 @@
-"""Prefill: the prompt through the target, in chunks, and its features into the drafter's context."""
+"""Prefill: run the prompt through the target in chunks, and its features into the drafter's context."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -22,14 +22,14 @@ def prefill(
 ) -> Iterator[int | mx.array]:
     """Yield the number of tokens done after each chunk, and last the logits [1, V] that follow the prompt.
 
-    What the caches hold already, at most all but the last token, is not touched. A chunk ends at every multiple of `CHUNK`,
-    wherever the first one began, and at each of `stops`. The last token has a pass of its own, one row wide, as in mlx-lm, so that
-    plain decoding stays bit-equal to it. Features live no longer than their chunk, and none are made of tokens that every window of
-    the drafter has dropped by the next stop and by the end.
+    Tokens that the caches already hold, at most all but the last, are skipped. A chunk ends at every multiple of `CHUNK`, and at
+    each of `stops`. The last token has a pass of its own, one row wide, as in mlx-lm, so that plain decoding stays bit-equal to
+    mlx-lm. Features live no longer than their chunk. A chunk whose features every window of the drafter would drop is run without
+    them.
     """
     tokens = mx.array(list(prompt))
-    whole, done = len(prompt) - 1, caches.length
-    ends = sorted(stop for stop in {*range(CHUNK, whole, CHUNK), *stops, whole} if done < stop <= whole)
+    last, done = len(prompt) - 1, caches.length
+    ends = sorted(stop for stop in {*range(CHUNK, last, CHUNK), *stops, last} if done < stop <= last)
     for end in ends:
         chunk = tokens[done:end]
         if context is None or any(context.reads(end - 1, stop) for stop in (*stops, len(prompt)) if stop >= end):
@@ -41,7 +41,7 @@ def prefill(
         mx.clear_cache()
         done = end
         yield done
-    yield _pass(target, caches, tokens[whole:], drafter, context)
+    yield _pass(target, caches, tokens[last:], drafter, context)
 
 
 def _pass(target: Target, caches: Caches, tokens: mx.array, drafter: Drafter | None, context: DraftContext | None) -> mx.array:

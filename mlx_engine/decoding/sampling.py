@@ -1,7 +1,8 @@
-"""How a token is chosen from the target's logits, and a proposal from the drafter's.
+"""Choose tokens from the target's logits, and proposals from the drafter's.
 
-The target's choice is what counts: greedy, or Gumbel-max with keyed noise over logits that are penalised, tempered and filtered, in
-this order. The proposal is free: under the *same* noise the drafter picks what the target picks wherever their laws are near.
+The target's choice decides the text: greedy, or Gumbel-max with keyed noise over logits that are penalized, divided by the
+temperature and filtered, in this order. Any rule may choose proposals. With the *same* noise, the drafter picks the target's
+token wherever their distributions are close.
 """
 
 from collections.abc import Sequence
@@ -14,9 +15,9 @@ from mlx_engine.kernels.block_verify import Draw, Verdict
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
 
-COLDEST = 1e-5  # a lower temperature is greedy: float32 could not divide by it
-# What a proposal is made by; `bench/proposals.py` compares the rules
-OPEN = log(0.15)  # a row is open when the drafter gives its favourite less than this share
+MIN_TEMPERATURE = 1e-5  # a lower temperature is greedy: float32 cannot divide by it
+# The proposal rule; tests/benchmarks/proposals.py compares alternatives
+OPEN = log(0.15)  # a row is open if the drafter gives its favorite less than this probability
 COOLING = 0.5  # proposal temperature / sampling temperature in an open row
 
 
@@ -25,26 +26,26 @@ class Chooser:
 
     Args:
         sampling: temperature, filters and penalties.
-        seed: 64 bits, for the noise.
-        operations: what chooses and compares.
+        seed: of the noise, 64 bits.
+        operations: whose `block_verify` runs.
     """
 
     def __init__(self, sampling: Sampling, seed: int, operations: Operations = PLAIN) -> None:
         self.sampling, self.seed, self.operations = sampling, seed, operations
-        self.greedy = sampling.temperature < COLDEST
+        self.greedy = sampling.temperature < MIN_TEMPERATURE
 
     def noise(self, first_position: int | mx.array, rows: int, vocabulary: int) -> mx.array | None:
-        """What `pick` and `propose` add for the tokens at `first_position` and after, [rows, vocabulary]; None when greedy."""
+        """Return the noise for `rows` tokens from `first_position` on, [rows, vocabulary] float32; None if greedy."""
         return None if self.greedy else gumbel(self.seed, first_position, rows, vocabulary)
 
     def verify(self, logits: mx.array, drafts: mx.array | None, first_position: int | mx.array, noise: mx.array | None) -> Verdict:
-        """What the target chooses in every row, from its logits [rows, V], and what that makes of the drafts.
+        """Choose a token in every row and compare it with the draft.
 
         Args:
-            logits: after penalties.
-            drafts: for the first rows - 1 rows, uint32; None for one row.
-            first_position: where the token stands that the first row chooses; [1] uint32 where only the device knows it.
-            noise: of these rows, from `noise`; None when greedy.
+            logits: after penalties, [rows, V].
+            drafts: of the first rows - 1 rows, uint32; None for one row.
+            first_position: of the token that the first row chooses; [1] uint32 if only the device knows it.
+            noise: from `noise`; None if greedy.
         """
         if noise is None:
             return self.operations.block_verify(logits, drafts, None)
@@ -57,55 +58,55 @@ class Chooser:
         return self.operations.block_verify(logits, drafts, draw)
 
     def choose(self, logits: mx.array, position: int, noise: mx.array | None) -> mx.array:
-        """The target's choice, uint32 [1], for one position, from its logits [1, V]: a block without drafts."""
+        """Choose one token, uint32 [1], from logits [1, V]: a block without drafts."""
         return self.verify(logits, None, position, noise).choices
 
     def pick(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """The target's choices, uint32 [rows], from its logits [rows, V]."""
+        """Choose a token in every row, uint32 [rows], from logits [rows, V]."""
         return mx.argmax(self.scores(logits, noise), axis=-1)
 
     def scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """What `pick` takes the largest of, [rows, V] float32 unless greedy; a filtered token scores -inf."""
+        """Return the scores that `pick` maximizes, [rows, V], float32 unless greedy; a filtered token scores -inf."""
         if noise is None:
             return logits
         return self._filter(logits.astype(mx.float32) / self.sampling.temperature) + noise
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """The drafter's proposals, uint32 [rows], from its logits [rows, V].
+        """Choose the drafter's proposals, uint32 [rows], from its logits [rows, V].
 
-        A drafter that half knows what comes has found the target's favourite, though its law is flatter than the target's: then
-        the favourite is proposed. A row without one is open, and there noise that both sides share finds what the target picks.
+        A drafter's distribution is flatter than the target's, so a moderately likely favorite is usually the target's token and is
+        proposed. A row without a favorite is open: there the noise that both sides share finds the target's token.
         """
         if noise is None:
             return mx.argmax(logits, axis=-1)
         scaled = logits.astype(mx.float32) / self.sampling.temperature
-        favourite = scaled.max(axis=-1, keepdims=True) - mx.logsumexp(scaled, axis=-1, keepdims=True)
-        shared = mx.where(favourite < OPEN, COOLING, 0.0) * noise[: logits.shape[0]]
+        favorite = scaled.max(axis=-1, keepdims=True) - mx.logsumexp(scaled, axis=-1, keepdims=True)
+        shared = mx.where(favorite < OPEN, COOLING, 0.0) * noise[: logits.shape[0]]
         return mx.argmax(scaled + shared, axis=-1)
 
     def _filter(self, logits: mx.array) -> mx.array:
-        """Top-k, then top-p over what is left, then min-p. Of equal logits at a boundary all are kept, or none."""
+        """Apply top-k, then top-p, then min-p. Equal logits at a boundary are all kept or all removed."""
         s, vocabulary = self.sampling, logits.shape[-1]
         if 0 < s.top_k < vocabulary:
-            least = mx.topk(logits, s.top_k, axis=-1).min(axis=-1, keepdims=True)
-            logits = mx.where(logits < least, -mx.inf, logits)
+            threshold = mx.topk(logits, s.top_k, axis=-1).min(axis=-1, keepdims=True)
+            logits = mx.where(logits < threshold, -mx.inf, logits)
         if 0 < s.top_p < 1:
-            falling = -mx.sort(-logits, axis=-1)
-            shares = mx.softmax(falling, axis=-1, precise=True)
+            descending = -mx.sort(-logits, axis=-1)
+            shares = mx.softmax(descending, axis=-1, precise=True)
             before = mx.cumsum(shares, axis=-1) - shares
-            least = mx.where(before < s.top_p, falling, mx.inf).min(axis=-1, keepdims=True)
-            logits = mx.where(logits < least, -mx.inf, logits)
+            threshold = mx.where(before < s.top_p, descending, mx.inf).min(axis=-1, keepdims=True)
+            logits = mx.where(logits < threshold, -mx.inf, logits)
         if s.min_p > 0:
-            least = logits.max(axis=-1, keepdims=True) + mx.log(mx.array(s.min_p))
-            logits = mx.where(logits < least, -mx.inf, logits)
+            threshold = logits.max(axis=-1, keepdims=True) + mx.log(mx.array(s.min_p))
+            logits = mx.where(logits < threshold, -mx.inf, logits)
         return logits
 
 
 class Penalties:
-    """Penalties on tokens seen before, for one request.
+    """Penalizes tokens that have already appeared, for one request.
 
-    The repetition penalty (Keskar et al., 2019) divides a positive logit and multiplies a negative one, for tokens of prompt and
-    reply; presence and frequency penalties (as OpenAI's API defines them) subtract, for tokens of the reply.
+    The repetition penalty (Keskar et al., 2019) divides positive logits and multiplies negative ones, for tokens of prompt and
+    reply. Presence and frequency penalties (as in OpenAI's API) are subtracted, for tokens of the reply.
     """
 
     def __init__(self, sampling: Sampling, prompt: Sequence[int]) -> None:
@@ -113,32 +114,32 @@ class Penalties:
         self.active = (sampling.repetition_penalty, sampling.presence_penalty, sampling.frequency_penalty) != (1.0, 0.0, 0.0)
         self._prompt, self._reply = list(prompt), list[int]()
         self._prompt_counts: mx.array | None = None
-        self._reply_counts: mx.array | None = None  # of the tokens that were final when last looked at, which left the list
+        self._reply_counts: mx.array | None = None  # of the tokens already counted, which are no longer in the list
 
     def add(self, tokens: Sequence[int]) -> None:
-        """These tokens of the reply are final."""
+        """Add final tokens of the reply."""
         if self.active:
             self._reply += tokens
 
     def apply(self, logits: mx.array, ahead: mx.array | None = None) -> mx.array:
-        """Penalised logits [rows, V]. Row i comes after the first i of the tokens `ahead` [rows - 1], not yet final."""
+        """Return penalized logits [rows, V]. Row i follows the first i of the tokens `ahead`, [rows - 1], which are not final."""
         if not self.active:
             return logits
         s, (rows, vocabulary) = self.sampling, logits.shape
-        reply = mx.broadcast_to(self._counted(vocabulary), (rows, vocabulary))
+        reply = mx.broadcast_to(self._count_reply(vocabulary), (rows, vocabulary))
         if ahead is not None and rows > 1:
             each = (ahead[:, None] == mx.arange(vocabulary)[None]).astype(mx.float32)
             reply = reply + mx.concatenate([mx.zeros((1, vocabulary)), mx.cumsum(each, axis=0)])
         logits = logits.astype(mx.float32)
         if s.repetition_penalty != 1.0:
-            worse = mx.where(logits > 0, logits / s.repetition_penalty, logits * s.repetition_penalty)
+            penalized = mx.where(logits > 0, logits / s.repetition_penalty, logits * s.repetition_penalty)
             if self._prompt_counts is None:
                 self._prompt_counts = _counts(self._prompt, vocabulary)
-            logits = mx.where(reply + self._prompt_counts > 0, worse, logits)
+            logits = mx.where(reply + self._prompt_counts > 0, penalized, logits)
         return logits - s.presence_penalty * (reply > 0) - s.frequency_penalty * reply
 
-    def _counted(self, vocabulary: int) -> mx.array:
-        """How often each token id occurs in the reply, [vocabulary] float32; only what is new is counted."""
+    def _count_reply(self, vocabulary: int) -> mx.array:
+        """Return how often each token id occurs in the reply, [vocabulary] float32."""
         if self._reply_counts is None:
             self._reply_counts = mx.zeros((vocabulary,), mx.float32)
         if self._reply:
@@ -148,5 +149,5 @@ class Penalties:
 
 
 def _counts(tokens: Sequence[int], vocabulary: int) -> mx.array:
-    """How often each token id occurs, [vocabulary] float32."""
+    """Return how often each token id occurs, [vocabulary] float32."""
     return mx.zeros((vocabulary,), mx.float32).at[mx.array(list(tokens), dtype=mx.uint32)].add(1.0)

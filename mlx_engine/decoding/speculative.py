@@ -1,6 +1,6 @@
-"""DFlash decoding: draft a block, verify it in one pass of the target, keep what the target would have chosen itself.
+"""Speculative decoding: draft a block, verify it in one pass of the target, keep what the target would have chosen itself.
 
-Before every pass a controller says how wide it is to be and who proposes. A pass of one row is plain decoding, queued as there.
+Before every pass a controller chooses its width and proposer. A pass of one row is plain decoding, queued ahead as in `plain`.
 """
 
 import time
@@ -10,32 +10,32 @@ from typing import Protocol, cast
 
 import mlx.core as mx
 
-from mlx_engine.decoding.queued_rounds import Queue, QueuedRound
+from mlx_engine.decoding.queued_rounds import QueuedRound, RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.step import Step
-from mlx_engine.decoding.width import Choice, Controller, Outcome
+from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.targets.target import Caches, Target
 
-_FREE_EVERY = 64  # passes after which MLX's spare buffers are freed
+_CLEAR_EVERY = 64  # passes after which MLX's unused buffers are freed
 
 
-class Copies(Protocol):
-    """A proposer that looks at tokens alone; `mlx_engine.drafters.lookup.Lookup` is one."""
+class CopyProposer(Protocol):
+    """Proposes tokens from earlier tokens alone, as `mlx_engine.drafters.lookup.Lookup` does."""
 
     def add(self, tokens: tuple[int, ...]) -> None:
-        """These tokens of the reply are final."""
+        """Add final tokens of the reply."""
         ...
 
     def offer(self) -> Offer | None:
-        """What it could propose now."""
+        """Return what it could propose now."""
         ...
 
     def propose(self, count: int) -> list[int]:
-        """At most `count` tokens of what was offered, at least one."""
+        """Return at least one and at most `count` tokens of the latest offer."""
         ...
 
 
@@ -43,18 +43,18 @@ class Copies(Protocol):
 class _Block:
     """An anchor, [1] uint32, and the drafts that follow it, [rows - 1]; `noise` [rows, V] unless greedy."""
 
-    choice: Choice
+    choice: WidthChoice
     anchor: mx.array
     drafts: mx.array
     noise: mx.array | None
-    offer: Offer | None
+    match: int  # length of the match that lookup's drafts continue
 
 
 @dataclass(frozen=True)
 class _PlainPass:
-    """A queued pass of one row: the token it chooses, [1] uint32. `ahead`: it was queued before the token before it was read."""
+    """A queued pass of one row that chooses `token`, [1] uint32. `ahead`: it was queued before the previous token was read."""
 
-    choice: Choice
+    choice: WidthChoice
     token: mx.array
     ahead: bool
     rows = 1
@@ -62,10 +62,10 @@ class _PlainPass:
 
 @dataclass
 class Rounds:
-    """What the passes of one reply share.
+    """The passes of one reply.
 
-    Between two of them `caches` hold every position before the anchor, which stands at `caches.length`; `context` holds them too,
-    but for what waits in the backlog.
+    Between passes, `caches` hold every position before the anchor, which is at `caches.length`. So does `context`, except for the
+    rows that wait in the backlog.
     """
 
     target: Target
@@ -74,52 +74,52 @@ class Rounds:
     context: DraftContext
     chooser: Chooser
     penalties: Penalties
-    controller: Controller
-    copies: Copies | None = None
+    controller: WidthController
+    copies: CopyProposer | None = None
     clock: Callable[[], float] = time.perf_counter
-    lag: bool = False  # queue a round of the drafter's before the one before it is read, where nothing needs its tokens
+    queue_ahead: bool = False  # queue a drafter round before the previous one is read, if nothing needs its tokens
     _backlog: Backlog = field(init=False)
-    _queue: Queue | None = field(init=False, default=None)
-    _decided: Choice | None = field(init=False, default=None)  # what comes next, if it was asked for and could not be queued ahead
+    _queue: RoundQueue | None = field(init=False, default=None)
+    _decided: WidthChoice | None = field(init=False, default=None)  # for the next pass, which could not be queued ahead
     _ended: float = field(init=False, default=0.0)  # when the last pass ended
-    _aside: float = field(init=False, default=0.0)  # seconds since then that were spent on the backlog
+    _aside: float = field(init=False, default=0.0)  # seconds since then spent on the backlog
 
     def run(self, first: int, limit: int, ends: frozenset[int]) -> Generator[Step, None, None]:
-        """Yield up to `limit` tokens after `first`, a pass at a time, until one of `ends` comes.
+        """Yield up to `limit` tokens after `first`, one pass at a time, until one of `ends` is chosen.
 
-        Every token is the target's own choice; drafts decide only how many of them one pass yields. What comes next is prepared,
-        and on a GPU queued, before a step is handed out, so that the device works while the host deals with the text.
+        Every token is the target's own choice; drafts only decide how many of them a pass yields. The next pass is prepared, and
+        on a GPU queued, before a step is yielded, so that the device works while the host deals with the text.
         """
         self._backlog = Backlog(self.drafter, self.context)
-        if self.lag and not self.penalties.active:
-            self._queue = Queue(self.target, self.drafter, self.caches, self.context, self.chooser)
+        if self.queue_ahead and not self.penalties.active:
+            self._queue = RoundQueue(self.target, self.drafter, self.caches, self.context, self.chooser)
         self._ended = self.clock()
         left, passes = limit, 0
         try:
-            now = self._begin(first, left)
+            current = self._begin(first, left)
             while True:
-                ahead = self._ahead(now, left)
-                if isinstance(now, _PlainPass):
-                    step = Step((cast(int, now.token.item()),), ("target",), why=now.choice.why, trial=now.choice.trial)
-                elif isinstance(now, _Block):
-                    step = self._verify(now, ends)
+                ahead = self._queue_next(current, left)
+                if isinstance(current, _PlainPass):
+                    step = Step((cast(int, current.token.item()),), ("target",), why=current.choice.why, trial=current.choice.trial)
+                elif isinstance(current, _Block):
+                    step = self._verify(current, ends)
                 else:
                     assert self._queue is not None
-                    step = _round(now.choice, *self._queue.read(now, ends), now.rows)
-                self._tell(now, step)
+                    step = _round_step(current.choice, *self._queue.read(current, ends), current.rows)
+                self._record(current, step)
                 tokens = step.tokens[:left]
                 self.penalties.add(tokens)
                 if self.copies is not None:
                     self.copies.add(tokens)
                 left -= len(tokens)
                 passes += 1
-                over = left == 0 or not ends.isdisjoint(tokens)
-                if not over:
-                    now = ahead or self._begin(tokens[-1], left)
-                if passes % _FREE_EVERY == 0:
+                done = left == 0 or not ends.isdisjoint(tokens)
+                if not done:
+                    current = ahead or self._begin(tokens[-1], left)
+                if passes % _CLEAR_EVERY == 0:
                     mx.clear_cache()
                 yield replace(step, tokens=tokens, sources=step.sources[: len(tokens)])
-                if over:
+                if done:
                     return
         finally:
             if self._queue is not None:
@@ -127,13 +127,13 @@ class Rounds:
             self._backlog.flush()
 
     def _begin(self, anchor: int, left: int) -> _Block | QueuedRound | _PlainPass:
-        """Ask what comes next, and queue it where the device is not the host itself."""
+        """Choose the next pass and prepare it after a token that the host has read."""
         offer = None if self.copies is None else self.copies.offer()
         choice, self._decided = self._decided or self.controller.choose(self.caches.length, offer), None
         start = mx.array([anchor], dtype=mx.uint32)
         if choice.kind.width == 1:
-            return self._plainly(choice, start, ahead=False)
-        self._catch_up()
+            return self._plain_pass(choice, start, ahead=False)
+        self._flush_backlog()
         rows = min(choice.kind.width, left + 1)
         if self._queue is not None and choice.kind.proposer == "drafter":
             return self._queue.put(choice, rows, start)
@@ -142,90 +142,89 @@ class Rounds:
             copied = mx.array(self.copies.propose(rows - 1), dtype=mx.uint32)
             rows = copied.size + 1
         noise = self.chooser.noise(self.caches.length + 1, rows, self.target.vocabulary)
+        match = offer.match if offer else 0
         if copied is not None:
-            return _Block(choice, start, copied, noise, offer)
+            return _Block(choice, start, copied, noise, match)
         drafts = self.drafter.propose(self.context, start, rows, self.chooser, noise)
-        if mx.default_device().type == mx.gpu:  # a CPU has no time of its own to work in while the host goes on
+        if mx.default_device().type == mx.gpu:  # a CPU does not work in parallel to the host
             mx.async_eval(drafts)
-        return _Block(choice, start, drafts, noise, offer)
+        return _Block(choice, start, drafts, noise, match)
 
-    def _ahead(self, now: _Block | QueuedRound | _PlainPass, left: int) -> QueuedRound | _PlainPass | None:
-        """What comes after this, queued before this is read, if it is of the same kind: a plain step, or a round of the drafter's.
+    def _queue_next(self, current: _Block | QueuedRound | _PlainPass, left: int) -> QueuedRound | _PlainPass | None:
+        """Queue the pass after `current` before it is read, if it is of the same kind: a plain step or a drafter round.
 
-        Penalties, and a lookup that is to be followed, need the tokens first; so does a round that the reply's end may cut short.
+        Penalties and lookup need the tokens first. So does a round that the end of the reply may cut short.
         """
-        if self.penalties.active or isinstance(now, _Block) or left <= now.rows:
+        if self.penalties.active or isinstance(current, _Block) or left <= current.rows:
             return None
         offer = None if self.copies is None else self.copies.offer()
         choice = self.controller.choose(self.caches.length, offer)
-        if isinstance(now, _PlainPass):
-            return self._plainly(choice, now.token, ahead=True) if choice.kind.width == 1 else None
+        if isinstance(current, _PlainPass):
+            return self._plain_pass(choice, current.token, ahead=True) if choice.kind.width == 1 else None
         if choice.kind.proposer == "lookup":
             return None
-        if self._queue is None or choice.kind.width == 1 or choice.kind.width > left - now.rows + 1:
+        if self._queue is None or choice.kind.width == 1 or choice.kind.width > left - current.rows + 1:
             self._decided = choice
             return None
-        return self._queue.put_after(now, choice, choice.kind.width)
+        return self._queue.put(choice, choice.kind.width, current.anchor, after=current)
 
-    def _plainly(self, choice: Choice, anchor: mx.array, ahead: bool) -> _PlainPass:
+    def _plain_pass(self, choice: WidthChoice, anchor: mx.array, ahead: bool) -> _PlainPass:
         logits, features = self.target.forward_tapped(anchor, self.caches)
-        position = self.caches.length  # of the token that is chosen now
+        position = self.caches.length  # of the chosen token
         noise = self.chooser.noise(position, 1, logits.shape[-1])
         token = self.chooser.choose(self.penalties.apply(logits), position, noise)
         mx.async_eval(token)
         self._backlog.add(features)
         return _PlainPass(choice, token, ahead)
 
-    def _catch_up(self) -> None:
-        """Bring the drafter's context up to the anchor; how long that takes is no part of what a round costs."""
+    def _flush_backlog(self) -> None:
+        """Bring the drafter's context up to the anchor. The time it takes is not part of a round's cost."""
         began = self.clock()
         if self._backlog.flush():
             mx.eval(self.context.state)
             self._aside += self.clock() - began
 
     def _verify(self, block: _Block, ends: frozenset[int]) -> Step:
-        """One pass of the target over the block; what it confirms goes into caches and context, the rest leaves no trace.
+        """Verify a block in one pass.
 
-        Nor does what it confirms after an end: there the next turn goes on.
+        Caches and context keep the accepted rows, up to the first of `ends`: the next turn continues there.
         """
         following = self.caches.length + 1
         logits, features = self.target.forward_tapped(mx.concatenate([block.anchor, block.drafts]), self.caches)
         verdict = self.chooser.verify(self.penalties.apply(logits, block.drafts), block.drafts, following, block.noise)
-        # All rows are injected in the same pass and the rejected ones dropped after, so that the device need not wait for the host
+        # Inject all rows in the same pass and drop the rejected ones afterwards, so that the device need not wait for the host.
         self.drafter.inject(self.context, features)
         mx.eval(verdict.choices, self.context.state)
-        confirmed, token = verdict.read()
-        tokens, width = (*confirmed, token), block.drafts.size + 1
+        accepted, token = verdict.read()
+        tokens, width = (*accepted, token), block.drafts.size + 1
         held = next((at + 1 for at, token in enumerate(tokens) if token in ends), len(tokens))
         self.caches.rewind(width - held)
         self.context.drop(width - held)
-        return _round(block.choice, confirmed, token, width)
+        return _round_step(block.choice, accepted, token, width)
 
-    def _tell(self, now: _Block | QueuedRound | _PlainPass, step: Step) -> None:
-        """The controller hears what the pass gave, and how long it was until its end since the end of the one before it."""
+    def _record(self, current: _Block | QueuedRound | _PlainPass, step: Step) -> None:
+        """Report a pass to the controller, with the time from the end of the pass before it."""
         at = self.clock()
         seconds: float | None = at - self._ended - self._aside
         self._ended, self._aside = at, 0.0
-        match, kind = 0, now.choice.kind
-        if isinstance(now, _Block):
-            match = now.offer.match if now.offer else 0
-        elif not now.ahead and not self.penalties.active:
-            seconds = None  # the next one will be quicker
-        if step.width != kind.width:
-            seconds = None  # the reply's end cut it short
-        self.controller.saw(Outcome(now.choice, self.caches.length, seconds, step.tested, step.accepted, match))
+        if not isinstance(current, _Block) and not current.ahead and not self.penalties.active:
+            seconds = None  # it had to wait; the next one will be faster
+        if step.width != current.choice.kind.width:
+            seconds = None  # the end of the reply cut it short
+        match = current.match if isinstance(current, _Block) else 0
+        self.controller.record(PassOutcome(current.choice, self.caches.length, seconds, step.tested, step.accepted, match))
 
 
-def _round(choice: Choice, confirmed: tuple[int, ...], token: int, width: int) -> Step:
-    """What a round of `width` rows yields: the drafts that were confirmed, and the target's choice after them."""
-    proposer, accepted = choice.kind.proposer, len(confirmed)
+def _round_step(choice: WidthChoice, accepted: tuple[int, ...], token: int, width: int) -> Step:
+    """Return the step of a round of `width` rows: the accepted drafts, and the target's choice after them."""
+    proposer = choice.kind.proposer
     return Step(
-        tokens=(*confirmed, token),
-        sources=(*(proposer for _ in range(accepted)), "target"),
+        tokens=(*accepted, token),
+        sources=(*(proposer for _ in accepted), "target"),
         width=width,
         drafted=width - 1,
-        tested=min(accepted + 1, width - 1),
-        accepted=accepted,
+        tested=min(len(accepted) + 1, width - 1),
+        accepted=len(accepted),
         proposer=proposer,
         trial=choice.trial,
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mlx_engine.errors import EngineText
 from mlx_engine.events import Source
 
 
@@ -9,8 +10,8 @@ from mlx_engine.events import Source
 class Step:
     """Tokens that became final together.
 
-    A round has a `width` (rows verified) and a `proposer`. A plain step has width 1 and tests nothing; `why` says why it was one. A
-    `trial` was made to learn from it.
+    A round has a `width` (rows verified) and a `proposer`. A plain step has width 1 and tests nothing; `why` is the reason that
+    it was plain. A `trial` was made to learn what it costs or yields.
     """
 
     tokens: tuple[int, ...]
@@ -20,5 +21,5 @@ class Step:
     tested: int = 0
     accepted: int = 0
     proposer: Source = "target"
-    why: str = ""
+    why: EngineText | None = None
     trial: bool = False

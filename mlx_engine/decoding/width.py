@@ -1,9 +1,9 @@
-"""How wide the next pass is: the controller that is to keep DFlash from being slower than plain decoding.
+"""How wide the next pass is: the controller that keeps DFlash from being slower than plain decoding.
 
-Before each pass the loop asks for a `Choice`, and afterwards says what came of it. `Fixed` always answers the same. `Automatic`
-picks the kind of pass that yields the most tokens a second, from what passes cost here (`Costs`) and how many drafts were kept
-lately (`Acceptance`); a plain step is one of the kinds. Where plain decoding wins it stays there and tries a round now and then;
-what trials may lose is a small share of the time, of which account is kept. Nothing here knows tensors or clocks, and equal
+Before each pass the loop asks for a `WidthChoice`; afterwards it reports the `PassOutcome`. `FixedWidth` always gives the same
+answer. `AutomaticWidth` picks the kind of pass that yields the most tokens per second, from the costs of passes (`PassCosts`) and
+recent acceptance (`Acceptance`). A plain step is one of the kinds. Where plain decoding wins, it stays there and tries a round
+now and then. Trials may cost a small share of the time, which is budgeted. Nothing here depends on tensors or clocks, and equal
 observations give equal choices.
 """
 
@@ -12,48 +12,50 @@ from math import exp, inf
 from statistics import median
 from typing import Protocol
 
-from mlx_engine.decoding.acceptance import Acceptance, Blend, tokens_by_width
-from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
+from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
+from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
 from mlx_engine.drafters.lookup import Offer
+from mlx_engine.errors import EngineText
 
-_TRIAL_SHARE = 0.015  # of the time: what trials may lose
-_FIRST_CREDIT = 2.0  # plain steps' worth that trials may lose at once, at the beginning of a reply
-_HOPELESS = 0.25  # chance that the first draft is kept, from all replies before, below which that is an advance on the share
-_MOST_CREDIT = 4.0  # plain steps' worth that may be saved up for trials
-_LEAST_LOSS = 0.05  # plain steps that a trial is held to cost, even if it wins
-_PARTING = 0.7
-_HOPE = 1.0  # standard deviations by which a trial's prospects may exceed what is believed
-_WORTH = 1.02  # a trial must promise to be faster by this factor
-_SPELL = 2  # plain steps in a trial of plain decoding; the first is not queued ahead and tells little
-_VAGUE = 0.12  # doubt about plain decoding's cost, relative to the best round's, from which on a trial of it comes first
-_AGE = 8.0  # plain steps that make older rounds fade as one round does
-_MEMORIES = (40.0, 10.0)  # rounds that this reply's acceptance is judged by
-_UNKNOWN = 0.7  # chance of a draft before any was seen
-_AGAIN = 0.75  # chance of a draft that a trial out of plain decoding hopes for
-_COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # chance of a copied token at first, by the length of the match that it continues
-_BUNCH = 8  # plain steps whose times are told together
-_LOOK_AGAIN = 32  # plain steps after which costs are weighed afresh
+# Costs and credits are in plain steps unless stated otherwise.
+_TRIAL_SHARE = 0.015  # of the time that trials may cost
+_FIRST_CREDIT = 2.0  # for trials at the beginning of a reply
+_HOPELESS = 0.25  # first-draft acceptance in earlier replies below which the first credit is an advance on the trial share
+_MAX_CREDIT = 4.0  # that can be saved up for trials
+_MIN_LOSS = 0.05  # counted for a trial even if it wins
+_PARKING_DOUBT = 0.7  # standard deviations of acceptance by which a round must fail before plain decoding takes over
+_OPTIMISM = 1.0  # standard deviations by which a trial's prospects may exceed the estimate
+_MIN_GAIN = 1.02  # a trial must promise to be faster by this factor
+_PLAIN_TRIAL_STEPS = 2  # the first is not queued ahead and shows little
+_VAGUE = 0.12  # uncertainty of plain decoding's cost, relative to the best round's, from which on timing it comes first
+_STEPS_PER_ROUND = 8.0  # plain steps that age older rounds as much as one round does
+_MEMORIES = (40.0, 10.0)  # rounds by which this reply's acceptance is estimated
+_UNKNOWN = 0.7  # acceptance assumed before any draft was tested
+_HOPED = 0.75  # acceptance hoped for by a trial out of plain decoding
+_COPIES = {3: 0.5, 6: 0.75, 12: 0.9}  # acceptance assumed for a copied token, by the length of the match that it continues
+_BATCH = 8  # plain steps whose times are recorded together
+_REVIEW_EVERY = 32  # plain steps after which costs are compared again
 
-FEW_ACCEPTED = "few drafts were accepted"
-TOO_DEAR = "checking several tokens at once is too slow here"
-ASKED = "width 1 was asked for"
-TRIAL = "plain decoding was to be timed"
+FEW_ACCEPTED = EngineText.of("few_drafts_accepted", "few drafts were accepted")
+VERIFY_TOO_SLOW = EngineText.of("verify_too_slow", "verifying several tokens at once is too slow on this machine")
+WIDTH_1_REQUESTED = EngineText.of("width_1_requested", "width 1 was requested")
+TIMING_PLAIN = EngineText.of("timing_plain_decoding", "plain decoding was being timed")
 
 
 @dataclass(frozen=True)
-class Choice:
-    """The next pass. `why` is set for plain steps; `trial` marks a pass that is made to learn from it."""
+class WidthChoice:
+    """The next pass. `why` is set for plain steps; `trial` marks a pass made to learn its cost or yield."""
 
-    kind: Pass
-    why: str = ""
+    kind: PassKind
+    why: EngineText | None = None
     trial: bool = False
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a pass gave after `depth` tokens. `seconds` is None where its time means nothing."""
+class PassOutcome:
+    """What a pass yielded after `depth` tokens. `seconds` is None if its time is not representative."""
 
-    choice: Choice
+    choice: WidthChoice
     depth: int
     seconds: float | None
     tested: int = 0
@@ -61,212 +63,211 @@ class Outcome:
     match: int = 0
 
 
-class Controller(Protocol):
-    """Asked before every pass; may hear of the outcome one pass late."""
+class WidthController(Protocol):
+    """Chooses the width of every pass. An outcome may be recorded one pass late."""
 
-    def choose(self, depth: int, offer: Offer | None = None) -> Choice:
-        """The next pass, after `depth` tokens; lookup's offer as far as there is one."""
+    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
+        """Choose the next pass, after `depth` tokens, given lookup's offer if there is one."""
         ...
 
-    def saw(self, outcome: Outcome) -> None:
-        """A pass is over."""
+    def record(self, outcome: PassOutcome) -> None:
+        """Record what a pass yielded."""
         ...
 
 
-class Fixed:
-    """Always the same width, proposed by the drafter; width 1 is plain decoding."""
+class FixedWidth:
+    """Always the same width, drafted by the drafter; width 1 is plain decoding."""
 
     def __init__(self, width: int) -> None:
-        self._choice = Choice(PLAIN, ASKED) if width == 1 else Choice(Pass("drafter", width))
+        self._choice = WidthChoice(PLAIN_STEP, WIDTH_1_REQUESTED) if width == 1 else WidthChoice(PassKind("drafter", width))
 
-    def choose(self, depth: int, offer: Offer | None = None) -> Choice:
-        """The width that was asked for."""
+    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
+        """Return the requested width."""
         return self._choice
 
-    def saw(self, outcome: Outcome) -> None:
-        """Nothing is learnt."""
+    def record(self, outcome: PassOutcome) -> None:
+        """Do nothing."""
 
 
-class Experience:
-    """What is known of a pair on this machine, kept from reply to reply.
+class PairHistory:
+    """What is known about a pair on this machine, from reply to reply.
 
     Args:
         block: the drafter's block size.
-        table: measured costs, or what is assumed until the clock says better.
-        lookup: whether copies of prompt and reply may be proposed too.
+        table: calibrated costs, or assumed ones that are corrected along the way.
     """
 
-    def __init__(self, block: int, table: Table = ASSUMED, lookup: bool = True) -> None:
-        self.block, self.lookup = block, lookup
-        self.costs = Costs(table, block)
+    def __init__(self, block: int, table: CostTable = ASSUMED) -> None:
+        self.block = block
+        self.lookup = True  # whether copies of prompt and reply may be proposed
+        self.costs = PassCosts(table, block)
         self.drafts = Acceptance(block - 1, memory=200, weight=1.0, start=_UNKNOWN)
-        self.copies = {least: Acceptance(block - 1, memory=50, weight=1.0, start=chance) for least, chance in _COPIES.items()}
+        self.copies = {length: Acceptance(block - 1, memory=50, weight=1.0, start=chance) for length, chance in _COPIES.items()}
 
 
 @dataclass(frozen=True)
-class _View:
-    """What the drafter's evidence says: the best pass and its seconds a token, and the trial most worth making with its price."""
+class _Outlook:
+    """The best drafter pass and its seconds per token, and the most promising trial with its price in seconds."""
 
-    best: Choice
+    best: WidthChoice
     pace: float
-    trial: Pass | None
+    trial: PassKind | None
     price: float
 
 
-class Automatic:
-    """The controller of one reply."""
+class AutomaticWidth:
+    """Chooses the fastest width for one reply."""
 
-    def __init__(self, experience: Experience) -> None:
-        self._costs, self._copies = experience.costs, experience.copies
-        self._kinds = [Pass("drafter", width) for width in LADDER if 1 < width <= experience.block]
-        self._drafts = Blend(experience.block - 1, _MEMORIES, 3.0, experience.drafts)
-        self._view: _View | None = None
-        self._credit: float | None = None
-        self._advanced = experience.drafts.chances()[0] < _HOPELESS
-        self._owed = 0.0  # of the advance
-        self._spell = 0  # plain steps still to come in a trial of plain decoding
-        self._pace = 0.0  # seconds a token of the best pass, which a trial is measured against
-        self._parked = False
-        self._plainly = 0  # plain steps since the last round
-        self._bunch: list[float] = []  # seconds of plain steps not yet told to the costs
-        self._failed = 0  # trials out of plain decoding that failed one after the other
+    def __init__(self, history: PairHistory) -> None:
+        self._costs, self._copies = history.costs, history.copies
+        self._kinds = [PassKind("drafter", width) for width in LADDER if 1 < width <= history.block]
+        self._drafts = BlendedAcceptance(history.block - 1, _MEMORIES, 3.0, history.drafts)
+        self._outlook: _Outlook | None = None
+        self._credit: float | None = None  # seconds
+        self._advance = history.drafts.chances()[0] < _HOPELESS
+        self._debt = 0.0  # seconds of the advance not paid back yet
+        self._trial_steps = 0  # plain steps left in a trial of plain decoding
+        self._pace = 0.0  # seconds per token of the best pass, which a trial is measured against
+        self._parked = False  # in plain decoding
+        self._steps_since_round = 0
+        self._batch: list[float] = []  # seconds of plain steps not recorded yet
+        self._failures = 0  # consecutive trials out of plain decoding that accepted nothing
 
-    def choose(self, depth: int, offer: Offer | None = None) -> Choice:
-        """The kind of pass that yields most tokens a second, or a trial of one that might."""
-        if self._spell:
-            self._spell -= 1
-            return Choice(PLAIN, TRIAL, trial=True)
-        if self._view is None:
-            self._view = self._weigh(depth)
-        view = self._view
-        self._pace = view.pace
-        if offer is not None and (copy := self._copy(depth, offer, view)) is not None:
+    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
+        """Choose the kind of pass with the most tokens per second, or a trial of one that might have more."""
+        if self._trial_steps:
+            self._trial_steps -= 1
+            return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
+        if self._outlook is None:
+            self._outlook = self._compare(depth)
+        outlook = self._outlook
+        self._pace = outlook.pace
+        if offer is not None and (copy := self._lookup(depth, offer, outlook)) is not None:
             return copy
-        if view.trial is None or self._credit is None or self._credit < view.price:
-            return view.best
-        if view.trial == PLAIN:
-            self._spell = _SPELL - 1
-            return Choice(PLAIN, TRIAL, trial=True)
-        return Choice(view.trial, trial=True)
+        if outlook.trial is None or self._credit is None or self._credit < outlook.price:
+            return outlook.best
+        if outlook.trial == PLAIN_STEP:
+            self._trial_steps = _PLAIN_TRIAL_STEPS - 1
+            return WidthChoice(PLAIN_STEP, TIMING_PLAIN, trial=True)
+        return WidthChoice(outlook.trial, trial=True)
 
-    def saw(self, outcome: Outcome) -> None:
+    def record(self, outcome: PassOutcome) -> None:
         """Learn from a pass."""
         kind, depth = outcome.choice.kind, outcome.depth
         if outcome.seconds is not None:
-            self._time(outcome.choice, depth, outcome.seconds)
+            self._record_time(outcome.choice, depth, outcome.seconds)
         seconds = self._costs.seconds(kind, depth) if outcome.seconds is None else outcome.seconds
-        plain = self._costs.seconds(PLAIN, depth)
+        plain = self._costs.seconds(PLAIN_STEP, depth)
         if self._credit is None:
             self._credit = _FIRST_CREDIT * plain
-            self._owed = self._credit if self._advanced else 0.0
+            self._debt = self._credit if self._advance else 0.0
         earned = _TRIAL_SHARE * seconds
-        paid = min(earned, self._owed)
-        self._owed -= paid
-        self._credit = min(self._credit + earned - paid, _MOST_CREDIT * plain)
+        paid = min(earned, self._debt)
+        self._debt -= paid
+        self._credit = min(self._credit + earned - paid, _MAX_CREDIT * plain)
         if outcome.choice.trial:
-            self._credit -= max(seconds - (outcome.accepted + 1) * self._pace, _LEAST_LOSS * plain)
-        if kind == PLAIN:
-            self._plainly += 1
-            if self._plainly % _LOOK_AGAIN == 0 or outcome.choice.trial:
-                self._view = None
+            self._credit -= max(seconds - (outcome.accepted + 1) * self._pace, _MIN_LOSS * plain)
+        if kind == PLAIN_STEP:
+            self._steps_since_round += 1
+            if self._steps_since_round % _REVIEW_EVERY == 0 or outcome.choice.trial:
+                self._outlook = None
             return
         if kind.proposer == "lookup":
-            self._copies[_class(outcome.match)].saw(outcome.tested, outcome.accepted)
-            self._plainly += outcome.accepted + 1
+            self._copies[_match_class(outcome.match)].record(outcome.tested, outcome.accepted)
+            self._steps_since_round += outcome.accepted + 1
             return
-        rounds = 1 + self._plainly / _AGE
-        self._plainly = 0
-        self._drafts.saw(outcome.tested, outcome.accepted, rounds)
-        self._failed = self._failed + 1 if outcome.choice.trial and outcome.accepted == 0 else 0
-        self._view = None
+        rounds = 1 + self._steps_since_round / _STEPS_PER_ROUND
+        self._steps_since_round = 0
+        self._drafts.record(outcome.tested, outcome.accepted, rounds)
+        self._failures = self._failures + 1 if outcome.choice.trial and outcome.accepted == 0 else 0
+        self._outlook = None
 
-    def _time(self, choice: Choice, depth: int, seconds: float) -> None:
-        """Tell the costs, of plain steps by the bunch."""
-        if choice.kind != PLAIN or choice.trial:
-            self._costs.saw(choice.kind, depth, seconds)
+    def _record_time(self, choice: WidthChoice, depth: int, seconds: float) -> None:
+        """Record a pass's cost; the median of a batch for plain steps."""
+        if choice.kind != PLAIN_STEP or choice.trial:
+            self._costs.record(choice.kind, depth, seconds)
             return
-        self._bunch.append(seconds)
-        if len(self._bunch) == _BUNCH:
-            self._costs.saw(PLAIN, depth, median(self._bunch), _BUNCH)
-            self._bunch.clear()
+        self._batch.append(seconds)
+        if len(self._batch) == _BATCH:
+            self._costs.record(PLAIN_STEP, depth, median(self._batch), _BATCH)
+            self._batch.clear()
 
-    def _weigh(self, depth: int) -> _View:
+    def _compare(self, depth: int) -> _Outlook:
         costs = self._costs
-        chances, doubts = self._drafts.chances()
+        chances, deviations = self._drafts.chances()
         tokens = tokens_by_width(chances)
         plain, *rounds = costs.all_seconds(depth)
         seconds = dict(zip(self._kinds, rounds, strict=True))
-        best, pace = PLAIN, plain
+        best, pace = PLAIN_STEP, plain
         for kind, each in seconds.items():
             if each / tokens[kind.width - 1] < pace:
                 best, pace = kind, each / tokens[kind.width - 1]
-        if best == PLAIN:
-            if not self._parked:  # believed, but is it certain?
-                parting = tokens_by_width([min(p + _PARTING * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
-                hopes = {kind: parting[kind.width - 1] / seconds[kind] for kind in self._kinds}
-                best = max(hopes, key=lambda kind: tokens[kind.width - 1] / seconds[kind])
-                if hopes[best] * plain > 1:
+        if best == PLAIN_STEP:
+            if not self._parked:  # the estimate favors plain decoding, but it may be wrong
+                parking = tokens_by_width([min(p + _PARKING_DOUBT * d, 0.98) for p, d in zip(chances, deviations, strict=True)])
+                rates = {kind: parking[kind.width - 1] / seconds[kind] for kind in self._kinds}
+                best = max(rates, key=lambda kind: tokens[kind.width - 1] / seconds[kind])
+                if rates[best] * plain > 1:
                     pace = seconds[best] / tokens[best.width - 1]
             if pace == plain:
                 self._parked = True
-                return self._plain_view(plain, seconds, tokens)
+                return self._plain_outlook(plain, seconds, tokens)
         self._parked = False
-        if self._credit is None or self._credit < _LEAST_LOSS * plain:  # which no trial is held to cost less than
-            return _View(Choice(best), pace, None, 0.0)
-        trial, most = None, _WORTH / pace
-        if pace < plain and costs.seen[PLAIN] < _SPELL and costs.doubt(PLAIN, best) > _VAGUE:
-            trial, most = PLAIN, inf
-        hoped = tokens_by_width([min(p + _HOPE * d, 0.98) for p, d in zip(chances, doubts, strict=True)])
-        price = _SPELL * max(plain - pace, _LEAST_LOSS * plain)
-        for kind in (PLAIN, *self._kinds):
-            # a narrower round teaches nothing of drafts that the best one does not: only what it costs is to be learnt
+        if self._credit is None or self._credit < _MIN_LOSS * plain:
+            return _Outlook(WidthChoice(best), pace, None, 0.0)
+        trial, limit = None, _MIN_GAIN / pace
+        if pace < plain and costs.counts[PLAIN_STEP] < _PLAIN_TRIAL_STEPS and costs.uncertainty(PLAIN_STEP, best) > _VAGUE:
+            trial, limit = PLAIN_STEP, inf
+        hoped = tokens_by_width([min(p + _OPTIMISM * d, 0.98) for p, d in zip(chances, deviations, strict=True)])
+        price = _PLAIN_TRIAL_STEPS * max(plain - pace, _MIN_LOSS * plain)
+        for kind in (PLAIN_STEP, *self._kinds):
+            # a round narrower than the best one only shows what it costs, nothing new about acceptance
             yields = tokens if kind.width < best.width else hoped
-            each = plain if kind == PLAIN else seconds[kind]
-            hope = yields[kind.width - 1] / each * exp(_HOPE * costs.doubt(kind, best))
-            if kind == best or hope <= most:
+            each = plain if kind == PLAIN_STEP else seconds[kind]
+            rate = yields[kind.width - 1] / each * exp(_OPTIMISM * costs.uncertainty(kind, best))
+            if kind == best or rate <= limit:
                 continue
             loss = each - tokens[kind.width - 1] * pace
-            asked = max(loss, _LEAST_LOSS * plain) * (_SPELL if kind == PLAIN else 1)
-            if asked <= _MOST_CREDIT * plain:  # else one that can be afforded comes first, and tells something of its neighbours
-                trial, most, price = kind, hope, asked
-        return _View(Choice(best), pace, trial, price)
+            cost = max(loss, _MIN_LOSS * plain) * (_PLAIN_TRIAL_STEPS if kind == PLAIN_STEP else 1)
+            if cost <= _MAX_CREDIT * plain:  # else an affordable trial comes first, and says something about its neighbors
+                trial, limit, price = kind, rate, cost
+        return _Outlook(WidthChoice(best), pace, trial, price)
 
-    def _plain_view(self, plain: float, seconds: dict[Pass, float], tokens: list[float]) -> _View:
-        """Plain decoding is fastest. The trial is the round that would win most for what it may lose, were drafts kept again."""
-        hoped = tokens_by_width([_AGAIN] * (len(self._kinds) and self._kinds[-1].width - 1))
-        pays = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
-        why = FEW_ACCEPTED if pays else TOO_DEAR
-        trial, most = None, 0.0
+    def _plain_outlook(self, plain: float, seconds: dict[PassKind, float], tokens: list[float]) -> _Outlook:
+        """Plain decoding is fastest. The trial is the round with the most to win for what it may lose, if drafts were accepted."""
+        hoped = tokens_by_width([_HOPED] * (len(self._kinds) and self._kinds[-1].width - 1))
+        can_pay = any(hoped[kind.width - 1] * plain > seconds[kind] for kind in self._kinds)
+        choice = WidthChoice(PLAIN_STEP, FEW_ACCEPTED if can_pay else VERIFY_TOO_SLOW)
+        trial, best_ratio = None, 0.0
         for kind in self._kinds:
-            # what was not timed lately may have become cheaper
-            least = seconds[kind] * exp(-_HOPE * self._costs.doubt(kind, PLAIN))
-            gain, loss = hoped[kind.width - 1] * plain - least, max(seconds[kind] - plain, 0.05 * plain)
-            if gain / loss > most:
-                trial, most = kind, gain / loss
+            # a round that was not timed lately may cost less now
+            least = seconds[kind] * exp(-_OPTIMISM * self._costs.uncertainty(kind, PLAIN_STEP))
+            gain, loss = hoped[kind.width - 1] * plain - least, max(seconds[kind] - plain, _MIN_LOSS * plain)
+            if gain / loss > best_ratio:
+                trial, best_ratio = kind, gain / loss
         if trial is None and self._kinds:
-            # too dear as it seems, but a machine that was busy with something else may be free again: once a reply, and seldom
+            # every round seems too slow, but the machine may have been busy: try once per reply, and seldom after that
             trial = min(self._kinds, key=lambda kind: seconds[kind])
-            return _View(Choice(PLAIN, why), plain, trial, 0.9 * _FIRST_CREDIT * plain)
+            return _Outlook(choice, plain, trial, 0.9 * _FIRST_CREDIT * plain)
         price = 0.0
         if trial is not None:
-            price = max(seconds[trial] - plain * tokens[trial.width - 1], _LEAST_LOSS * plain) * min(1 + self._failed / 4, 3.0)
-        return _View(Choice(PLAIN, why), plain, trial, price)
+            price = max(seconds[trial] - plain * tokens[trial.width - 1], _MIN_LOSS * plain) * min(1 + self._failures / 4, 3.0)
+        return _Outlook(choice, plain, trial, price)
 
-    def _copy(self, depth: int, offer: Offer, view: _View) -> Choice | None:
-        """A round of lookup's drafts where it beats the drafter's, or might."""
+    def _lookup(self, depth: int, offer: Offer, outlook: _Outlook) -> WidthChoice | None:
+        """Return a lookup round if it is expected to beat the best drafter pass."""
         if offer.match < min(_COPIES):
             return None
-        chances = self._copies[_class(offer.match)].chances()
-        tokens = tokens_by_width(chances)
-        best, pace = None, view.pace
+        tokens = tokens_by_width(self._copies[_match_class(offer.match)].chances())
+        best, pace = None, outlook.pace
         for width in LADDER:
             if 1 < width <= min(offer.tokens + 1, len(tokens)):
-                kind = Pass("lookup", width)
+                kind = PassKind("lookup", width)
                 each = self._costs.seconds(kind, depth) / tokens[width - 1]
                 if each < pace:
                     best, pace = kind, each
-        return None if best is None else Choice(best)
+        return None if best is None else WidthChoice(best)
 
 
-def _class(match: int) -> int:
-    return max(least for least in _COPIES if least <= match)
+def _match_class(match: int) -> int:
+    return max(length for length in _COPIES if length <= match)

@@ -35,7 +35,7 @@ def table(found: Calibrated) -> str:
         rounds = zip(found.draft_s[i], found.verify_s[i], strict=True)
         both = "".join(f"{f'{1000 * draft:.1f} + {1000 * verify:.1f}':>16}" for draft, verify in rounds)
         lines.append(f"{depth:>8,}{1000 * found.plain_s[i]:>12.1f}{both}")
-    lines.append("A round is a draft + a verify. " + ("Kept for later." if found.kept else "It could not be kept for later."))
+    lines.append("A round is a draft + a verify. " + ("Kept for later." if found.saved else "It could not be kept for later."))
     return "\n".join(lines)
 
 

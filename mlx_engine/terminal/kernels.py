@@ -13,7 +13,7 @@ from mlx_engine.events import KernelsSelected, KernelTrial
 from mlx_engine.kernels.operations import KERNELS
 from mlx_engine.terminal import interrupt
 from mlx_engine.terminal.pair import MakeEngine, open_pair
-from mlx_engine.tuning.kernel_trials import NO_METAL
+from mlx_engine.tuning.kernel_selection import NO_METAL
 
 _EXPLAINED = (
     "Times are a token's, in whole replies. Off by: the largest difference from plain MLX in float32 on this pair's own arrays,\n"
@@ -40,7 +40,7 @@ def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
     if found is None:
         print("Stopped; nothing is reported.", file=sys.stderr)
         return 130
-    _print(given, found.trials, info.name, found.kept)
+    _print(given, found.trials, info.name, found.saved)
     return 0
 
 

@@ -132,7 +132,7 @@ def as_json(reply: CompletedReply) -> dict[str, Any]:
             "tokens_per_round": stats.tokens_per_round,
             "accepted_per_round": list(stats.accepted_per_round),
             "plain_steps": stats.plain_steps,
-            "plain_because": dict(stats.plain_because),
+            "plain_because": {str(why): steps for why, steps in stats.plain_because},
             "widths": list(stats.widths),
             "lookup_rounds": stats.lookup_rounds,
             "trials": stats.trials,

@@ -1,108 +1,144 @@
-"""Which kernels earn their place for a pair on this machine: right, exact, and quicker inside whole rounds.
+"""Trials of Metal kernels on a loaded pair: correct, exact, and faster in whole replies.
 
-A kernel that wins by itself can lose in use, so what is timed is replies, with plain MLX and with the kernel in turn: DFlash's,
-which must be quicker, and plain decoding's, which runs the same kernels and must not be slower. What won alone is then tried
-together. What came of it is kept in the user's cache folder.
+A kernel that wins on its own can lose in use, so whole replies are timed, alternately with plain MLX and with the kernel. DFlash
+replies must be faster. Plain replies, which run the same kernels, must not be slower. Kernels that win alone are then tried
+together.
 """
 
-import hashlib
-import json
-import platform
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
-from importlib.metadata import version
-from pathlib import Path
+from dataclasses import replace
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
 import mlx.core as mx
-import platformdirs
 
-import metal
-from mlx_engine import kernels, memory
-from mlx_engine.errors import UserError
-from mlx_engine.events import KernelTrial
-from mlx_engine.kernels.agreement import Agreement
+from mlx_engine import memory
+from mlx_engine.comparison import collect, first_difference, parting
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import Event, Failed, Finished, KernelTrial
+from mlx_engine.kernels.agreement import Agreement, Witness
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs.checkpoint_paths import read_json, write_json
-from mlx_engine.requests import Mode
+from mlx_engine.requests import GenerationRequest, Message, Mode
+from mlx_engine.tuning import self_check
 
-NO_METAL = "no Metal here"
-_ENOUGH_S = 5.0  # of replies for each kernel
-_TIMES = 3  # of each way, at least
-_QUICKER = 0.99  # of the time of plain MLX: less gain than this is noise
-_SLOWER = 1.01  # of it, for plain decoding: less loss than this is noise
-_FORMAT = 3  # of the file
-# In float32 DFlash's text is plain decoding's, and these sum a row otherwise in a block than a plain step does
-_BLOCKWISE = {
-    "verify_attention": "in float32 it is off: its sums depend on the other rows of the block",
-    "delta_inputs": "in float32 it is off: a plain step runs mlx-lm's own operations",
-    "gated_delta_replay": "in float32 it is off: a plain step runs mlx-lm's own kernel",
+_TRIAL_S = 5.0  # of replies for each kernel and mode
+_MIN_REPLIES = 3  # with the kernel, and as many without
+_FASTER = 0.99  # of plain MLX's time: a smaller gain is noise
+_SLOWER = 1.01  # of plain MLX's time in plain decoding: a smaller loss is noise
+_QUESTION = "Write the numbers from one to forty in words, separated by commas."
+_TOKENS = 64
+# In float32, DFlash's text must equal plain decoding's. These kernels sum a row differently in a block than in a plain step.
+_OFF_IN_FLOAT32 = {
+    "verify_attention": EngineText.of("kernel_sums_by_block", "off in float32: its sums depend on the other rows of the block"),
+    "delta_inputs": EngineText.of("kernel_verifies_only", "off in float32: plain steps run mlx-lm's own operations"),
+    "gated_delta_replay": EngineText.of("kernel_verifies_only", "off in float32: plain steps run mlx-lm's own operations"),
 }
 
 Tokens = tuple[int, ...]
-
-
-class Bench(Protocol):
-    """What kernels are tried with: one request, answered the same every time."""
-
-    exact: bool  # the target computes in float32, where nothing but the same tokens will do
-
-    def agreement(self, name: str) -> Agreement:
-        """What came of a kernel's results here beside its reference's."""
-        ...
-
-    def reply(self, operations: Operations, mode: Mode) -> tuple[float, Tokens]:
-        """One reply with these operations: seconds a token, and its tokens."""
-        ...
-
-    def tie(self, mode: Mode, wanted: Tokens, found: Tokens) -> bool:
-        """Whether rounding alone can have parted a reply from plain MLX's, by the rule that `compare` goes by."""
-        ...
+Generate = Callable[[GenerationRequest, threading.Event], Iterator[Event]]
 
 
 class Stopped(Exception):
-    """Somebody else wants the engine."""
+    """The trials were cancelled."""
 
 
-def prove(
-    bench: Bench,
+class TrialReplies:
+    """Replies of a pair with a drafter to one fixed request.
+
+    Attributes:
+        exact: the target computes in float32, so only equal tokens pass.
+    """
+
+    def __init__(self, pair: LoadedPair, generate: Generate, cancel: threading.Event) -> None:
+        self._pair, self._generate, self._cancel = pair, generate, cancel
+        self.exact = pair.dtype == mx.float32
+        self._wrong = {result.name: result.detail for result in self_check.check_kernels() if result.state == "fail"}
+
+    def agreement(self, name: str) -> Agreement:
+        """Compare a kernel with its reference, on made-up cases and on the pair's own arrays in a reply of each mode.
+
+        Raises:
+            UserError, Stopped: as `reply`.
+        """
+        if wrong := self._wrong.get(name):
+            return Agreement(wrong=wrong)
+        witness = Witness(name)
+        self.reply(witness.operations(), "dflash")
+        self.reply(witness.operations(), "plain")
+        return witness.agreement
+
+    def reply(self, operations: Operations, mode: Mode) -> tuple[float, Tokens]:
+        """Generate a reply with these operations. Returns its seconds per token and its tokens.
+
+        Raises:
+            UserError: it failed, or was too short to be timed.
+            Stopped: it was cancelled.
+        """
+        if self._cancel.is_set():
+            raise Stopped
+        self._pair.use(operations)
+        events = list(self._generate(self._request(mode), self._cancel))
+        if self._cancel.is_set():
+            raise Stopped
+        end = events[-1]
+        if isinstance(end, Failed):
+            raise UserError.of(end)
+        assert isinstance(end, Finished)
+        if not end.stats.decode_tok_s:
+            raise UserError("reply_too_short_to_time", "The trial reply is too short to be timed. Load another pair.")
+        return 1 / end.stats.decode_tok_s, collect(events, end).tokens
+
+    def is_tie(self, mode: Mode, expected: Tokens, found: Tokens) -> bool:
+        """Return whether rounding alone explains the first difference between two replies, by the rule of `compare`."""
+        at = first_difference(expected, found)
+        if at is None:
+            return True
+        self._pair.use(PLAIN)
+        return parting(self._pair, self._request(mode), expected, found, at).tie
+
+    def _request(self, mode: Mode) -> GenerationRequest:
+        width = self._pair.info.block_size if mode == "dflash" else None
+        messages = (Message("user", _QUESTION),)
+        return GenerationRequest(messages, mode=mode, max_tokens=_TOKENS, ignore_eos=True, width=width, seed=1, reuse=False)
+
+
+def try_kernels(
+    replies: TrialReplies,
     build: Any = mx.fast.metal_kernel,
     clock: Callable[[], float] = time.perf_counter,
     done: Sequence[KernelTrial] = (),
 ) -> Iterator[KernelTrial | tuple[KernelTrial, ...]]:
-    """Try every kernel of the table, one after the other, and then those that won together.
+    """Try every kernel alone, then those that won together.
 
     Args:
-        bench: what they are tried with.
+        replies: what kernels are tried with.
         build: makes a kernel.
         clock: seconds.
-        done: trials of kernels alone, from a run that was stopped.
-
-    Raises:
-        Stopped, UserError: as `bench` does.
+        done: trials of single kernels from a run that was stopped.
 
     Yields:
-        A `KernelTrial` of each kernel alone; last all of them, where only those that also hold together are used.
+        A `KernelTrial` of each kernel alone. Last all of them; only those that also win together are used.
+
+    Raises:
+        UserError, Stopped: as `TrialReplies.reply`.
     """
-    found, before = list[KernelTrial](), {trial.kernel: trial for trial in done}
+    found, earlier = list[KernelTrial](), {trial.kernel: trial for trial in done}
     for name in KERNELS:
-        found.append(before.get(name) or _alone(bench, name, build, clock))
+        found.append(earlier.get(name) or _alone(replies, name, build, clock))
         yield found[-1]
-    won = [trial for trial in found if trial.used]
-    if len(won) > 1:
-        together = _try(bench, ", ".join(trial.kernel for trial in won), tuple(trial.kernel for trial in won), build, clock)
-        best = min(won, key=_ratio)
-        why = together.why
+    winners = [trial for trial in found if trial.used]
+    if len(winners) > 1:
+        names = tuple(trial.kernel for trial in winners)
+        together = _guarded(", ".join(names), lambda: _measure(replies, ", ".join(names), with_kernels(names, build), clock))
+        best, reason = min(winners, key=_ratio), str(together.why)
         if together.used and _ratio(together) > _ratio(best):
-            together, why = replace(together, used=False), f"slower than {best.kernel} alone"
+            together, reason = replace(together, used=False), f"slower than {best.kernel} alone"
         if not together.used:
-            found = [
-                replace(trial, used=False, why=f"not with the others: {why}") if trial.used and trial is not best else trial
-                for trial in found
-            ]
+            why = EngineText.of("kernel_not_with_others", "not with the other kernels: {reason}", reason=reason)
+            found = [replace(trial, used=False, why=why) if trial.used and trial is not best else trial for trial in found]
     yield tuple(found)
 
 
@@ -110,145 +146,83 @@ def _ratio(trial: KernelTrial) -> float:
     return (trial.kernel_s or 0.0) / (trial.plain_s or 1.0)
 
 
-def _alone(bench: Bench, name: str, build: Any, clock: Callable[[], float]) -> KernelTrial:
-    def tried() -> KernelTrial:
-        seen = bench.agreement(name)
-        if seen.wrong:
-            return KernelTrial(name, False, f"not right here: {seen.wrong}")
-        if bench.exact and name in _BLOCKWISE:
-            trial = KernelTrial(name, False, _BLOCKWISE[name])
-        elif not seen.shapes:
-            trial = KernelTrial(name, False, "not called: this pair has nothing for it to do")
+def _alone(replies: TrialReplies, name: str, build: Any, clock: Callable[[], float]) -> KernelTrial:
+    def attempt() -> KernelTrial:
+        agreement = replies.agreement(name)
+        if agreement.wrong:
+            return _off(name, "kernel_wrong", "wrong results on this machine: {detail}", detail=agreement.wrong)
+        if replies.exact and name in _OFF_IN_FLOAT32:
+            trial = KernelTrial(name, False, _OFF_IN_FLOAT32[name])
+        elif not agreement.shapes:
+            return _off(name, "kernel_not_called", "this pair does not use it")
         else:
-            trial = _try(bench, name, (name,), build, clock)
-        return replace(trial, off=seen.off, shapes=seen.shapes) if seen.shapes else trial
+            trial = _guarded(name, lambda: _measure(replies, name, with_kernels((name,), build), clock))
+        return replace(trial, off=agreement.off, shapes=agreement.shapes) if agreement.shapes else trial
 
-    return _guarded(name, tried)
-
-
-def _try(bench: Bench, label: str, names: tuple[str, ...], build: Any, clock: Callable[[], float]) -> KernelTrial:
-    return _guarded(label, lambda: _measure(bench, label, with_kernels(names, build), clock))
+    return _guarded(name, attempt)
 
 
-def _guarded(label: str, tried: Callable[[], KernelTrial]) -> KernelTrial:
+def _guarded(label: str, attempt: Callable[[], KernelTrial]) -> KernelTrial:
     try:
-        return tried()
-    except (Stopped, UserError):  # neither is the kernel's doing
+        return attempt()
+    except (Stopped, UserError):  # not the kernel's fault
         raise
-    except Exception as error:  # whatever a driver makes of a kernel, the pair runs without it
+    except Exception as error:  # whatever goes wrong in a driver, the pair runs without the kernel
         if memory.exhausted(error):
             raise
-        return KernelTrial(label, False, fails(error))
+        return KernelTrial(label, False, failure(error))
 
 
-def fails(error: Exception) -> str:
-    """Why a kernel that raised is off, in words."""
-    return f"fails in use: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
+def failure(error: Exception) -> EngineText:
+    """Return why a kernel that raised is not used."""
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return EngineText.of("kernel_fails", "fails in use: {reason}", reason=reason)
 
 
-def _measure(bench: Bench, label: str, operations: Operations, clock: Callable[[], float]) -> KernelTrial:
-    notes, texts = list[str](), dict[Mode, Tokens]()
+def _off(label: str, code: str, template: str, **values: str | int) -> KernelTrial:
+    return KernelTrial(label, False, EngineText.of(code, template, **values))
+
+
+def _measure(replies: TrialReplies, label: str, operations: Operations, clock: Callable[[], float]) -> KernelTrial:
+    tie_at, texts = 0, dict[Mode, Tokens]()
     modes: tuple[Mode, Mode] = ("dflash", "plain")
-    for mode in modes:  # none of these counts in time: the kernel is compiled, caches are filled
-        (_, wanted), (_, texts[mode]) = bench.reply(PLAIN, mode), bench.reply(operations, mode)
-        if wanted == texts[mode]:
+    for mode in modes:  # not timed: the kernel is compiled and caches are filled
+        (_, expected), (_, texts[mode]) = replies.reply(PLAIN, mode), replies.reply(operations, mode)
+        if (at := first_difference(expected, texts[mode])) is None:
             continue
-        at = next(
-            (i for i, (a, b) in enumerate(zip(wanted, texts[mode], strict=False), 1) if a != b),
-            min(len(wanted), len(texts[mode])) + 1,
-        )
-        said = f"the {'text' if mode == 'dflash' else 'plain text'} parts from plain MLX's at token {at}"
-        if bench.exact:
-            return KernelTrial(label, False, f"not exact: {said}, in float32")
-        if not bench.tie(mode, wanted, texts[mode]):
-            return KernelTrial(label, False, f"not exact: {said}, by more than rounding")
-        notes.append(f"{said}, a near tie")
-    if bench.exact and texts["plain"] != texts["dflash"]:
-        return KernelTrial(label, False, "not exact: DFlash's text is not plain decoding's, in float32")
-    (before, after), (plain_before, plain_after) = (
-        _medians(bench, operations, "dflash", clock),
-        _medians(bench, operations, "plain", clock),
-    )
-    why = "; ".join([_change(before, after), *notes])
-    if after >= _QUICKER * before:
-        return KernelTrial(label, False, f"not quicker: {why}", before, after)
-    if plain_after > _SLOWER * plain_before:
-        return KernelTrial(label, False, f"slows plain decoding: {_change(plain_before, plain_after)}", before, after)
-    return KernelTrial(label, True, why, before, after)
+        if replies.exact:
+            text = "not exact: in float32, the {mode} text differs from plain MLX's at token {token}"
+            return _off(label, "kernel_not_exact_float32", text, mode=mode, token=at + 1)
+        if not replies.is_tie(mode, expected, texts[mode]):
+            text = "not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding"
+            return _off(label, "kernel_not_exact", text, mode=mode, token=at + 1)
+        tie_at = tie_at or at + 1
+    if replies.exact and texts["plain"] != texts["dflash"]:
+        return _off(label, "kernel_breaks_exactness", "not exact: in float32, DFlash's text differs from plain decoding's")
+    without, with_kernel = _seconds_per_token(replies, operations, "dflash", clock)
+    plain_without, plain_with = _seconds_per_token(replies, operations, "plain", clock)
+    if with_kernel >= _FASTER * without:
+        why = EngineText.of("kernel_not_faster", "not faster: {ratio:.1%} of plain MLX's time", ratio=with_kernel / without)
+        return KernelTrial(label, False, why, without, with_kernel)
+    if plain_with > _SLOWER * plain_without:
+        ratio = plain_with / plain_without
+        why = EngineText.of("kernel_slows_plain", "slows plain decoding: {ratio:.1%} of plain MLX's time", ratio=ratio)
+        return KernelTrial(label, False, why, without, with_kernel)
+    saving = 1 - with_kernel / without
+    why = EngineText.of("kernel_faster", "{saving:.1%} less time per token", saving=saving)
+    if tie_at:
+        template = "{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie"
+        why = EngineText.of("kernel_faster_near_tie", template, saving=saving, token=tie_at)
+    return KernelTrial(label, True, why, without, with_kernel)
 
 
-def _medians(bench: Bench, operations: Operations, mode: Mode, clock: Callable[[], float]) -> tuple[float, float]:
-    """Seconds a token with plain MLX and with these, in turn."""
-    plain, fused = list[float](), list[float]()
+def _seconds_per_token(
+    replies: TrialReplies, operations: Operations, mode: Mode, clock: Callable[[], float]
+) -> tuple[float, float]:
+    """Return the median seconds per token with plain MLX and with these operations, timed alternately."""
+    without, with_kernels = list[float](), list[float]()
     began = clock()
-    while len(plain) < _TIMES or clock() - began < _ENOUGH_S:
-        plain.append(bench.reply(PLAIN, mode)[0])
-        fused.append(bench.reply(operations, mode)[0])
-    return median(plain), median(fused)
-
-
-def _change(before: float, after: float) -> str:
-    return f"{abs(1 - after / before):.1%} {'less' if after < before else 'more'} time a token".replace("%", " %")
-
-
-def possible() -> bool:
-    """Whether kernels can run here."""
-    return mx.default_device().type == mx.gpu and mx.metal.is_available()
-
-
-def exact(pair: LoadedPair) -> bool:
-    """Whether nothing but plain MLX's own tokens will do: the pair computes in float32."""
-    return pair.dtype == mx.float32
-
-
-def operations(pair: LoadedPair) -> Operations:
-    """What the pair shall run: the kernels that were proved for it here, and plain MLX for the rest."""
-    if not possible():
-        return PLAIN
-    return with_kernels(tuple(trial.kernel for trial in known(pair) if trial.used))
-
-
-def folder() -> Path:
-    """Where trials are kept."""
-    return platformdirs.user_cache_path("Slipstream", appauthor=False) / "kernels"
-
-
-def known(pair: LoadedPair) -> tuple[KernelTrial, ...]:
-    """The trials made earlier with this pair, machine, MLX and these very kernels; none where none can be read."""
-    try:
-        kept = read_json(_file(pair))
-        return tuple(KernelTrial(**trial) for trial in kept if trial["kernel"] in KERNELS and isinstance(trial["used"], bool))
-    except (UserError, ValueError, KeyError, TypeError):
-        return ()
-
-
-def keep(pair: LoadedPair, trials: tuple[KernelTrial, ...]) -> bool:
-    """Keep trials for later starts; False where the folder cannot be written to, which is no error."""
-    try:
-        write_json(_file(pair), [asdict(trial) for trial in trials])
-    except UserError:
-        return False
-    return True
-
-
-def kernel_files() -> list[Path]:
-    """Whatever a kernel's result or speed comes from: every Metal source, those that others include too, and what launches them."""
-    return sorted([*Path(metal.__file__).parent.glob("*.metal"), *Path(kernels.__file__).parent.glob("*.py")])
-
-
-def _file(pair: LoadedPair) -> Path:
-    info = pair.info
-    of: list[Any] = [
-        _FORMAT,
-        info.target,
-        info.target_bytes,
-        info.drafter,
-        info.drafter_bytes,
-        info.drafter_weights,
-        str(pair.dtype),
-        version("mlx"),
-        platform.release(),  # Metal's compiler comes with the system
-        str(mx.device_info().get("device_name", "")),
-        *((path.name, path.read_text(encoding="utf-8")) for path in kernel_files()),
-    ]
-    return folder() / (hashlib.sha256(json.dumps(of).encode()).hexdigest()[:32] + ".json")
+    while len(without) < _MIN_REPLIES or clock() - began < _TRIAL_S:
+        without.append(replies.reply(PLAIN, mode)[0])
+        with_kernels.append(replies.reply(operations, mode)[0])
+    return median(without), median(with_kernels)

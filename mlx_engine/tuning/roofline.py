@@ -1,8 +1,8 @@
-"""What this machine can do at most, and what the passes of a loaded pair make of it.
+"""Measure this machine's peak rates and how close the passes of a loaded pair come to them.
 
-A pass cannot be quicker than memory hands over what it must read, nor than the processor does its arithmetic; the larger of the
-two times is the floor (Williams, Waterman and Patterson, “Roofline”, CACM 52(4), 2009). Both rates are measured through MLX itself,
-with the products that decoding is made of, and the best of several tries counts: what stands in a data sheet nobody has reached.
+A pass takes at least as long as reading its data from memory and as doing its arithmetic; the larger of the two times is the floor
+(Williams, Waterman and Patterson, “Roofline”, CACM 52(4), 2009). Both rates are measured through MLX itself, with the products that
+decoding consists of, and the best of several tries counts. Data-sheet figures are not reached in practice.
 """
 
 import os
@@ -23,53 +23,65 @@ from mlx.utils import tree_flatten
 
 from mlx_engine import blas, memory
 from mlx_engine.decoding.prefill import CHUNK, prefill
+from mlx_engine.errors import EngineText
 from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs import machine
 from mlx_engine.targets.target import Caches
 from mlx_engine.targets.weights import numbers, said
-from mlx_engine.tuning.calibration import Bench
+from mlx_engine.tuning.pass_timer import PassTimer
 
-_STREAM_BYTES = 512 << 20  # far more than any processor's cache holds
-_LONG_ENOUGH_S = 0.1  # a product that takes as long shows the full rate
-_LARGEST = 8192  # rows and columns of such a product
+_STREAM_BYTES = 512 << 20  # far more than any processor cache
+_LONG_ENOUGH_S = 0.1  # a product that takes this long shows the full rate
+_MAX_SIZE = 8192  # rows and columns of such a product
 _TRIES = 4
-_STEPS = 8  # plain steps, after one that warms up; the median counts
+_STEPS = 8  # plain steps, after one to warm up; the median counts
 
 
 def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
-    """Measure machine (unless that was done before and not `again`) and pair; last the result, unless `cancel` was set."""
-    facts = None if again else machine.known()
-    if facts is None or facts.blas != blas.prepare().name:
-        for found in measure_machine(cancel):
-            if isinstance(found, MachineFacts):
-                facts = found
-                machine.keep(facts)
-            else:
-                yield found
-    if facts is None or cancel.is_set():
-        return
-    phases: list[Phase] = []
-    for done, make in enumerate((_prefill_and_plain, _draft_and_verify)):
-        yield CalibrationProgress(0.6 + 0.2 * done, "Measuring the pair")
-        phases += make(pair)
-        mx.clear_cache()
-        if cancel.is_set():
+    """Measure a pair's passes against the machine's limits, in a few seconds.
+
+    Args:
+        again: also measure the machine if its limits are known.
+
+    Yields:
+        Progress, and last the result. Nothing more once `cancel` is set.
+
+    Raises:
+        UserError: memory ran out.
+    """
+    with memory.enough_for("to measure"), memory.wired():
+        facts = None if again else machine.known()
+        if facts is None or facts.blas != blas.prepare().name:
+            for found in measure_machine(cancel):
+                if isinstance(found, MachineFacts):
+                    facts = found
+                    machine.keep(facts)
+                else:
+                    yield found
+        if facts is None or cancel.is_set():
             return
-    yield CalibrationProgress(1.0, "Measured")
-    yield Roofline(facts, tuple(phases))
+        phases: list[Phase] = []
+        for done, measure_phases in enumerate((_prefill_and_plain, _draft_and_verify)):
+            yield CalibrationProgress(0.6 + 0.2 * done, EngineText.of("measuring_pair", "Measuring the models"))
+            phases += measure_phases(pair)
+            mx.clear_cache()
+            if cancel.is_set():
+                return
+        yield CalibrationProgress(1.0, EngineText.of("measured", "Measured"))
+        yield Roofline(facts, tuple(phases))
 
 
 def measure_machine(cancel: threading.Event) -> Iterator[CalibrationProgress | MachineFacts]:
-    """Measure memory and arithmetic, in about two seconds; the facts come last, unless `cancel` was set."""
+    """Measure memory and arithmetic in about two seconds; yield the facts last, unless `cancel` is set."""
     metal = mx.default_device() == mx.Device(mx.gpu)
-    yield CalibrationProgress(0.0, "Measuring memory")
+    yield CalibrationProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
     size = min(_STREAM_BYTES, memory.working_set() // 8)
     bandwidth = _bandwidth(mx.float16 if metal else mx.float32, size)
     mx.clear_cache()
     if cancel.is_set():
         return
-    yield CalibrationProgress(0.3, "Measuring arithmetic")
+    yield CalibrationProgress(0.3, EngineText.of("measuring_compute", "Measuring compute"))
     dtypes = (mx.float16, mx.bfloat16) if metal else (mx.float32,)
     compute, dtype = max((_compute(dtype), str(dtype)) for dtype in dtypes)
     mx.clear_cache()
@@ -91,7 +103,7 @@ def measure_machine(cancel: threading.Event) -> Iterator[CalibrationProgress | M
 
 
 def _bandwidth(dtype: mx.Dtype, size: int) -> float:
-    """Bytes a second: a product of one row, which reads every weight once, and a plain sum of them; the better one."""
+    """Return bytes per second: the better of a one-row product, which reads every weight once, and a sum of the weights."""
     columns = 4096
     weights = mx.full((size // columns // dtype.size, columns), 0.5, dtype=dtype)
     row = mx.ones((1, columns), dtype=dtype)
@@ -100,9 +112,9 @@ def _bandwidth(dtype: mx.Dtype, size: int) -> float:
 
 
 def _compute(dtype: mx.Dtype) -> float:
-    """Operations a second of square products, each twice as large as the one before, until one takes long enough."""
+    """Return operations per second of square products, doubling their size until one takes long enough."""
     best, n = 0.0, 512
-    while n <= _LARGEST:
+    while n <= _MAX_SIZE:
         square = mx.random.normal((n, n)).astype(dtype)
         mx.eval(square)
         began = time.perf_counter()
@@ -139,12 +151,12 @@ def _chip(metal: bool) -> str:
 
 
 def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
-    """One chunk of a prompt, and plain steps after it, as the engine decodes them without a drafter's context."""
+    """Measure one chunk of a prompt and plain steps after it, without a drafter's context."""
     target = pair.target
     rows = min(CHUNK, pair.info.context_limit // 2)
     prompt = [token * 7919 % target.vocabulary for token in range(rows + 1)]
     seconds = []
-    for _ in range(2):  # the first one warms up
+    for _ in range(2):  # the first one is to warm up
         caches = target.caches()
         began = time.perf_counter()
         for done in prefill(target, caches, prompt, None, None):
@@ -166,20 +178,20 @@ def _prefill_and_plain(pair: LoadedPair) -> list[Phase]:
 def _pass(
     pair: LoadedPair, caches: Caches, name: Literal["prefill", "plain", "verify"], rows: int, depth: int, seconds: float
 ) -> Phase:
-    """A pass of the target after `depth` tokens, with its caches. A row sees half of the others in the mean."""
+    """Return a pass of the target after `depth` tokens. On average, a row attends to half of the others."""
     operations = pair.weights.operations(rows) + _attention(pair.target.model, caches, depth + rows // 2, rows)
-    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_past(caches) if depth else 0), operations)
+    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_size(caches.state) if depth else 0), operations)
 
 
 def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
-    """A whole block drafted and checked; nothing for a pair without a drafter."""
+    """Measure a draft and a verify of a whole block; nothing for a pair without a drafter."""
     drafter, target = pair.drafter, pair.target
     if drafter is None:
         return []
     rows = drafter.config.block_size
     depth = min(CHUNK, pair.info.context_limit // 2)
-    bench = Bench(target, drafter, depth, pair.operations)
-    seconds = {name: median([run(rows) for _ in range(4)][1:]) for name, run in (("verify", bench.verify), ("draft", bench.draft))}
+    timer = PassTimer(target, drafter, depth, pair.operations)
+    seconds = {name: median([run(rows) for _ in range(4)][1:]) for name, run in (("verify", timer.verify), ("draft", timer.draft))}
     caches, context = target.caches(), drafter.context()
     _, features = target.forward_tapped(mx.array([token % target.vocabulary for token in range(depth)]), caches)
     drafter.inject(context, features)
@@ -194,18 +206,14 @@ def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
     ]
 
 
-def _past(caches: Caches) -> int:
-    """Bytes of what the caches hold."""
-    return _size(caches.state)
-
-
 def _size(arrays: list) -> int:
+    """Return the bytes of all arrays, however nested."""
     leaves: list[tuple[str, Any]] = tree_flatten(arrays)  # type: ignore[assignment]
     return sum(array.nbytes for _, array in leaves if isinstance(array, mx.array))
 
 
 def _attention(model: nn.Module, caches: Caches, depth: int, rows: int) -> int:
-    """Operations of the attention over K/V: two products, each 2 a row, a K/V row and a number of every query head."""
+    """Return the operations of attention: two products, each with 2 operations per row, K/V row and number of a query head."""
     heads = said(model, "num_attention_heads")
     keys = [cache.keys for cache in caches.layers if isinstance(getattr(cache, "keys", None), mx.array)]
     return 4 * rows * depth * sum((heads or key.shape[1]) * key.shape[3] for key in keys)

@@ -1,4 +1,4 @@
-"""Does this build compute rightly on this machine? Answers for `Slipstream --selftest`, step by step and in words."""
+"""Check that this build computes correctly on this machine, for `Slipstream --selftest`."""
 
 import importlib
 import pkgutil
@@ -22,59 +22,59 @@ from mlx_engine.kernels import (
 )
 from mlx_engine.kernels.agreement import MOST, off_by
 
-State = Literal["ok", "fail", "skipped"]
+CheckState = Literal["ok", "fail", "skipped"]
 
 
 @dataclass(frozen=True)
-class Step:
-    """What was tried, how it went, and what there is to say of it."""
+class CheckResult:
+    """The result of one check."""
 
     name: str
-    state: State
+    state: CheckState
     detail: str
 
 
-def check_device() -> Iterator[Step]:
-    """Which device this is, and one matrix product on it whose exact result is known."""
+def check_device() -> Iterator[CheckResult]:
+    """Name the device, and check a matrix product whose exact result is known."""
     has_metal = mx.metal.is_available()
     name = mx.device_info().get("device_name", "a GPU") if has_metal else "CPU"
-    yield Step("device", "ok", f"{name}, {'Metal' if has_metal else 'no Metal'}")
-    draw = np.random.default_rng(0)
-    left, right = (draw.integers(-8, 9, shape) for shape in ((96, 512), (512, 160)))
+    yield CheckResult("device", "ok", f"{name}, {'Metal' if has_metal else 'no Metal'}")
+    rng = np.random.default_rng(0)
+    left, right = (rng.integers(-8, 9, shape) for shape in ((96, 512), (512, 160)))
     product = mx.array(left.astype(np.float32)) @ mx.array(right.astype(np.float32))
-    # Small whole numbers: every sum is exact in any order, in float32 and in what matrix units round it to.
+    # Small integers: every sum is exact in any order, in float32 and in the format of matrix units.
     wrong = int((np.array(product) != left @ right).sum())
-    yield Step("matmul", "fail" if wrong else "ok", f"{wrong} of {product.size} entries are wrong" if wrong else "exact")
+    yield CheckResult("matmul", "fail" if wrong else "ok", f"{wrong} of {product.size} entries are wrong" if wrong else "exact")
 
 
-def check_kernels(build: Any = None) -> Iterator[Step]:
-    """Every kernel of ours against its reference. Without Metal they are skipped; tests pass the emulator as `build`."""
+def check_kernels(build: Any = None) -> Iterator[CheckResult]:
+    """Check every kernel against its reference. Without Metal they are skipped; tests pass the emulator as `build`."""
     for name in sorted(module.name for module in pkgutil.iter_modules(kernels.__path__)):
         kernel = importlib.import_module(f"{kernels.__name__}.{name}")
         if not hasattr(kernel, "metal"):
-            continue  # not a kernel, but what stands beside them
+            continue  # not a kernel
         if build is None and not mx.metal.is_available():
-            yield Step(name, "skipped", "no Metal here; the reference is what runs")
+            yield CheckResult(name, "skipped", "no Metal on this machine; the reference runs")
         elif name not in _CASES:
-            yield Step(name, "fail", "nothing checks this kernel; give it a case in mlx_engine/tuning/self_check.py")
+            yield CheckResult(name, "fail", "nothing checks this kernel; add a case to mlx_engine/tuning/self_check.py")
         else:
-            yield _step(name, _CASES[name], build or mx.fast.metal_kernel)
+            yield _run(name, _CASES[name], build or mx.fast.metal_kernel)
 
 
-def _step(name: str, case: Callable[[Any], str], build: Any) -> Step:
+def _run(name: str, case: Callable[[Any], str], build: Any) -> CheckResult:
     try:
         wrong = case(build)
-    except Exception as error:  # whatever a driver makes of a kernel, the other steps are still of interest
+    except Exception as error:  # whatever goes wrong in a driver, check the other kernels too
         wrong = f"{type(error).__name__}: {error}"
-    return Step(name, "fail" if wrong else "ok", wrong or "equals its reference")
+    return CheckResult(name, "fail" if wrong else "ok", wrong or "equals its reference")
 
 
 _MOST = tuple((dtype, MOST[dtype]) for dtype in (mx.float32, mx.bfloat16))
 
 
-def _off(what: str, found: mx.array, wanted: mx.array, most: float) -> str:
-    """A sentence where the two differ by more than `most`."""
-    share = off_by(found, wanted)
+def _difference(what: str, found: mx.array, expected: mx.array, most: float) -> str:
+    """Describe a difference of more than `most`; empty if there is none."""
+    share = off_by(found, expected)
     return "" if share <= most else f"{what}: off by {share:.2g} of the largest value, where {most:.2g} is allowed"
 
 
@@ -85,8 +85,8 @@ def _kv_injection(build: Any) -> str:
         projected = mx.random.normal((16, 3, 2, 2, 64)).astype(dtype)
         norm = (1 + 0.1 * mx.random.normal((3, 64))).astype(dtype)
         found = kv_injection.metal(projected, norm, frequencies, 37, 1e-6, build=build)
-        wanted = kv_injection.reference(projected.astype(mx.float32), norm.astype(mx.float32), frequencies, 37, 1e-6)
-        if wrong := _off(str(dtype), found, wanted, most):
+        expected = kv_injection.reference(projected.astype(mx.float32), norm.astype(mx.float32), frequencies, 37, 1e-6)
+        if wrong := _difference(str(dtype), found, expected, most):
             return wrong
     return ""
 
@@ -100,9 +100,9 @@ def _attention_inputs(build: Any) -> str:
             q_norm, k_norm = ((1 + 0.1 * mx.random.normal((64,))).astype(dtype) for _ in range(2))
             found = attention_inputs.metal(projected, q_norm, k_norm, frequencies, 37, 4, 1e-6, 1.0, gated, build=build)
             projected, q_norm, k_norm = (array.astype(mx.float32) for array in (projected, q_norm, k_norm))
-            wanted = attention_inputs.reference(projected, q_norm, k_norm, frequencies, 37, 4, 1e-6, 1.0, gated)
-            for what, one, other in zip(("queries", "keys", "values"), found, wanted, strict=True):
-                if wrong := _off(f"{dtype}, {what}", one, other, most):
+            expected = attention_inputs.reference(projected, q_norm, k_norm, frequencies, 37, 4, 1e-6, 1.0, gated)
+            for what, one, other in zip(("queries", "keys", "values"), found, expected, strict=True):
+                if wrong := _difference(f"{dtype}, {what}", one, other, most):
                     return wrong
     return ""
 
@@ -117,9 +117,9 @@ def _delta_inputs(build: Any) -> str:
         log_rate, bias = mx.random.normal((4,)), mx.random.normal((4,)).astype(dtype)
         found = delta_inputs.metal(projected, held, taps, log_rate, bias, heads, first, build=build)
         projected, held, taps, bias = (array.astype(mx.float32) for array in (projected, held, taps, bias))
-        wanted = delta_inputs.reference(projected, held, taps, log_rate, bias, heads, first)
-        for what in vars(wanted):
-            if wrong := _off(f"{dtype}, {what}", getattr(found, what), getattr(wanted, what), most):
+        expected = delta_inputs.reference(projected, held, taps, log_rate, bias, heads, first)
+        for what in vars(expected):
+            if wrong := _difference(f"{dtype}, {what}", getattr(found, what), getattr(expected, what), most):
                 return wrong
     return ""
 
@@ -128,20 +128,20 @@ def _verify_matmul(build: Any) -> str:
     for dtype, most in _MOST:
         mx.random.seed(3)
         x, weight = mx.random.normal((16, 256)).astype(dtype), mx.random.normal((96, 256)).astype(dtype)
-        wanted = x.astype(mx.float32) @ weight.astype(mx.float32).T
-        if wrong := _off(f"{dtype}", verify_matmul.metal(x, weight, build=build), wanted, most):
+        expected = x.astype(mx.float32) @ weight.astype(mx.float32).T
+        if wrong := _difference(f"{dtype}", verify_matmul.metal(x, weight, build=build), expected, most):
             return wrong
         for bits in (4, 8):
             packed, scales, biases = mx.quantize(weight, 64, bits)
             plain = mx.dequantize(packed, scales.astype(mx.float32), biases.astype(mx.float32), 64, bits)
             found = verify_matmul.metal(x, packed, scales, biases, 64, bits, build=build)
-            if wrong := _off(f"{bits} bits, {dtype}", found, x.astype(mx.float32) @ plain.T, most):
+            if wrong := _difference(f"{bits} bits, {dtype}", found, x.astype(mx.float32) @ plain.T, most):
                 return wrong
         residual = mx.random.normal((16, 48)).astype(dtype)
         found = verify_matmul.metal(x, weight, residual=residual, gated=True, build=build)
         plain, added = (array.astype(mx.float32) for array in (weight, residual))
-        wanted = verify_matmul.reference(x.astype(mx.float32), plain, residual=added, gated=True)
-        if wrong := _off(f"gate and residual, {dtype}", found, wanted, most):
+        expected = verify_matmul.reference(x.astype(mx.float32), plain, residual=added, gated=True)
+        if wrong := _difference(f"gate and residual, {dtype}", found, expected, most):
             return wrong
     return ""
 
@@ -155,8 +155,8 @@ def _verify_attention(build: Any) -> str:
             keys, values = (mx.random.normal((1, 2, 256, dim)).astype(dtype) for _ in range(2))
             found = verify_attention.metal(queries, keys, values, length, dim**-0.5, True, window, build=build)
             queries, keys, values = (array.astype(mx.float32) for array in (queries, keys, values))
-            wanted = verify_attention.reference(queries, keys, values, length, dim**-0.5, True, window)
-            if wrong := _off(f"{dtype}, head dim {dim}", found, wanted, most):
+            expected = verify_attention.reference(queries, keys, values, length, dim**-0.5, True, window)
+            if wrong := _difference(f"{dtype}, head dim {dim}", found, expected, most):
                 return wrong
     return ""
 
@@ -167,9 +167,9 @@ def _gated_delta_replay(build: Any) -> str:
         mx.random.seed(5)
         state = 0.1 * mx.random.normal((1, value_heads, value_dim, key_dim))
         tape = gated_delta_replay.Tape.empty(key_heads, key_dim, value_heads, value_dim, mx.float32)
-        wanted_tape, found_tape = tape, gated_delta_replay.Tape.empty(key_heads, key_dim, value_heads, value_dim, dtype)
-        wanted_state = found_state = state
-        for kept in (0, 11):  # of the tape before: none, and most of a block
+        expected_tape, found_tape = tape, gated_delta_replay.Tape.empty(key_heads, key_dim, value_heads, value_dim, dtype)
+        expected_state = found_state = state
+        for kept in (0, 11):  # rows of the tape that were kept: none, and most of a block
             rows = [mx.random.normal((1, 16, key_heads, key_dim)) for _ in range(2)]
             queries, keys = (row / mx.linalg.norm(row, axis=-1, keepdims=True) for row in rows)
             values = mx.random.normal((1, 16, value_heads, value_dim))
@@ -180,11 +180,11 @@ def _gated_delta_replay(build: Any) -> str:
                 queries, keys, values, decay, beta, found_state, found_tape, on_device, build=build
             )
             queries, keys, values, beta = (array.astype(mx.float32) for array in (queries, keys, values, beta))
-            wanted, wanted_state, wanted_tape = gated_delta_replay.reference(
-                queries, keys, values, decay, beta, wanted_state, wanted_tape, kept
+            expected, expected_state, expected_tape = gated_delta_replay.reference(
+                queries, keys, values, decay, beta, expected_state, expected_tape, kept
             )
-            for what, one, other in (("what is read", found, wanted), ("the state", found_state, wanted_state)):
-                if wrong := _off(f"{dtype}, {what}", one, other, most):
+            for what, one, other in (("output", found, expected), ("state", found_state, expected_state)):
+                if wrong := _difference(f"{dtype}, {what}", one, other, most):
                     return wrong
     return ""
 
@@ -197,10 +197,10 @@ def _block_verify(build: Any) -> str:
     for draw in (None, sampled):
         choices = block_verify.reference(logits, mx.zeros((15,), mx.uint32), draw).choices
         drafts = mx.where(mx.arange(15) == 9, choices[:-1] + 1, choices[:-1]).astype(mx.uint32)
-        wanted = block_verify.reference(logits, drafts, draw)
+        expected = block_verify.reference(logits, drafts, draw)
         found = block_verify.metal(logits, drafts, draw, build=build)
-        counted, right = found.count().tolist(), wanted.count().tolist()
-        if found.choices.tolist() != wanted.choices.tolist() or counted != right:
+        counted, right = found.count().tolist(), expected.count().tolist()
+        if found.choices.tolist() != expected.choices.tolist() or counted != right:
             return f"{'greedy' if draw is None else 'sampled'}: counts {counted}, the reference {right}"
     return ""
 

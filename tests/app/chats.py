@@ -9,6 +9,7 @@ from app.conversations.chat_tree import Chat, Node
 from app.conversations.records import chat_to_json
 from app.conversations.reply import Ending, Reply
 from app.conversations.settings import ChatSettings
+from mlx_engine.errors import EngineText
 from mlx_engine.events import Stats
 from mlx_engine.requests import GenerationRequest, Message, Sampling
 
@@ -36,9 +37,15 @@ requests = st.builds(
     effort=st.one_of(st.none(), st.sampled_from(["low", "high"])),
     stop=st.lists(texts, max_size=2).map(tuple),
 )
-_kinds = {"mode": modes, "ttft_s": rates, "prompt_tok_s": rates, "decode_tok_s": rates, "why_plain": texts}
+reasons = st.builds(
+    EngineText,
+    st.from_regex("[a-z_]*", fullmatch=True),
+    texts.filter(bool),
+    st.lists(st.tuples(texts, st.one_of(texts, counts)), max_size=2).map(tuple),
+)
+_kinds = {"mode": modes, "ttft_s": rates, "prompt_tok_s": rates, "decode_tok_s": rates, "why_plain": st.one_of(st.none(), reasons)}
 _kinds |= {"accepted_per_round": st.lists(counts, max_size=3).map(tuple), "widths": st.lists(counts, max_size=3).map(tuple)}
-_kinds |= {"plain_because": st.lists(st.tuples(texts, counts), max_size=2).map(tuple)}
+_kinds |= {"plain_because": st.lists(st.tuples(reasons, counts), max_size=2).map(tuple)}
 stats = st.builds(Stats, **{one.name: _kinds.get(one.name, counts) for one in fields(Stats)})
 
 

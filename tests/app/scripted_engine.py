@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Calibrated,
     CalibrationProgress,
@@ -40,7 +40,13 @@ def commit(text: str, tokens: int = 1, channel: str = "answer") -> Commit:
     return Commit(text, channel, tuple(range(tokens)), ("target",) * tokens, (("target", len(text)),))  # type: ignore[arg-type]
 
 
-def stats(mode: Mode = "dflash", tokens: int = 12, why_plain: str = "", decode_tok_s: float | None = 512.3, seed: int = 7) -> Stats:
+def reason(message: str) -> EngineText:
+    return EngineText("", message)
+
+
+def stats(
+    mode: Mode = "dflash", tokens: int = 12, why_plain: EngineText | None = None, decode_tok_s: float | None = 512.3, seed: int = 7
+) -> Stats:
     drafting = mode == "dflash"
     return Stats(
         mode=mode,
@@ -110,7 +116,7 @@ class ScriptedEngine(EngineDouble):
 
     def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
         self.threads.add(threading.get_ident())
-        yield LoadProgress(0.25, "Reading the weights")
+        yield LoadProgress(0.25, reason("Reading the weights"))
         if self.load_gate:
             self.load_gate.wait()
         if self.load_error:
@@ -156,7 +162,7 @@ class ScriptedEngine(EngineDouble):
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
         self.measured.append(again)
-        yield CalibrationProgress(0.3, "Measuring arithmetic")
+        yield CalibrationProgress(0.3, reason("Measuring arithmetic"))
         while self.measure_gate and not self.measure_gate.wait(0.005):
             if cancel.is_set():
                 return
@@ -164,19 +170,19 @@ class ScriptedEngine(EngineDouble):
 
     def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
         self.calibrations += 1
-        yield CalibrationProgress(0.1, "Measuring")
+        yield CalibrationProgress(0.1, reason("Measuring"))
         while self.calibration_gate and not self.calibration_gate.wait(0.005):
             if cancel.is_set():
                 return
-        yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), kept=True)
+        yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), saved=True)
 
     def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]:
         self.proofs.append(self.calibrations)
-        yield CalibrationProgress(0.1, "Trying")
+        yield CalibrationProgress(0.1, reason("Trying"))
         while self.proof_gate and not self.proof_gate.wait(0.005):
             if cancel.is_set():
                 return
-        yield KernelsSelected(self.trials, kept=True)
+        yield KernelsSelected(self.trials, saved=True)
 
     def count_tokens(self, request: CountTokens) -> TokenCount:
         self.counted.append(request)

@@ -14,7 +14,7 @@ from mlx_engine.events import KernelTrial
 from mlx_engine.host import EngineHost
 from mlx_engine.requests import GenerationRequest, LoadPair, Message
 from tests.app.conftest import PATIENCE_MS
-from tests.app.scripted_engine import PAIR, ScriptedEngine
+from tests.app.scripted_engine import PAIR, ScriptedEngine, reason
 
 ASK = GenerationRequest(messages=(Message("user", "Hello"),))
 
@@ -57,7 +57,7 @@ def test_a_request_ends_a_measurement_which_begins_again_afterwards(
 
 
 def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) -> None:
-    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, proved=False))
+    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, kernels_selected=False))
     engine.proof_gate = threading.Event()
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
@@ -74,8 +74,8 @@ def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) 
 
 
 def test_with_kernels_that_are_used_passes_are_measured_again(qtbot: QtBot) -> None:
-    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, proved=False))
-    engine.trials = (KernelTrial("kv_injection", True, "quicker"), KernelTrial("block_verify", False, "not quicker"))
+    engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, kernels_selected=False))
+    engine.trials = (KernelTrial("kv_injection", True, reason("faster")), KernelTrial("block_verify", False, reason("not faster")))
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
     loading = PairLoading(thread)

@@ -16,6 +16,7 @@ from app.rendering.code_view import CodeView
 from app.transcript.stats_line import StatsLine
 from app.widgets.label import Label, as_tooltip
 from app.widgets.theme import Theme
+from mlx_engine.errors import EngineText
 from tests.app.scripted_engine import stats
 
 APP = Path(__file__).parents[2] / "app"
@@ -34,7 +35,7 @@ def test_neither_a_fence_nor_an_imported_reply_can_style_the_window(qapp: QAppli
     lines = []
     for origin in ("gpt", MARKUP):
         line = StatsLine(theme)
-        line.show_reply(Reply("plain", 10, reason="eos", origin=origin, stats=replace(stats(), why_plain=origin)))
+        line.show_reply(Reply("plain", 10, reason="eos", origin=origin, stats=replace(stats(), why_plain=EngineText("", origin))))
         lines.append(line)
     assert lines[0].chip.sizeHint().height() == lines[1].chip.sizeHint().height()
 

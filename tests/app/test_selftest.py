@@ -14,7 +14,7 @@ from mlx_engine import kernels
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
 from mlx_engine.tuning import self_check
-from mlx_engine.tuning.self_check import Step
+from mlx_engine.tuning.self_check import CheckResult
 from tests.metal_emulator import metal_kernel
 from tests.packaging import ROOT
 
@@ -54,7 +54,7 @@ def test_rounds_that_are_queued_ahead_are_tried_where_they_can_be() -> None:
         compiled="from mlx_engine.targets import target; target.pays = lambda: True",
         count="from mlx_engine.targets.compiled import Compiled; seen = []; own = Compiled.__call__",
         note="Compiled.__call__ = lambda self, *args: seen.append(1) or own(self, *args)",
-        ahead="rounds = []; Q = queued_rounds.Queue; put = Q.put_after; Q.put_after = lambda *args: rounds.append(1) or put(*args)",
+        ahead="rounds = []; Q = queued_rounds.RoundQueue; put = Q.put; Q.put = lambda *a, **b: rounds.append(1) or put(*a, **b)",
         say="import atexit, sys; atexit.register(lambda: print(len(seen), len(rounds), file=sys.stderr))",
     )
     assert states(report)["queued dflash reply"] == states(report)["identical"] == "ok"
@@ -110,7 +110,7 @@ def test_a_kernel_that_computes_something_else_is_found(kernel: Any, monkeypatch
 def test_a_kernel_that_nobody_checks_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(self_check, "_CASES", {})
 
-    def steps() -> Iterator[Step]:
+    def steps() -> Iterator[CheckResult]:
         yield from self_check.check_kernels(metal_kernel)
 
     assert {step.state for step in steps()} == {"fail"}

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from app.rendering.code_view import CodeView
 from app.rendering.parts import plain
 from app.rendering.text_run import TextRun
+from mlx_engine.errors import EngineText
 from mlx_engine.events import Failed
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, a_round, answer, commit, done, refuse
@@ -318,7 +319,7 @@ def test_switch_and_menu_always_agree(start: Start) -> None:
 
 
 def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
-    app = start(ScriptedEngine(pair=replace(PAIR, drafter="", why_plain="no drafter was given")))
+    app = start(ScriptedEngine(pair=replace(PAIR, drafter="", why_plain=EngineText("", "no drafter was given"))))
     assert not app.window.top_bar.dflash.isChecked()
     assert not app.window.top_bar.dflash.isEnabled()
     assert "no drafter was given" in app.window.top_bar.dflash.toolTip()

@@ -11,6 +11,7 @@ from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.conversations.records import details, node_from
 from app.conversations.reply import LiveRate, Reply, joined
 from app.conversations.settings import ChatSettings
+from mlx_engine.errors import EngineText
 from mlx_engine.events import CompareResult, Failed, Finished, PrefillProgress, Stats
 from mlx_engine.events import CompletedReply as WholeReply
 from mlx_engine.requests import GenerationRequest, Message
@@ -85,13 +86,13 @@ def test_each_part_of_a_continued_reply_has_the_full_token_limit() -> None:
 
 def test_a_reply_that_fell_back_to_plain_says_why() -> None:
     reply = Reply("dflash", 1024)
-    reply.accept(done("plain", why_plain="no drafter is loaded"), 0.0)
+    reply.accept(done("plain", why_plain=EngineText("no_drafter", "no drafter is loaded")), 0.0)
     assert wording.chip(reply) == "Plain · DFlash unavailable: no drafter is loaded"
 
 
 def test_a_mostly_plain_reply_says_why_and_how_much() -> None:
     reply = Reply("dflash", 1024)
-    figures = replace(stats(tokens=40), plain_steps=30, plain_because=(("few drafts were kept", 30),))
+    figures = replace(stats(tokens=40), plain_steps=30, plain_because=((EngineText("", "few drafts were kept"), 30),))
     reply.accept(Finished("eos", figures), 0.0)
     assert wording.chip(reply) == "Mostly plain"
     assert "30 without drafts: few drafts were kept" in wording.facts(reply)
@@ -99,7 +100,7 @@ def test_a_mostly_plain_reply_says_why_and_how_much() -> None:
 
 def test_a_plain_reply_by_choice_gives_no_reason() -> None:
     reply = Reply("plain", 1024)
-    reply.accept(done("plain", why_plain="DFlash is off"), 0.0)
+    reply.accept(done("plain", why_plain=EngineText("dflash_off", "DFlash is off")), 0.0)
     assert "DFlash" not in wording.facts(reply)
 
 
@@ -130,7 +131,7 @@ def test_the_details_include_seed_and_reused_tokens() -> None:
 
 @given(made_up_stats)
 def test_joining_an_empty_part_changes_nothing(first: Stats) -> None:
-    nothing = Stats(first.mode, 0, 0, 0, None, None, None, 0, 0, 0, 0, (), (), 0, "", 0, 0)
+    nothing = Stats(first.mode, 0, 0, 0, None, None, None, 0, 0, 0, 0, (), (), 0, 0, 0)
     first = replace(first, plain_because=joined(nothing, first).plain_because)  # sorted by count
     both = joined(first, nothing)
     for one in fields(Stats):
@@ -141,13 +142,14 @@ def test_joining_an_empty_part_changes_nothing(first: Stats) -> None:
 
 def test_plain_steps_of_both_parts_are_added() -> None:
     reply = Reply("dflash", 100)
-    for steps, why in ((30, "few drafts"), (2, "the end")):
+    few, end = EngineText("few_drafts", "few drafts"), EngineText("", "the end")
+    for steps, why in ((30, few), (2, end)):
         reply.accept(commit("a", 40), 0.0)
         part = replace(stats(tokens=40), plain_steps=steps, plain_because=((why, steps),), lookup_rounds=5, trials=1)
         reply.accept(Finished("length", part), 0.0)
         reply.resume("dflash")
     assert reply.stats is not None
-    assert reply.stats.plain_because == (("few drafts", 30), ("the end", 2))
+    assert reply.stats.plain_because == ((few, 30), (end, 2))
     assert (reply.stats.plain_steps, reply.stats.lookup_rounds, reply.stats.trials) == (32, 10, 2)
 
 

@@ -81,7 +81,7 @@ def ours(target: Path, drafter: Path, operations: Operations = PLAIN) -> Iterato
     """Our own loop, a round at a time."""
     engine = _loaded(target, drafter)
     engine.pair.use(operations)
-    engine.reckon_with(replace(ASSUMED, queued=True))  # as on a Mac that calibration found to gain by it
+    engine.pair.use_costs(replace(ASSUMED, queued=True))  # as on a Mac that calibration found to gain by it
     request = GenerationRequest(prompt_tokens=PROMPT, width=deep_pairs.BLOCK, max_tokens=1000, ignore_eos=True, reuse=False)
     for event in engine.generate(request):
         if isinstance(event, Failed):

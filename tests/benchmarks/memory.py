@@ -79,7 +79,7 @@ def long_prompt(engine: Engine, length: int, max_tokens: int) -> dict[str, int]:
     pair = engine.pair
     pair.info = dataclasses.replace(pair.info, context_limit=max(pair.info.context_limit, length + max_tokens))
     tokens = tuple(3 + 7 * at % (pair.target.vocabulary - 3) for at in range(length))
-    engine.relieve()
+    engine.free_memory()
     before = mx.get_active_memory()
     prefilled = 0
     for event in engine.generate(GenerationRequest(prompt_tokens=tokens, max_tokens=max_tokens, ignore_eos=True)):
@@ -108,7 +108,7 @@ def next_turn(engine: Engine, turn: int, runs: int) -> dict[str, Any]:
         of_chat: dict[bool, list[float]] = {True: [], False: []}
         for run in range(runs):
             for reuse in (True, False) if (run + chat) % 2 else (False, True):
-                engine.relieve()
+                engine.free_memory()
                 ask(engine, GenerationRequest(before, max_tokens=200))  # the same reply is behind both
                 stats = ask(engine, GenerationRequest(messages, max_tokens=1, reuse=reuse)).stats
                 assert stats.ttft_s is not None
@@ -167,10 +167,11 @@ def main() -> int:
     parser.add_argument("--pair", type=Path, help="folder with target/ and drafter/ (default: the demo pair)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     asked = parser.parse_args()
-    engine = Engine(snapshot_bytes=asked.budget * MB)
+    engine = Engine()
     target, drafter = (asked.pair / "target", asked.pair / "drafter") if asked.pair else demo_pair()
     for _ in engine.load(target, drafter):
         pass
+    engine.snapshots.budget = asked.budget * MB
     result: dict[str, Any] = {"when": time.strftime("%Y-%m-%d"), "blas": blas.prepare().name, "budget": asked.budget * MB}
     ask(engine, GenerationRequest((Message("user", PROMPTS[0].text),), max_tokens=32, reuse=False))  # warms up
     mx.clear_cache()

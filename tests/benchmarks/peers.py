@@ -17,6 +17,7 @@ import platform
 import random
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -44,6 +45,7 @@ from mlx_engine.errors import UserError  # noqa: E402
 from mlx_engine.events import Finished  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Mode  # noqa: E402
+from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
 
 class Run(NamedTuple):
@@ -255,7 +257,7 @@ def _part(asked: argparse.Namespace) -> dict:
     engine = Engine()
     for _ in engine.load(target, drafter):
         pass
-    for _ in engine.calibrate(keep=False):  # as the app does once for every pair
+    for _ in calibrate(engine.pair, threading.Event(), for_later=False):  # as the app does once for every pair
         pass
     ours = engine.pair.target.model
     decoders: dict[str, Decoder] = {

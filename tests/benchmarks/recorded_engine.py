@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Calibrated,
     CalibrationProgress,
@@ -100,7 +100,7 @@ class RecordedEngine(EngineDouble):
         self._rates: dict[Mode, float | None] = {"dflash": dflash_tok_s, "plain": plain_tok_s}
 
     def load(self, target: Path, drafter: Path | None) -> Iterator[LoadProgress | PairInfo]:
-        yield LoadProgress(0.5, "Opening the recording")
+        yield LoadProgress(0.5, EngineText("", "Opening the recording"))
         yield PairInfo("Recording", "a recorded text", "a recorded text", "none", 16, 4096, 0, 0, can_think=False)
 
     def generate(self, request: GenerationRequest, cancel: threading.Event) -> Iterator[Event]:
@@ -132,7 +132,7 @@ class RecordedEngine(EngineDouble):
         stats = Stats(
             request.mode, 12, 0, done, 0.01, 1200.0, speed, rounds, rounds * (step - 1), tested, kept,
             tuple(ACCEPTED[number % len(ACCEPTED)] for number in range(rounds)), (step,) * rounds,
-            0, "", 0, request.seed or 1,
+            0, 0, request.seed or 1,
         )  # fmt: skip
         yield Finished(reason, stats)
 

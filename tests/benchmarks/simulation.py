@@ -15,8 +15,8 @@ import sys
 from dataclasses import dataclass
 from statistics import mean
 
-from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Pass, Table
-from mlx_engine.decoding.width import Automatic, Controller, Experience, Fixed, Outcome
+from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassKind
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, PassOutcome, WidthController
 
 SCATTER = 0.05  # of a pass's time
 
@@ -28,7 +28,7 @@ class Machine:
     name: str
     source: str
     block: int
-    table: Table
+    table: CostTable
 
 
 def machine(name: str, source: str, block: int, draft: float, rounds: dict[int, dict[int, float]]) -> Machine:
@@ -36,7 +36,7 @@ def machine(name: str, source: str, block: int, draft: float, rounds: dict[int, 
     depths, widths = tuple(rounds), tuple(next(iter(rounds.values())))
     verify = tuple(tuple(row[width] - draft for width in widths) for row in rounds.values())
     flat = tuple(tuple(draft for _ in widths) for _ in depths)
-    return Machine(name, source, block, Table(depths, widths, tuple(1.0 for _ in depths), verify, flat))
+    return Machine(name, source, block, CostTable(depths, widths, tuple(1.0 for _ in depths), verify, flat))
 
 
 # Published: a speed-up s at n tokens a round means that a round costs n / s plain steps. Widths between are interpolated.
@@ -116,12 +116,12 @@ def decode(
     machine: Machine,
     ease: list[tuple[float, float]],
     later: float,
-    controller: Controller,
+    controller: WidthController,
     depth: int,
     seed: int,
     slower: float = 1.0,
     scatter: float = SCATTER,
-) -> tuple[float, list[Outcome]]:
+) -> tuple[float, list[PassOutcome]]:
     """Time for a reply as long as the text, in plain steps at the least depth, and what its passes gave."""
     draw, time, at, outcomes = random.Random(seed), 0.0, 0, []
     tokens = len(ease) - 16
@@ -131,10 +131,10 @@ def decode(
         accepted = 0
         while accepted < width - 1 and ease[at + accepted][0] < ease[at + accepted][1] * later**accepted:
             accepted += 1
-        kind = Pass(choice.kind.proposer, width)
-        seconds = slower * machine.table.seconds(PLAIN if width == 1 else kind, depth + at) * draw.lognormvariate(0.0, scatter)
-        outcome = Outcome(choice, depth + at, seconds, min(accepted + 1, width - 1), accepted)
-        controller.saw(outcome)
+        kind = PassKind(choice.kind.proposer, width)
+        seconds = slower * machine.table.seconds(PLAIN_STEP if width == 1 else kind, depth + at) * draw.lognormvariate(0.0, scatter)
+        outcome = PassOutcome(choice, depth + at, seconds, min(accepted + 1, width - 1), accepted)
+        controller.record(outcome)
         outcomes.append(outcome)
         time += seconds
         at += min(accepted + 1, tokens - at)
@@ -165,14 +165,14 @@ def run(machine: Machine, text: Text, depth: int, seeds: int, rounds: int) -> Re
         whole = text.ease(rounds * machine.block + 16, random.Random(seed))
         times = {}
         for width in widths:
-            times[width] = decode(machine, whole, text.later, Fixed(width), depth, seed)
+            times[width] = decode(machine, whole, text.later, FixedWidth(width), depth, seed)
         best = min(times, key=lambda width: times[width][0])
         share = rounds / len(times[best][1])
         part = whole[: round((len(whole) - 16) * min(share, 1.0)) + 16]
-        fixed = {width: decode(machine, part, text.later, Fixed(width), depth, seed)[0] for width in widths}
+        fixed = {width: decode(machine, part, text.later, FixedWidth(width), depth, seed)[0] for width in widths}
         best = min(fixed, key=lambda width: fixed[width])
         for table, into in ((ASSUMED, cold), (machine.table, warm)):
-            controller = Automatic(Experience(machine.block, table))
+            controller = AutomaticWidth(PairHistory(machine.block, table))
             into.append(fixed[best] / decode(machine, part, text.later, controller, depth, seed)[0])
         bests.append(best)
         gains.append(fixed[1] / fixed[best])

@@ -7,6 +7,7 @@ The reply goes from left to right, a token a step; a round is as broad as the to
 
 import argparse
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -19,6 +20,7 @@ from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import Commit, Finished, Round, Stats  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
+from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
 _STEP, _ROW, _LEFT, _TOP = 3.0, 11.0, 64.0, 56.0  # pixels: a token, a row, margins
 _INK, _GREY, _KEPT, _COPIED, _REFUSED, _PLAIN = "#1d2733", "#6b7682", "#2f7fd6", "#1f9d6b", "#c9dcf2", "#f0b37e"
@@ -109,7 +111,7 @@ def main() -> int:
     engine = Engine()
     for _ in engine.load(*demo_pair()):
         pass
-    for _ in engine.calibrate(keep=False):
+    for _ in calibrate(engine.pair, threading.Event(), for_later=False):
         pass
     request = GenerationRequest(
         (Message("user", asked.prompt),),

@@ -14,6 +14,7 @@ import os
 import random
 import sys
 import tempfile
+import threading
 from collections import Counter
 from pathlib import Path
 from statistics import median
@@ -33,6 +34,7 @@ from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import CompletedReply, Finished  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message  # noqa: E402
+from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
 _LONG = 256  # tokens of a hopeless reply
 _COPIED = ("table", "list", "function", "counting", "divisors", "talk", "sorting")
@@ -55,12 +57,13 @@ def random_drafter(folder: Path, into: Path) -> Path:
 
 def loaded(target: Path, drafter: Path, cold: bool, lookup: bool = True) -> Engine:
     """An engine with the pair, calibrated unless `cold`."""
-    engine = Engine(lookup=lookup)
+    engine = Engine()
     for _ in engine.load(target, drafter):
         pass
     if not cold:
-        for _ in engine.calibrate(keep=False):
+        for _ in calibrate(engine.pair, threading.Event(), for_later=False):
             pass
+    engine.pair.history.lookup = lookup
     return engine
 
 
@@ -109,7 +112,7 @@ def summary(measured: dict[str, list[list[CompletedReply]]], auto: str, others: 
     stats = [reply.stats for runs in measured[auto] for reply in runs]
     because = Counter[str]()
     for each in stats:
-        because.update(dict(each.plain_because))
+        because.update({str(why): steps for why, steps in each.plain_because})
     same = [runs[0].tokens for runs in measured[others[0]]]
     return {
         "tok_s": {name: median(found) for name, found in by_mode.items()},

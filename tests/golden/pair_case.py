@@ -43,7 +43,7 @@ def check(folder: Path) -> tuple[str, list[str]]:
         pass
     pair = engine.pair
     if pair.info.why_plain or pair.drafter is None:
-        raise UserError(pair.info.why_plain)
+        raise UserError.of(pair.info.why_plain)
     pair.drafter = recorder = _Recorder(pair.drafter)  # type: ignore[assignment]  # it passes everything else on
     described = json.loads((folder / "cases.json").read_text(encoding="utf-8"))
     limit, cases = described["max_tokens"], described["cases"]

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Calibrated,
     CalibrationProgress,
@@ -45,7 +45,7 @@ def stats(mode: Mode, tokens: int = 5) -> Stats:
         accepted_per_round=(3,) if drafting else (),
         widths=(8,) if drafting else (),
         plain_steps=0 if drafting else 4,
-        why_plain="" if drafting else "DFlash is off",
+        why_plain=None if drafting else EngineText("dflash_off", "DFlash is off"),
         peak_memory_bytes=1_000_000,
         seed=11,
     )
@@ -70,13 +70,14 @@ class ScriptedEngine(EngineDouble):
         why_plain: str = "",
         parts_at: int | None = None,
     ) -> None:
-        self._pieces, self._fails, self._refuses, self._why_plain, self._parts_at = pieces, fails, refuses, why_plain, parts_at
+        self._pieces, self._fails, self._refuses, self._parts_at = pieces, fails, refuses, parts_at
+        self._why_plain = EngineText("", why_plain) if why_plain else None
         self.loaded: tuple[Path, Path | None] | None = None
         self.drafter_bits: int | None = None
         self.requests: list[GenerationRequest] = []
 
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
-        yield LoadProgress(0.5, "Reading the target")
+        yield LoadProgress(0.5, EngineText("reading_target", "Reading the target"))
         if self._refuses:
             raise UserError(self._refuses)
         self.loaded, self.drafter_bits = (target, drafter), drafter_bits
@@ -102,7 +103,7 @@ class ScriptedEngine(EngineDouble):
         yield Finished(reason, stats(request.mode))
 
     def calibrate(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Calibrated]:
-        yield CalibrationProgress(0.5, "Measuring at 128 tokens")
+        yield CalibrationProgress(0.5, EngineText("", "Measuring at 128 tokens"))
         if self._fails:
             raise UserError(self._fails)
         if self._pieces and self._pieces[0][1] == "Ctrl-C":

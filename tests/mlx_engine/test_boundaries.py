@@ -61,7 +61,7 @@ def test_a_chat_by_template_with_reuse_is_the_chat_without(chatting, data):
 
 @pytest.mark.parametrize("thinking", [False, True])
 def test_the_next_turn_of_a_thinking_chat_starts_where_the_template_comes_by_again(chatting, thinking):
-    chatting.relieve()
+    chatting.free_memory()
     asked = GenerationRequest((Message("user", "w1 w2 w3"),), thinking=thinking, max_tokens=20, ignore_eos=True)
     first = reply(chatting, asked)
     prompt = rendered(chatting, asked)
@@ -77,7 +77,7 @@ def test_the_next_turn_of_a_thinking_chat_starts_where_the_template_comes_by_aga
 
 
 def test_another_chat_with_the_same_system_prompt_starts_after_it(chatting):
-    chatting.relieve()
+    chatting.free_memory()
     system = Message("system", " ".join(WORDS[:40]))
     asked = GenerationRequest((system, Message("user", "w1 w2 w3")), max_tokens=20, ignore_eos=True)
     reply(chatting, asked)

@@ -380,7 +380,7 @@ class TestTheProgram:
         ("prompt", "drafter", "words"),
         [
             ([], "e2e_qwen3", "prompt is empty"),
-            ([1] * 100_000, "e2e_qwen3", "100,000 tokens long"),
+            ([1] * 100_000, "e2e_qwen3", "100,000 tokens"),
             ([1, 99_999], "e2e_qwen3", "token 99999"),
             ([1], "e2e_gpt_oss", "This drafter was trained for"),
             ([1], "none", "no folder"),

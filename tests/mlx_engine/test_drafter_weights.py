@@ -219,7 +219,7 @@ class TestFolders:
             (folder / f"{name}.py").write_text(f"open({str(ran)!r}, 'w').write('x')\n", encoding="utf-8")
         engine = loaded(pair / "target", folder)
         assert len(reply(engine, tokens((5, 6, 7), max_tokens=9, ignore_eos=True)).tokens) == 9
-        assert engine.pair.info.why_plain == ""
+        assert engine.pair.info.why_plain is None
         assert not ran.exists()
 
     @pytest.mark.parametrize(("asked", "words"), [(4, "4 bit"), (8, "8 bit"), (16, "float32"), (None, "float32")])

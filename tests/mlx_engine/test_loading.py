@@ -11,7 +11,7 @@ from mlx_engine import comparison, loading
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Failed, LoadProgress, PairInfo
-from mlx_engine.requests import CompareRequest
+from mlx_engine.requests import Calibrate, CompareRequest, MeasureMachine
 from mlx_engine.tuning import calibration, roofline
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
@@ -305,7 +305,7 @@ class TestMemoryThatRunsOut:
         with pytest.raises(UserError, match=r"not enough memory for this pair: its weights are .* GB of files\. Close other"):
             list(engine.load(pair / "target", pair / "drafter"))
         monkeypatch.undo()
-        with pytest.raises(UserError, match="No pair is loaded"):
+        with pytest.raises(UserError, match="No model is loaded"):
             _ = engine.pair
         assert isinstance(list(engine.load(pair / "target", pair / "drafter"))[-1], PairInfo)
 
@@ -314,18 +314,23 @@ class TestMemoryThatRunsOut:
         assert "not enough memory" in refusal(pair / "target", pair / "drafter")
 
     @pytest.mark.parametrize(
-        ("module", "words"), [(calibration, "to calibrate"), (roofline, "to measure")], ids=["calibrating", "roofline"]
+        ("module", "name", "asked", "words"),
+        [
+            (calibration, "PassTimer", Calibrate(), "to calibrate"),
+            (roofline, "measure_machine", MeasureMachine(True), "to measure"),
+        ],
+        ids=["calibration", "roofline"],
     )
-    def test_while_measuring_the_pair_stays(self, pair, monkeypatch, module, words):
+    def test_while_measuring_the_pair_stays(self, pair, monkeypatch, module, name, asked, words):
         engine = loaded(pair / "target", pair / "drafter")
-        monkeypatch.setattr(module, "measure", self.out)
+        monkeypatch.setattr(module, name, self.out)
         with pytest.raises(UserError, match=f"not enough memory {words}"):
-            list((engine.calibrate if module is calibration else engine.roofline)())
+            list(engine.run(asked))
         assert reply(engine, tokens((1, 2, 3), max_tokens=4)).tokens
 
     def test_where_a_comparisons_texts_part(self, tiny, monkeypatch):
         monkeypatch.setattr(comparison, "_worst", self.out)
-        *_, last = tiny.compare(CompareRequest(tokens((73, 122, 51), max_tokens=4)))
+        *_, last = tiny.run(CompareRequest(tokens((73, 122, 51), max_tokens=4)))
         assert isinstance(last, Failed) and "not enough memory" in last.message
 
     def test_another_error_stays_what_it_is(self, pair, monkeypatch):

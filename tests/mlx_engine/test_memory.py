@@ -118,7 +118,7 @@ def test_unloading_gives_the_memory_back(as_on_a_gpu, no_collector, gpu):
     before = mx.get_active_memory()
     for name in ("e2e_qwen3", "e2e_gpt_oss", "e2e_qwen3_5"):
         engine = pair(name)
-        engine.reckon_with(replace(ASSUMED, queued=gpu))
+        engine.pair.use_costs(replace(ASSUMED, queued=gpu))
         for count in (1, 2):
             reply(engine, tokens(PROMPT * count, max_tokens=20, reuse=True))
         assert engine.snapshots.nbytes > 0
@@ -147,10 +147,10 @@ def test_under_pressure_the_least_recently_used_chat_goes_first_and_the_spare_bu
     for chat in (*chats, chats[0]):  # the first is used again
         reply(engine, tokens(chat, max_tokens=4, reuse=True))
     one = engine.snapshots.nbytes // 3
-    assert engine.relieve(one) >= one
+    assert engine.free_memory(one) >= one
     assert mx.get_cache_memory() == 0
     assert [reply(engine, tokens(chat, max_tokens=4, reuse=True)).stats.reused_tokens > 1 for chat in chats] == [True, False, True]
-    engine.relieve()
+    engine.free_memory()
     assert engine.snapshots.nbytes == 0
 
 
@@ -285,7 +285,7 @@ def test_a_long_prompt_takes_what_its_keys_and_values_take(name, length, request
         half, whole = (long_prompt(engine, size, 40) for size in (length // 2, length))
     finally:
         engine.pair.info, engine.snapshots.budget = info, budget
-        engine.relieve()
+        engine.free_memory()
     for row in (half, whole):
         # rows are made room for 256 at a time, in a chunk of 512 and once more while decoding
         assert arithmetic(engine, row["tokens"]) <= row["held"] <= arithmetic(engine, row["tokens"] + 40 + 512)

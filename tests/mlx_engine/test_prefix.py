@@ -102,7 +102,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
     Its rounds are queued ahead or not; those of the chat without are not.
     """
     ahead = data.draw(st.booleans(), "queued ahead")
-    kept.reckon_with(dataclasses.replace(ASSUMED, queued=ahead))
+    kept.pair.use_costs(dataclasses.replace(ASSUMED, queued=ahead))
 
     def again(request: GenerationRequest) -> CompletedReply:
         with pytest.MonkeyPatch.context() as patch:
@@ -146,7 +146,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
 
 
 def test_the_next_turn_prefills_only_what_is_new(kept, monkeypatch):
-    kept.relieve()
+    kept.free_memory()
     rows = Rows(kept, monkeypatch)
     seen = events(kept, tokens(PROMPT * 3, max_tokens=20, ignore_eos=True, reuse=True))
     assert seen[-1].stats.reused_tokens == 0
@@ -168,7 +168,7 @@ def test_the_next_turn_prefills_only_what_is_new(kept, monkeypatch):
 
 
 def test_regenerating_reads_one_token(kept, monkeypatch):
-    kept.relieve()
+    kept.free_memory()
     for _ in range(2):
         reply(kept, tokens(PROMPT * 3, max_tokens=20, reuse=True))
     rows = Rows(kept, monkeypatch)
@@ -179,7 +179,7 @@ def test_regenerating_reads_one_token(kept, monkeypatch):
 @pytest.mark.parametrize("mode", ["dflash", "plain"])
 def test_a_reply_that_ended_by_itself_is_gone_on_from_its_end(kept, mode):
     """Also where the round that brought the end had confirmed more after it."""
-    kept.relieve()
+    kept.free_memory()
     ends = kept.pair.tokenizer.eos_token_ids
     replies = [(at, reply(kept, tokens(PROMPT[at:] + PROMPT, mode=mode, max_tokens=200, reuse=True))) for at in range(6)]
     ended = [(at, got) for at, got in replies if got.reason == "eos"]
@@ -191,7 +191,7 @@ def test_a_reply_that_ended_by_itself_is_gone_on_from_its_end(kept, mode):
 
 
 def test_what_a_cancelled_prefill_has_read_is_not_read_again(kept):
-    kept.relieve()
+    kept.free_memory()
     prompt = PROMPT * 6
     stopped(kept, tokens(prompt, reuse=True), 4, PrefillProgress, close=False)
     assert reply(kept, tokens(prompt, max_tokens=1, reuse=True)).stats.reused_tokens == 40

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from mlx_engine import chat
 from mlx_engine.decoding import queued_rounds
-from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
+from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
-from mlx_engine.decoding.queued_rounds import Queue
+from mlx_engine.decoding.queued_rounds import RoundQueue
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
-from mlx_engine.decoding.width import Fixed
+from mlx_engine.decoding.width import FixedWidth
 from mlx_engine.drafters.placed import PlacedContext
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
@@ -56,7 +56,7 @@ class Run:
         *_, logits = prefill(pair.target, self.caches, prompt, pair.drafter, self.context)
         self.first = int(chooser.pick(logits, chooser.noise(len(prompt), 1, logits.shape[-1])).item())
         parts = (pair.target, pair.drafter, self.caches, self.context, chooser, penalties, controller)
-        self.rounds = Rounds(*parts, lag=lag, **options)
+        self.rounds = Rounds(*parts, queue_ahead=lag, **options)
 
     def steps(self, limit: int, ends: Sequence[int] = (), stop: int | None = None) -> list[Step]:
         """At most `stop` of them; whoever listens goes then."""
@@ -67,7 +67,7 @@ class Run:
 
 
 def both(engine, prompt, width, sampling, seed) -> list[Run]:
-    return [Run(engine, prompt, Fixed(width), lag, sampling, seed) for lag in (False, True)]
+    return [Run(engine, prompt, FixedWidth(width), lag, sampling, seed) for lag in (False, True)]
 
 
 def close(found: Sequence[Any], wanted: Sequence[Any]) -> None:
@@ -136,11 +136,11 @@ def test_the_demo_pairs_rounds_too(demo, asked, width, sampling, limit):
 
 def test_every_round_but_the_first_and_the_last_is_queued_before_the_one_before_it_is_read(tiny, monkeypatch):
     log = []
-    put, read = Queue._put, Queue.read
-    monkeypatch.setattr(Queue, "_put", lambda self, *args, **how: log.append("put") or put(self, *args, **how))
-    monkeypatch.setattr(Queue, "read", lambda self, *args: log.append("read") or read(self, *args))
+    put, read = RoundQueue.put, RoundQueue.read
+    monkeypatch.setattr(RoundQueue, "put", lambda self, *args, **how: log.append("put") or put(self, *args, **how))
+    monkeypatch.setattr(RoundQueue, "read", lambda self, *args: log.append("read") or read(self, *args))
     limit = 40
-    steps = Run(tiny, (9, 8, 7), Fixed(4), True, Sampling(), 0).steps(limit)
+    steps = Run(tiny, (9, 8, 7), FixedWidth(4), True, Sampling(), 0).steps(limit)
     assert log[:2] == ["put", "put"] and log.count("put") == log.count("read") == len(steps)
     left = limit - sum(len(step.tokens) for step in steps[:-1])
     whole = sum(1 for at in range(len(steps)) if limit - sum(len(step.tokens) for step in steps[:at]) >= 7)
@@ -160,13 +160,13 @@ def test_beyond_the_room_that_arrays_had_at_first(windows):
     assert next(iter(runs[1].context.kinds.values())).first > 0
 
 
-@given(passes=st.lists(st.sampled_from([PLAIN, Pass("drafter", 3), Pass("drafter", 8)]), min_size=1, max_size=6))
+@given(passes=st.lists(st.sampled_from([PLAIN_STEP, PassKind("drafter", 3), PassKind("drafter", 8)]), min_size=1, max_size=6))
 def test_times_are_told_of_passes_that_were_queued_ahead(tiny, passes):
     ticks = count()
     script = Scripted(passes)
     run = Run(tiny, (9, 8, 7), script, True, Sampling(), 0, clock=lambda: float(next(ticks)))
     steps = run.steps(40)
-    kinds = [outcome.choice.kind == PLAIN for outcome in script.outcomes]
+    kinds = [outcome.choice.kind == PLAIN_STEP for outcome in script.outcomes]
     assert len(steps) == len(kinds)
     for at, outcome in enumerate(script.outcomes):
         if at == 0 or kinds[at] != kinds[at - 1]:
@@ -215,7 +215,7 @@ def test_with_the_kernels_that_are_told_a_place_in_the_emulator(which, names, re
     asked = tokens((5, 17, 40, 41, 42, 17, 40), temperature=0.8, seed=11, max_tokens=16, ignore_eos=True, width=8)
     want = reply(tiny, asked)
     monkeypatch.setattr(queued_rounds, "pays", lambda: True)
-    tiny.reckon_with(replace(ASSUMED, queued=True))
+    tiny.pair.use_costs(replace(ASSUMED, queued=True))
     tiny.pair.use(with_kernels(names, metal_emulator.metal_kernel))
     try:
         got = reply(tiny, asked)
@@ -235,7 +235,7 @@ def test_a_reply_that_is_stopped_costs_one_round_more_at_most(which, request, mo
 
     def stopped_after(rounds: int):
         passes.clear()
-        tiny.relieve()
+        tiny.free_memory()
         cancel, seen = threading.Event(), []
         for event in tiny.generate(asked, cancel):
             seen.append(event)
@@ -248,7 +248,7 @@ def test_a_reply_that_is_stopped_costs_one_round_more_at_most(which, request, mo
 
     kinds, said, made, next_turn = stopped_after(5)
     monkeypatch.setattr(queued_rounds, "pays", lambda: True)
-    tiny.reckon_with(replace(ASSUMED, queued=True))
+    tiny.pair.use_costs(replace(ASSUMED, queued=True))
     lagging = stopped_after(5)
     assert lagging[:2] == (kinds, said)
     assert made == 5 and lagging[2] == 6

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mlx_engine import families
 from mlx_engine.decoding import queued_rounds
-from mlx_engine.decoding.costs import ASSUMED, PLAIN, Pass
+from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.kernels import operations
 from mlx_engine.positions import Place
 from mlx_engine.requests import Sampling
@@ -129,7 +129,7 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
         monkeypatch.setattr(queued_rounds, "pays", lambda: False)
         want = reply(engine, asked)
         monkeypatch.setattr(queued_rounds, "pays", lambda: True)
-        engine.reckon_with(replace(ASSUMED, queued=True))
+        engine.pair.use_costs(replace(ASSUMED, queued=True))
         for compiled in (False, True):  # which changes nothing where no layer is of ours
             engine.pair.target.use(operations.PLAIN, compiled=compiled)
             got = reply(engine, asked)
@@ -139,7 +139,11 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
 
 
 @given(
-    script=st.lists(st.sampled_from([PLAIN, Pass("drafter", 3), Pass("drafter", 8), Pass("drafter", 16)]), min_size=1, max_size=6),
+    script=st.lists(
+        st.sampled_from([PLAIN_STEP, PassKind("drafter", 3), PassKind("drafter", 8), PassKind("drafter", 16)]),
+        min_size=1,
+        max_size=6,
+    ),
     limit=st.integers(2, 60),
     end=st.integers(0, 59),
     stop=st.integers(1, 30),
@@ -167,8 +171,8 @@ def test_the_next_turn_goes_on_from_what_was_said(pair, name, how, monkeypatch):
     turns = []
     for pays in (False, True):
         monkeypatch.setattr(queued_rounds, "pays", lambda pays=pays: pays)
-        engine.reckon_with(replace(ASSUMED, queued=True))
-        engine.relieve()
+        engine.pair.use_costs(replace(ASSUMED, queued=True))
+        engine.free_memory()
         cancel, said, rounds = threading.Event(), [], 0
         for event in engine.generate(tokens(prompt, width=16, max_tokens=100, reuse=True), cancel):
             said += getattr(event, "tokens", ()) if type(event).__name__ == "Commit" else ()

@@ -16,6 +16,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
 from mlx_engine.loading import LoadedPair, load
 from mlx_engine.pairs import machine
+from mlx_engine.requests import MeasureMachine
 from mlx_engine.targets.weights import Weights
 from mlx_engine.tuning import roofline
 from tests.mlx_engine.asking import reply, tokens
@@ -38,7 +39,7 @@ def kept_in(tmp_path, monkeypatch):
 def test_a_pair_is_measured_and_answers_as_before(kept_in, case):
     engine = loaded(GOLDEN / case / "target", GOLDEN / case / "drafter")
     before = reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens
-    events = list(engine.roofline())
+    events = list(engine.run(MeasureMachine()))
     found = events[-1]
     assert isinstance(found, Roofline) and all(isinstance(event, CalibrationProgress) for event in events[:-1])
     progress = [event.fraction for event in events[:-1] if isinstance(event, CalibrationProgress)]
@@ -50,17 +51,17 @@ def test_a_pair_is_measured_and_answers_as_before(kept_in, case):
     assert "reached" in table(found)
     # a second time the machine's facts are at hand, and a target alone has two phases
     alone = loaded(GOLDEN / case / "target", None)
-    again = list(alone.roofline())[-1]
+    again = list(alone.run(MeasureMachine()))[-1]
     assert again.facts == found.facts and [phase.name for phase in again.phases] == ["prefill", "plain"]
 
 
 def test_cancelled_it_says_nothing_and_without_a_pair_it_says_so(kept_in):
-    with pytest.raises(UserError, match="No pair"):
-        next(Engine().roofline())
+    with pytest.raises(UserError, match="No model"):
+        Engine().run(MeasureMachine())
     cancel = threading.Event()
     cancel.set()
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", None)
-    assert all(isinstance(event, CalibrationProgress) for event in engine.roofline(cancel))
+    assert all(isinstance(event, CalibrationProgress) for event in engine.run(MeasureMachine(), cancel))
 
 
 @pytest.mark.parametrize("change", [{"cores": 99}, {"mlx": "0.1"}, {"bandwidth": 0}, {"compute": float("nan")}, {"bandwidth": "x"}])

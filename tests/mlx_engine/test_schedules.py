@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import chat
-from mlx_engine.decoding.costs import PLAIN, Pass
+from mlx_engine.decoding.costs import PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
-from mlx_engine.decoding.width import Choice, Outcome
+from mlx_engine.decoding.width import PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.requests import Message, Sampling
 from resources.demo_pair.corpus.questions import fresh_questions
@@ -23,22 +23,24 @@ from tests.mlx_engine.asking import reply, tokens
 
 QUESTIONS = fresh_questions(count=120, seed=20261121)
 PASSES = st.one_of(
-    st.just(PLAIN), st.builds(Pass, st.just("drafter"), st.integers(2, 8)), st.builds(Pass, st.just("lookup"), st.integers(2, 8))
+    st.just(PLAIN_STEP),
+    st.builds(PassKind, st.just("drafter"), st.integers(2, 8)),
+    st.builds(PassKind, st.just("lookup"), st.integers(2, 8)),
 )
 
 
 class Scripted:
     """A controller that reads its choices off a list, again and again, and keeps what it is told."""
 
-    def __init__(self, passes: Sequence[Pass]) -> None:
+    def __init__(self, passes: Sequence[PassKind]) -> None:
         self._passes = cycle(passes)
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[PassOutcome] = []
 
-    def choose(self, depth: int, offer: Offer | None = None) -> Choice:
+    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
         kind = next(self._passes)
-        return Choice(kind, "as scripted" if kind == PLAIN else "")
+        return WidthChoice(kind, "as scripted" if kind == PLAIN_STEP else "")
 
-    def saw(self, outcome: Outcome) -> None:
+    def record(self, outcome: PassOutcome) -> None:
         self.outcomes.append(outcome)
 
 
@@ -70,7 +72,7 @@ def decoded(engine, prompt, sampling, seed, limit, passes, spoilt, plain, lag):
     first = int(chooser.pick(penalties.apply(logits), chooser.noise(len(prompt), 1, logits.shape[-1])).item())
     penalties.add((first,))
     parts = (pair.target, pair.drafter, caches, context, chooser, penalties)
-    rounds = Rounds(*parts, Scripted(passes), Bogus(plain, spoilt), lag=lag)
+    rounds = Rounds(*parts, Scripted(passes), Bogus(plain, spoilt), queue_ahead=lag)
     ends = frozenset(pair.tokenizer.eos_token_ids)
     got, steps = [first], []
     if limit > 1 and first not in ends:
@@ -130,13 +132,13 @@ def test_any_schedule_gives_the_demo_pairs_text(demo, asked, sampling, seed, lim
 
 
 def test_a_good_copy_is_kept_whole_and_named(tiny):
-    steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [Pass("lookup", 8)], [8])
+    steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [PassKind("lookup", 8)], [8])
     assert [step.accepted for step in steps] == [7] * 5
     assert steps[0].sources == ("lookup",) * 7 + ("target",)
 
 
 def test_a_spoilt_copy_is_cut_where_it_is_wrong(tiny):
-    steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [Pass("lookup", 8)], [3])
+    steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [PassKind("lookup", 8)], [3])
     assert [(step.accepted, step.tested) for step in steps[:3]] == [(3, 4)] * 3
 
 
@@ -154,7 +156,7 @@ def test_rounds_after_plain_steps_accept_as_if_the_drafter_had_seen_them(tiny):
         for _ in prefill(pair.target, caches, prompt, pair.drafter, context):
             pass
         rounds = Rounds(
-            pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN])
+            pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN_STEP])
         )
         for _ in rounds.run(whole[len(prompt)], plain_steps, frozenset()):
             pass
@@ -170,7 +172,7 @@ def test_stopping_in_a_plain_spell_leaves_caches_and_context_alike(tiny):
     for _ in prefill(pair.target, caches, prompt, pair.drafter, context):
         pass
     rounds = Rounds(
-        pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN])
+        pair.target, pair.drafter, caches, context, Chooser(Sampling(), 0), Penalties(Sampling(), ()), Scripted([PLAIN_STEP])
     )
     running = rounds.run(5, 40, frozenset())
     for _ in range(10):

@@ -111,8 +111,8 @@ def test_loading_warms_once_before_it_is_ready_and_only_what_can_be_run(monkeypa
     steps = []
     for event in Engine().load(*FOLDERS):
         if isinstance(event, LoadProgress):
-            steps.append((event.step, len(warmed)))
-    assert steps[-2:] == [("Warming up", 0), ("Ready", 1)]
+            steps.append((event.step.code, len(warmed)))
+    assert steps[-2:] == [("warming_up", 0), ("ready", 1)]
     with pytest.raises(UserError):
         list(Engine().load(FOLDERS[0], tmp_path / "nowhere"))
     assert len(warmed) == 1
@@ -124,12 +124,12 @@ def test_loading_that_is_given_up_before_the_warming_makes_none_and_leaves_no_pa
     held = mx.get_active_memory()
     engine = Engine()
     events = engine.load(*FOLDERS)
-    assert any(isinstance(event, LoadProgress) and event.step == "Warming up" for event in events)
+    assert any(isinstance(event, LoadProgress) and event.step.code == "warming_up" for event in events)
     events.close()
     del events
     gc.collect()
     assert mx.get_active_memory() == held
-    with pytest.raises(UserError, match="No pair is loaded"):
+    with pytest.raises(UserError, match="No model is loaded"):
         _ = engine.pair
     monkeypatch.undo()
     list(engine.load(*FOLDERS))

@@ -9,29 +9,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.decoding.acceptance import Acceptance, Blend, tokens_by_width
-from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN, Costs, Pass, Table
+from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
+from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
 from mlx_engine.decoding.width import (
-    ASKED,
     FEW_ACCEPTED,
-    TOO_DEAR,
-    Automatic,
-    Choice,
-    Experience,
-    Fixed,
-    Outcome,
+    VERIFY_TOO_SLOW,
+    WIDTH_1_REQUESTED,
+    AutomaticWidth,
+    FixedWidth,
+    PairHistory,
+    PassOutcome,
+    WidthChoice,
 )
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.tuning.calibration import table_of
 from tests.benchmarks.simulation import MACHINES, TEXTS, Machine, Text, decode, run
 
-TABLE = Table((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)
-DEAR = Machine("no width pays", "", 8, Table((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))
+TABLE = CostTable((100, 1100), (2, 4, 8, 16), (1.0, 2.0), ((1.1, 1.2, 1.4, 2.2), (2.1, 2.2, 2.8, 4.4)), ((0.3, 0.3, 0.4, 0.5),) * 2)
+DEAR = Machine("no width pays", "", 8, CostTable((0,), (2, 8), (1.0,), ((3.0, 9.0),), ((0.5, 0.5),)))
 HOPELESS = next(text for text in TEXTS if text.name == "hopeless")
 LISTS = next(text for text in TEXTS if text.name.startswith("lists"))
 
 
-def _measured_with(disturbed: Callable[[float], float]) -> Table:
+def _measured_with(disturbed: Callable[[float], float]) -> CostTable:
     """The table that calibration makes where every pass that costs what `TABLE` says takes this long."""
     times = {("plain", 1): sorted(disturbed(TABLE.plain[0]) for _ in range(6))}
     for i, width in enumerate(TABLE.widths):
@@ -46,37 +46,37 @@ def machine(name: str) -> Machine:
 
 class TestCosts:
     def test_a_table_is_interpolated_and_goes_on_in_a_straight_line(self):
-        assert TABLE.seconds(PLAIN, 600) == pytest.approx(1.5)
-        assert TABLE.seconds(PLAIN, 2100) == pytest.approx(3.0)
-        assert TABLE.seconds(Pass("lookup", 6), 100) == pytest.approx(1.3)
-        assert TABLE.seconds(Pass("drafter", 12), 600) == pytest.approx((1.8 + 3.6) / 2 + 0.45)
+        assert TABLE.seconds(PLAIN_STEP, 600) == pytest.approx(1.5)
+        assert TABLE.seconds(PLAIN_STEP, 2100) == pytest.approx(3.0)
+        assert TABLE.seconds(PassKind("lookup", 6), 100) == pytest.approx(1.3)
+        assert TABLE.seconds(PassKind("drafter", 12), 600) == pytest.approx((1.8 + 3.6) / 2 + 0.45)
 
     @given(factor=st.floats(0.4, 2.5), seed=st.integers(0, 99))
     def test_a_machine_that_is_slower_than_measured_is_noticed_for_every_width(self, factor, seed):
-        costs, draw = Costs(TABLE, 16), random.Random(seed)
+        costs, draw = PassCosts(TABLE, 16), random.Random(seed)
         for _ in range(40):
-            kind = Pass("drafter", draw.choice((4, 6, 8)))
-            costs.saw(kind, 100, factor * TABLE.seconds(kind, 100) * draw.lognormvariate(0, 0.05))
-        for kind in (PLAIN, Pass("drafter", 16), Pass("drafter", 8)):
+            kind = PassKind("drafter", draw.choice((4, 6, 8)))
+            costs.record(kind, 100, factor * TABLE.seconds(kind, 100) * draw.lognormvariate(0, 0.05))
+        for kind in (PLAIN_STEP, PassKind("drafter", 16), PassKind("drafter", 8)):
             assert costs.seconds(kind, 100) == pytest.approx(factor * TABLE.seconds(kind, 100), rel=0.15)
 
     @given(seed=st.integers(0, 99))
     def test_what_was_assumed_is_replaced_by_what_is_seen(self, seed):
-        costs, draw = Costs(ASSUMED, 8), random.Random(seed)
-        real = {PLAIN: 0.02, Pass("drafter", 4): 0.07, Pass("drafter", 8): 0.05}
+        costs, draw = PassCosts(ASSUMED, 8), random.Random(seed)
+        real = {PLAIN_STEP: 0.02, PassKind("drafter", 4): 0.07, PassKind("drafter", 8): 0.05}
         for _ in range(30):
             for kind, seconds in real.items():
-                costs.saw(kind, 500, seconds * draw.lognormvariate(0, 0.05))
+                costs.record(kind, 500, seconds * draw.lognormvariate(0, 0.05))
         for kind, seconds in real.items():
             assert costs.seconds(kind, 500) == pytest.approx(seconds, rel=0.06)
-        assert 0.05 < costs.seconds(Pass("drafter", 6), 500) < 0.07  # between its neighbours
+        assert 0.05 < costs.seconds(PassKind("drafter", 6), 500) < 0.07  # between its neighbours
 
     def test_one_stray_time_changes_little(self):
-        costs = Costs(TABLE, 16)
+        costs = PassCosts(TABLE, 16)
         for _ in range(20):
-            costs.saw(PLAIN, 100, 1.0)
-        costs.saw(PLAIN, 100, 50.0)
-        assert costs.seconds(PLAIN, 100) < 1.15
+            costs.record(PLAIN_STEP, 100, 1.0)
+        costs.record(PLAIN_STEP, 100, 50.0)
+        assert costs.seconds(PLAIN_STEP, 100) < 1.15
 
 
 class TestAcceptance:
@@ -92,19 +92,19 @@ class TestAcceptance:
             accepted = 0
             while accepted < width - 1 and draw.random() < chance:
                 accepted += 1
-            seen.saw(min(accepted + 1, width - 1), accepted)
+            seen.record(min(accepted + 1, width - 1), accepted)
         for i, p in enumerate(seen.chances()[: width - 1]):
             trials = 400 * chance**i  # roughly, that count
             assert p == pytest.approx(chance, abs=4 * math.sqrt(0.25 / max(trials, 4)) + 0.02)
         assert seen.chances()[width - 1 :] == [seen.chances()[width - 2]] * (16 - width)  # borrowed
 
     def test_a_change_of_text_is_seen_soon_and_even_text_is_judged_by_a_long_memory(self):
-        blend = Blend(15, (40.0, 10.0), 3.0, Acceptance(15, 200, 1.0, 0.7))
+        blend = BlendedAcceptance(15, (40.0, 10.0), 3.0, Acceptance(15, 200, 1.0, 0.7))
         for _ in range(100):
-            blend.saw(8, 8, 1.0)
+            blend.record(8, 8, 1.0)
         assert blend.chances()[0][0] > 0.95
         for _ in range(12):
-            blend.saw(1, 0, 1.0)
+            blend.record(1, 0, 1.0)
         assert blend.chances()[0][0] < 0.5
 
     def test_tokens_by_width(self):
@@ -119,47 +119,47 @@ def outcomes_are_those_of(text: Text, controller, where: Machine, seed: int = 0,
 class TestAutomatic:
     def test_widths_come_from_the_ladder_up_to_the_block(self):
         for where in MACHINES:
-            for outcome in outcomes_are_those_of(LISTS, Automatic(Experience(where.block)), where, passes=40):
+            for outcome in outcomes_are_those_of(LISTS, AutomaticWidth(PairHistory(where.block)), where, passes=40):
                 assert outcome.choice.kind.width in LADDER and outcome.choice.kind.width <= where.block
 
     def test_equal_observations_give_equal_choices(self):
         where = machine("M5 Max, 9B bf16")
-        first, second = (outcomes_are_those_of(TEXTS[4], Automatic(Experience(16)), where, passes=60) for _ in range(2))
+        first, second = (outcomes_are_those_of(TEXTS[4], AutomaticWidth(PairHistory(16)), where, passes=60) for _ in range(2))
         assert first == second
 
     def test_hopeless_text_is_decoded_plainly_and_the_reason_is_given(self):
         where = machine("M4 Pro, 27B 8-bit")
-        got = outcomes_are_those_of(HOPELESS, Automatic(Experience(8, where.table)), where)
-        plain = [each.choice for each in got if each.choice.kind == PLAIN]
+        got = outcomes_are_those_of(HOPELESS, AutomaticWidth(PairHistory(8, where.table)), where)
+        plain = [each.choice for each in got if each.choice.kind == PLAIN_STEP]
         assert len(plain) > 0.95 * len(got)
         assert {each.why for each in plain} == {FEW_ACCEPTED}
         assert any(each.choice.trial for each in got[-200:])  # it never gives up trying
 
     def test_where_no_width_pays_next_to_nothing_is_tried(self):
-        got = outcomes_are_those_of(LISTS, Automatic(Experience(8, DEAR.table)), DEAR, passes=100)
-        tried = [each for each in got if each.choice.kind != PLAIN]
+        got = outcomes_are_those_of(LISTS, AutomaticWidth(PairHistory(8, DEAR.table)), DEAR, passes=100)
+        tried = [each for each in got if each.choice.kind != PLAIN_STEP]
         assert all(each.choice.trial for each in tried)
         lost = sum(each.seconds - each.accepted - 1 for each in tried)
         assert lost < 0.03 * sum(each.seconds for each in got)
-        assert {each.choice.why for each in got if each.choice.kind == PLAIN} == {TOO_DEAR}
+        assert {each.choice.why for each in got if each.choice.kind == PLAIN_STEP} == {VERIFY_TOO_SLOW}
 
     def test_a_machine_that_was_busy_for_a_while_is_used_again(self):
-        where, experience = machine("M5 Max, 9B bf16"), Experience(16, machine("M5 Max, 9B bf16").table)
+        where, history = machine("M5 Max, 9B bf16"), PairHistory(16, machine("M5 Max, 9B bf16").table)
         for _ in range(60):
-            experience.costs.saw(Pass("drafter", 16), 2048, 30.0)
-            experience.costs.saw(PLAIN, 2048, 1.0)
-        got = outcomes_are_those_of(LISTS, Automatic(experience), where, passes=100)
-        assert sum(each.choice.kind != PLAIN for each in got[-40:]) > 30
+            history.costs.record(PassKind("drafter", 16), 2048, 30.0)
+            history.costs.record(PLAIN_STEP, 2048, 1.0)
+        got = outcomes_are_those_of(LISTS, AutomaticWidth(history), where, passes=100)
+        assert sum(each.choice.kind != PLAIN_STEP for each in got[-40:]) > 30
 
     @given(seed=st.integers(0, 99))
     def test_on_a_machine_that_others_use_too_it_stays_with_the_drafter(self, seed):
         """Single passes take three times as long as others, and tell nothing of what is cheaper in the long run."""
         shared = Machine("shared", "", 16, TABLE)
-        experience, plain, passes = Experience(16, TABLE), 0, 0
+        history, plain, passes = PairHistory(16, TABLE), 0, 0
         for reply in range(5):
             ease = LISTS.ease(200, random.Random(seed + reply))
-            outcomes = decode(shared, ease, LISTS.later, Automatic(experience), 100, seed + reply, scatter=0.8)[1]
-            plain += sum(outcome.choice.kind == PLAIN for outcome in outcomes)
+            outcomes = decode(shared, ease, LISTS.later, AutomaticWidth(history), 100, seed + reply, scatter=0.8)[1]
+            plain += sum(outcome.choice.kind == PLAIN_STEP for outcome in outcomes)
             passes += len(outcomes)
         assert plain <= 0.1 * passes
 
@@ -169,11 +169,11 @@ class TestAutomatic:
             draw = random.Random(seed)
             table = _measured_with(lambda seconds, draw=draw: seconds * draw.lognormvariate(0, 0.8))
             assert table.scatter > 0.3
-            experience, free = Experience(16, table), Machine("free again", "", 16, TABLE)
+            history, free = PairHistory(16, table), Machine("free again", "", 16, TABLE)
             for reply in range(4):
                 ease = LISTS.ease(200, random.Random(seed + reply))[:300]
-                spent = decode(free, ease, LISTS.later, Automatic(experience), 100, seed + reply)[0]
-            best = min(decode(free, ease, LISTS.later, Fixed(width), 100, seed + reply)[0] for width in (8, 12, 16))
+                spent = decode(free, ease, LISTS.later, AutomaticWidth(history), 100, seed + reply)[0]
+            best = min(decode(free, ease, LISTS.later, FixedWidth(width), 100, seed + reply)[0] for width in (8, 12, 16))
             rates.append(best / spent)
         assert mean(rates) >= 0.92
 
@@ -182,50 +182,50 @@ class TestAutomatic:
         chosen, text = machine(where), Text("late", ((0.02, 300), (0.95, 600)))
         ease = text.ease(800, random.Random(1))
         turn = next(i for i, (_, chance) in enumerate(ease) if chance > 0.5)
-        got = decode(chosen, ease, 0.99, Automatic(Experience(chosen.block, chosen.table)), 2048, 1)[1]
-        back = next(each for each in got if each.depth - 2048 > turn and each.choice.kind != PLAIN and not each.choice.trial)
+        got = decode(chosen, ease, 0.99, AutomaticWidth(PairHistory(chosen.block, chosen.table)), 2048, 1)[1]
+        back = next(each for each in got if each.depth - 2048 > turn and each.choice.kind != PLAIN_STEP and not each.choice.trial)
         assert back.depth - 2048 - turn < 150
 
     def test_it_may_hear_of_a_pass_one_pass_late(self):
-        class Late(Automatic):
-            waiting: Outcome | None = None
+        class Late(AutomaticWidth):
+            waiting: PassOutcome | None = None
 
-            def saw(self, outcome: Outcome) -> None:
+            def record(self, outcome: PassOutcome) -> None:
                 if self.waiting is not None:
-                    super().saw(self.waiting)
+                    super().record(self.waiting)
                 self.waiting = outcome
 
         where = machine("M4 Pro, 27B 8-bit")
         for text in TEXTS:
             ease = text.ease(900, random.Random(3))
-            best = min(decode(where, ease, text.later, Fixed(w), 2048, 3)[0] for w in (1, 2, 3, 4, 5, 6, 8))
-            assert best / decode(where, ease, text.later, Late(Experience(8, where.table)), 2048, 3)[0] > 0.94
+            best = min(decode(where, ease, text.later, FixedWidth(w), 2048, 3)[0] for w in (1, 2, 3, 4, 5, 6, 8))
+            assert best / decode(where, ease, text.later, Late(PairHistory(8, where.table)), 2048, 3)[0] > 0.94
 
     def test_what_one_reply_taught_serves_the_next(self):
-        where, experience = machine("M4 Pro, 27B 8-bit"), Experience(8)
-        outcomes_are_those_of(HOPELESS, Automatic(experience), where)
-        assert Automatic(experience).choose(2048).kind == PLAIN
+        where, history = machine("M4 Pro, 27B 8-bit"), PairHistory(8)
+        outcomes_are_those_of(HOPELESS, AutomaticWidth(history), where)
+        assert AutomaticWidth(history).choose(2048).kind == PLAIN_STEP
 
     def test_a_copy_is_taken_where_it_beats_the_drafter_and_left_where_it_fails(self):
-        experience = Experience(16, TABLE)
-        controller = Automatic(experience)
+        history = PairHistory(16, TABLE)
+        controller = AutomaticWidth(history)
         long_match = Offer(15, 20)
         assert controller.choose(100, long_match).kind.proposer == "lookup"
         for _ in range(12):
             choice = controller.choose(100, long_match)
             if choice.kind.proposer != "lookup":
                 break
-            controller.saw(Outcome(choice, 100, TABLE.seconds(choice.kind, 100), 1, 0, match=20))
+            controller.record(PassOutcome(choice, 100, TABLE.seconds(choice.kind, 100), 1, 0, match=20))
         assert controller.choose(100, long_match).kind.proposer != "lookup"
 
     def test_a_short_match_is_no_offer(self):
-        controller = Automatic(Experience(16, TABLE))
+        controller = AutomaticWidth(PairHistory(16, TABLE))
         assert controller.choose(100, Offer(15, 2)).kind.proposer != "lookup"
 
 
 def test_a_fixed_width_stays():
-    assert Fixed(7).choose(0) == Choice(Pass("drafter", 7))
-    assert Fixed(1).choose(0, Offer(15, 30)) == Choice(PLAIN, ASKED)
+    assert FixedWidth(7).choose(0) == WidthChoice(PassKind("drafter", 7))
+    assert FixedWidth(1).choose(0, Offer(15, 30)) == WidthChoice(PLAIN_STEP, WIDTH_1_REQUESTED)
 
 
 @pytest.mark.parametrize("text", [TEXTS[1], HOPELESS], ids=lambda text: text.name)
@@ -239,18 +239,18 @@ def test_within_three_percent_of_the_best_fixed_width(text):
 def test_on_no_text_is_it_much_slower_than_plain(chance, where, seed):
     """Even on text that hovers where no choice is clearly right."""
     ease = Text("any", ((chance, 1000),)).ease(500, random.Random(seed))
-    plain = decode(where, ease, 0.99, Fixed(1), 2048, seed)[0]
-    assert plain / decode(where, ease, 0.99, Automatic(Experience(where.block, where.table)), 2048, seed)[0] > 0.95
+    plain = decode(where, ease, 0.99, FixedWidth(1), 2048, seed)[0]
+    assert plain / decode(where, ease, 0.99, AutomaticWidth(PairHistory(where.block, where.table)), 2048, seed)[0] > 0.95
 
 
 @pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
 def test_short_replies_of_hopeless_text_lose_next_to_nothing_to_trials(where):
     """Once drafts are known to be hopeless, what every new reply may try at once is an advance."""
-    experience, took, plainly = Experience(where.block, where.table), 0.0, 0.0
+    history, took, plainly = PairHistory(where.block, where.table), 0.0, 0.0
     for reply in range(30):
         ease = HOPELESS.ease(116, random.Random(reply))[:116]
-        took += decode(where, ease, 0.99, Automatic(experience), 2048, reply)[0]
-        plainly += decode(where, ease, 0.99, Fixed(1), 2048, reply)[0]
+        took += decode(where, ease, 0.99, AutomaticWidth(history), 2048, reply)[0]
+        plainly += decode(where, ease, 0.99, FixedWidth(1), 2048, reply)[0]
     assert plainly > 0.98 * took
 
 

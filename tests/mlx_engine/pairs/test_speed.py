@@ -71,7 +71,7 @@ def test_a_config_that_does_not_say_enough_is_not_guessed_at() -> None:
 
 
 def stats(rate: float | None, tokens: int = 100) -> Stats:
-    return Stats("dflash", 1, 0, tokens, 0.1, 1.0, rate, 0, 0, 0, 0, (), (), 0, "", 0, 0)
+    return Stats("dflash", 1, 0, tokens, 0.1, 1.0, rate, 0, 0, 0, 0, (), (), 0, 0, 0)
 
 
 def test_what_replies_show_takes_the_place_of_the_guess_and_is_kept() -> None:

@@ -1,4 +1,4 @@
-"""What a pair runs once it is loaded: the kernels that were proved for it, warmed up, and what passes cost with those."""
+"""A loaded pair runs the kernels selected for it earlier, warmed up, with the costs calibrated for them."""
 
 from dataclasses import replace
 
@@ -7,22 +7,25 @@ import pytest
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
+from mlx_engine.errors import EngineText
 from mlx_engine.events import KernelTrial
 from mlx_engine.kernels.operations import PLAIN
-from mlx_engine.tuning import calibration, kernel_trials, readiness
+from mlx_engine.tuning import calibration, kernel_selection, saved
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
 PAIR = (GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
-PROVED = (KernelTrial("block_verify", True, "quicker", 0.010, 0.008), KernelTrial("kv_injection", False, "not quicker"))
+SELECTED = (
+    KernelTrial("block_verify", True, EngineText.of("kernel_faster", "faster"), 0.010, 0.008),
+    KernelTrial("kv_injection", False, EngineText.of("kernel_not_faster", "not faster")),
+)
 
 
 @pytest.fixture
 def chosen(tmp_path, monkeypatch):
-    """A machine on which one kernel was proved; what it is asked to choose."""
-    monkeypatch.setattr(calibration, "folder", lambda: tmp_path / "calibration")
-    monkeypatch.setattr(kernel_trials, "folder", lambda: tmp_path / "kernels")
-    kernel_trials.keep(loaded(*PAIR).pair, PROVED)
+    """Rows of every block that the kernel selected on this machine is called with."""
+    monkeypatch.setattr(saved, "folder", lambda kind: tmp_path / kind)
+    kernel_selection.save(loaded(*PAIR).pair, SELECTED)
     asked: list[int] = []
 
     def kernel(*given):
@@ -30,11 +33,12 @@ def chosen(tmp_path, monkeypatch):
         return PLAIN.block_verify(*given)
 
     made = replace(PLAIN, block_verify=kernel)
-    monkeypatch.setattr(kernel_trials, "operations", lambda pair: made)
+    monkeypatch.setattr(kernel_selection, "available", lambda: True)
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names: made)
     return asked
 
 
-def test_what_was_proved_is_warmed_up_before_the_first_reply(chosen):
+def test_selected_kernels_are_warmed_up_before_the_first_reply(chosen):
     engine = loaded(*PAIR)
     assert 1 in chosen and 8 in chosen
     assert engine.pair.operations.kernels == ["block_verify"]
@@ -42,10 +46,15 @@ def test_what_was_proved_is_warmed_up_before_the_first_reply(chosen):
 
 @pytest.mark.parametrize("pays", [False, True])
 def test_rounds_are_queued_ahead_while_warming_if_they_will_be(chosen, monkeypatch, pays):
-    calibration.keep(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
+    calibration.save(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
     monkeypatch.setattr(queued_rounds, "pays", lambda: pays)
-    put_after, seen = queued_rounds.Queue.put_after, []
-    monkeypatch.setattr(queued_rounds.Queue, "put_after", lambda *given: seen.append(given) or put_after(*given))
+    put, seen = queued_rounds.RoundQueue.put, []
+
+    def watched(queue, *given, after=None):
+        seen.extend([after] if after else [])
+        return put(queue, *given, after=after)
+
+    monkeypatch.setattr(queued_rounds.RoundQueue, "put", watched)
     loaded(*PAIR)
     assert len(seen) == pays
 
@@ -55,12 +64,12 @@ def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen
     def broken(*_):
         raise kind("[metal::Device] Unable to build metal library\nand a page of it")
 
-    monkeypatch.setattr(kernel_trials, "operations", lambda pair: replace(PLAIN, block_verify=broken))
+    monkeypatch.setattr(kernel_selection, "with_kernels", lambda names: replace(PLAIN, block_verify=broken))
     engine = loaded(*PAIR)
     assert engine.pair.operations == PLAIN
-    first, second = kernel_trials.known(engine.pair)
-    assert (first.used, first.why) == (False, "fails in use: [metal::Device] Unable to build metal library")
-    assert second == PROVED[1]
+    first, second = kernel_selection.known(engine.pair)
+    assert (first.used, str(first.why)) == (False, "fails in use: [metal::Device] Unable to build metal library")
+    assert second == SELECTED[1]
     assert reply(engine, tokens((5, 6, 7), max_tokens=4)).reason == "length"
 
 
@@ -71,10 +80,10 @@ def test_a_failure_that_is_there_without_kernels_too_is_none_of_theirs(chosen, m
     pair = loaded(*PAIR).pair
     monkeypatch.setattr(queued_rounds, "pays", lambda: True)
     monkeypatch.setattr(calibration, "known", lambda pair: replace(ASSUMED, queued=True))
-    monkeypatch.setattr(readiness, "warm", broken)
+    monkeypatch.setattr(kernel_selection, "warm", broken)
     with pytest.raises(ValueError, match="whatever"):
         list(Engine().load(*PAIR))
-    assert kernel_trials.known(pair) == PROVED
+    assert kernel_selection.known(pair) == SELECTED
 
 
 def test_memory_that_runs_out_is_no_fault_of_the_kernels(chosen, monkeypatch):
@@ -82,7 +91,7 @@ def test_memory_that_runs_out_is_no_fault_of_the_kernels(chosen, monkeypatch):
         raise RuntimeError("[malloc_or_wait] Unable to allocate 9 bytes")
 
     pair = loaded(*PAIR).pair
-    monkeypatch.setattr(readiness, "warm", full)
+    monkeypatch.setattr(kernel_selection, "warm", full)
     with pytest.raises(Exception, match="not enough memory"):
         list(Engine().load(*PAIR))
-    assert kernel_trials.known(pair) == PROVED
+    assert kernel_selection.known(pair) == SELECTED

@@ -105,7 +105,7 @@ def test_one_rounding_of_the_logits_is_a_tie_at_any_temperature_and_size_and_ten
         assert found.margin == pytest.approx(gap, rel=0.01) and found.tie == tie
 
 
-STATS = Stats("plain", 1, 0, 1, None, None, None, 0, 0, 0, 0, (), (), 0, "", 0, 1)
+STATS = Stats("plain", 1, 0, 1, None, None, None, 0, 0, 0, 0, (), (), 0, 0, 1)
 
 
 def answers(*texts):

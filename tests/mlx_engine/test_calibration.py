@@ -9,13 +9,15 @@ import pytest
 from mlx_lm.models.cache import RotatingKVCache
 
 from mlx_engine.decoding import queued_rounds
-from mlx_engine.decoding.costs import ASSUMED, Table
+from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
 from mlx_engine.events import Calibrated, CalibrationProgress, PairInfo
 from mlx_engine.kernels.operations import PLAIN, with_kernels
+from mlx_engine.requests import Calibrate
 from mlx_engine.targets import rotating
-from mlx_engine.tuning import calibration
+from mlx_engine.tuning import calibration, saved
+from mlx_engine.tuning.pass_timer import PassTimer
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
 
@@ -25,7 +27,7 @@ PROMPT = (73, 122, 51, 37, 73, 117, 82, 108)
 
 @pytest.fixture
 def kept_in(tmp_path, monkeypatch):
-    monkeypatch.setattr(calibration.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
+    monkeypatch.setattr(saved.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
     return tmp_path / "cache"
 
 
@@ -37,8 +39,8 @@ def _info() -> PairInfo:
 
 def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
     engine = loaded(*PAIR)
-    events = list(engine.calibrate())
-    assert isinstance(events[-1], Calibrated) and events[-1].kept
+    events = list(engine.run(Calibrate()))
+    assert isinstance(events[-1], Calibrated) and events[-1].saved
     progress = [event.fraction for event in events[:-1] if isinstance(event, CalibrationProgress)]
     assert progress == sorted(progress) and progress[0] == 0 and progress[-1] == 1
     found = events[-1]
@@ -46,7 +48,7 @@ def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
     assert all(seconds > 0 for row in (found.plain_s, *found.verify_s, *found.draft_s) for seconds in row)
     table = calibration.known(loaded(*PAIR).pair)
     assert table is not None
-    assert replace(table, scatter=0.0) == Table(found.depths, found.widths, found.plain_s, found.verify_s, found.draft_s)
+    assert replace(table, scatter=0.0) == CostTable(found.depths, found.widths, found.plain_s, found.verify_s, found.draft_s)
     # a reply is none the worse for it
     plain = reply(engine, tokens(PROMPT, mode="plain", max_tokens=40)).tokens
     assert reply(engine, tokens(PROMPT, max_tokens=40)).tokens == plain
@@ -57,7 +59,7 @@ def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
 def test_rotating_and_recurrent_targets_are_measured_too(kept_in, monkeypatch, pair, pays):
     monkeypatch.setattr(queued_rounds, "pays", lambda: pays)
     engine = loaded(GOLDEN / pair / "target", GOLDEN / pair / "drafter")
-    assert isinstance(list(engine.calibrate())[-1], Calibrated)
+    assert isinstance(list(engine.run(Calibrate()))[-1], Calibrated)
 
 
 @pytest.mark.parametrize("depth", [10, 3000])
@@ -67,7 +69,7 @@ def test_windows_are_as_full_as_they_are_at_that_depth_and_their_buffers_no_larg
         rotating._Window, "reserve", lambda window, *given: (reserve(window, *given), rows.append(window.keys.shape[2]))
     )
     pair = loaded(GOLDEN / "e2e_gpt_oss" / "target", GOLDEN / "e2e_gpt_oss" / "drafter").pair
-    bench = calibration.Bench(pair.target, pair.drafter, depth)
+    bench = PassTimer(pair.target, pair.drafter, depth)
     layers = [layer for layer in bench._caches.layers if type(layer) is RotatingKVCache]
     window, held = layers[0].max_size, min(depth, layers[0].max_size)
     assert 10 < window < 3000
@@ -81,23 +83,28 @@ def test_windows_are_as_full_as_they_are_at_that_depth_and_their_buffers_no_larg
 
 def test_measured_on_a_busy_machine_a_table_serves_but_is_measured_again(kept_in):
     pair = loaded(*PAIR).pair
-    table = Table((100,), (2, 8), (1.0,), ((1.0, 2.0),), ((0.5, 0.5),), scatter=1.0)
-    assert calibration.keep(pair, table) and calibration.known(pair) == table
+    table = CostTable((100,), (2, 8), (1.0,), ((1.0, 2.0),), ((0.5, 0.5),), scatter=1.0)
+    assert calibration.save(pair, table) and calibration.known(pair) == table
     assert not _info().calibrated
-    calibration.keep(pair, replace(table, scatter=0.05))
+    calibration.save(pair, replace(table, scatter=0.05))
     assert _info().calibrated
 
 
 @pytest.mark.parametrize("quicker", [True, False])
 def test_rounds_are_queued_ahead_only_where_that_was_measured_to_be_quicker(kept_in, monkeypatch, quicker):
     monkeypatch.setattr(queued_rounds, "pays", lambda: True)
-    monkeypatch.setattr(calibration.Bench, "queued", lambda self, width: 0.0 if quicker else 1e9)
+    monkeypatch.setattr(PassTimer, "queued", lambda self, width: 0.0 if quicker else 1e9)
     engine, seen = loaded(*PAIR), []
-    put_after = queued_rounds.Queue.put_after
-    monkeypatch.setattr(queued_rounds.Queue, "put_after", lambda *given: seen.append(given) or put_after(*given))
+    put = queued_rounds.RoundQueue.put
+
+    def watched(queue, *given, after=None):
+        seen.extend([after] if after else [])
+        return put(queue, *given, after=after)
+
+    monkeypatch.setattr(queued_rounds.RoundQueue, "put", watched)
     before = reply(engine, tokens(PROMPT, max_tokens=40, width=8))
     assert not seen  # nothing was measured yet
-    list(engine.calibrate())
+    list(engine.run(Calibrate()))
     assert reply(engine, tokens(PROMPT, max_tokens=40, width=8)).tokens == before.tokens
     assert bool(seen) == quicker
     assert calibration.known(loaded(*PAIR).pair).queued == quicker
@@ -105,7 +112,7 @@ def test_rounds_are_queued_ahead_only_where_that_was_measured_to_be_quicker(kept
 
 def test_timing_queued_rounds_leaves_caches_and_context_at_one_place(kept_in):
     pair = loaded(*PAIR).pair
-    bench = calibration.Bench(pair.target, pair.drafter, 32)
+    bench = PassTimer(pair.target, pair.drafter, 32)
     for _ in range(3):
         assert bench.queued(8) > 0 and bench.draft(8) > 0 and bench.verify(8) > 0
         assert bench._caches.length == bench._context.position
@@ -120,19 +127,19 @@ def test_cancelled_while_rounds_are_queued_it_keeps_nothing_either(kept_in, monk
         cancel.set()
         return 1.0
 
-    monkeypatch.setattr(calibration.Bench, "queued", queued)
-    events = list(loaded(*PAIR).calibrate(cancel))
+    monkeypatch.setattr(PassTimer, "queued", queued)
+    events = list(loaded(*PAIR).run(Calibrate(), cancel))
     assert len(calls) == 1 and all(isinstance(event, CalibrationProgress) for event in events)
     assert not kept_in.exists()
 
 
 def test_a_table_is_of_the_kernels_in_use(kept_in):
     pair = loaded(*PAIR).pair
-    calibration.keep(pair, ASSUMED)
+    calibration.save(pair, ASSUMED)
     pair.use(with_kernels(("kv_injection",)))
     assert calibration.known(pair) is None
     other = replace(ASSUMED, plain=(2.0,))
-    calibration.keep(pair, other)
+    calibration.save(pair, other)
     assert calibration.known(pair).plain == (2.0,)
     pair.use(PLAIN)
     assert calibration.known(pair).plain == ASSUMED.plain
@@ -140,7 +147,7 @@ def test_a_table_is_of_the_kernels_in_use(kept_in):
 
 def test_cancelled_it_keeps_nothing(kept_in):
     engine, cancel, events = loaded(*PAIR), threading.Event(), []
-    for event in engine.calibrate(cancel):
+    for event in engine.run(Calibrate(), cancel):
         events.append(event)
         cancel.set()
     assert all(isinstance(event, CalibrationProgress) for event in events)
@@ -148,11 +155,11 @@ def test_cancelled_it_keeps_nothing(kept_in):
     assert reply(engine, tokens(PROMPT, max_tokens=5)).reason == "length"
 
 
-@pytest.mark.parametrize("broken", ["", "{", "[]", "[" * 100_000, '{"of": 1}', '{"table": {}}'], ids=lambda text: text[:12])
+@pytest.mark.parametrize("broken", ["", "{", "[]", "[" * 100_000, '{"of": 1}', '{"result": {}}'], ids=lambda text: text[:12])
 def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, broken):
     engine = loaded(*PAIR)
-    assert calibration.keep(engine.pair, ASSUMED)
-    assert calibration.known(engine.pair) == Table((0,), (1, 16), (1.0,), ((1.05, 2.4),), ((0.25, 0.45),))
+    assert calibration.save(engine.pair, ASSUMED)
+    assert calibration.known(engine.pair) == CostTable((0,), (1, 16), (1.0,), ((1.05, 2.4),), ((0.25, 0.45),))
     [file] = kept_in.rglob("*.json")
     file.write_text(broken)
     assert calibration.known(engine.pair) is None
@@ -164,35 +171,35 @@ def test_what_cannot_be_kept_leaves_nothing_behind(kept_in, monkeypatch):
 
     engine = loaded(*PAIR)
     monkeypatch.setattr(os, "replace", full)
-    assert not calibration.keep(engine.pair, ASSUMED)
+    assert not calibration.save(engine.pair, ASSUMED)
     assert not [place for place in kept_in.rglob("*") if place.is_file()]
 
 
 def test_figures_of_another_pair_or_without_sense_are_not_used(kept_in):
     engine = loaded(*PAIR)
-    calibration.keep(engine.pair, ASSUMED)
+    calibration.save(engine.pair, ASSUMED)
     [file] = kept_in.rglob("*.json")
     kept = json.loads(file.read_text())
     file.write_text(json.dumps({**kept, "of": {**kept["of"], "mlx": "0.1"}}))
     assert calibration.known(engine.pair) is None
-    file.write_text(json.dumps({**kept, "table": {**kept["table"], "plain": [-1.0]}}))
+    file.write_text(json.dumps({**kept, "result": {**kept["result"], "plain": [-1.0]}}))
     assert calibration.known(engine.pair) is None
 
 
 def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
-    monkeypatch.setattr(calibration.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "file")
-    found = list(loaded(*PAIR).calibrate())[-1]
-    assert isinstance(found, Calibrated) and not found.kept
+    monkeypatch.setattr(saved.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "file")
+    found = list(loaded(*PAIR).run(Calibrate()))[-1]
+    assert isinstance(found, Calibrated) and not found.saved
 
 
 def test_what_cannot_be_calibrated_says_so(tiny):
-    with pytest.raises(UserError, match="No pair is loaded"):
-        list(Engine().calibrate())
+    with pytest.raises(UserError, match="No model is loaded"):
+        list(Engine().run(Calibrate()))
     with pytest.raises(UserError, match="no drafter"):
-        list(loaded(PAIR[0], None).calibrate())
+        list(loaded(PAIR[0], None).run(Calibrate()))
     running = tiny.generate(tokens(PROMPT, max_tokens=30))
     next(running)
-    with pytest.raises(UserError, match="still being written"):
-        list(tiny.calibrate())
+    with pytest.raises(UserError, match="still being generated"):
+        list(tiny.run(Calibrate()))
     running.close()

@@ -1,0 +1,127 @@
+"""Generate one reply: prefill the prompt, decode, and yield its events."""
+
+import secrets
+import threading
+import time
+from collections.abc import Generator
+from itertools import chain
+from typing import cast
+
+import mlx.core as mx
+
+from mlx_engine import chat, limits
+from mlx_engine.decoding import queued_rounds
+from mlx_engine.decoding.plain import plain
+from mlx_engine.decoding.prefill import prefill
+from mlx_engine.decoding.sampling import Chooser, Penalties
+from mlx_engine.decoding.speculative import Rounds
+from mlx_engine.decoding.step import Step
+from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, WidthController
+from mlx_engine.drafters.backlog import Backlog
+from mlx_engine.drafters.lookup import Lookup
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import Event, Finished, PrefillProgress, Round, StopReason
+from mlx_engine.loading import LoadedPair
+from mlx_engine.prefix.boundaries import boundaries
+from mlx_engine.prefix.snapshots import Snapshots
+from mlx_engine.reply_stats import Tally
+from mlx_engine.requests import GenerationRequest, Mode
+
+_DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
+
+
+def generate_reply(
+    pair: LoadedPair, snapshots: Snapshots, request: GenerationRequest, cancel: threading.Event
+) -> Generator[Event, None, None]:
+    """Yield the events of a reply, `Finished` last. Closing the generator ends the reply.
+
+    Raises:
+        UserError: the request can't be run.
+    """
+    began = time.perf_counter()
+    target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
+    limits.check(request, target.vocabulary, pair.info.block_size if drafter else None)
+    rendered = chat.render(tokenizer, request)
+    prompt, length = rendered.tokens, len(rendered.tokens)
+    limit = _token_limit(request, length, pair.info.context_limit)
+    mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
+    why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
+    seed = secrets.randbits(32) if request.seed is None else request.seed
+    chooser, penalties = Chooser(request.sampling, seed, pair.operations), Penalties(request.sampling, prompt)
+    ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
+    branch = snapshots.start(prompt) if request.reuse else snapshots.fresh(prompt)
+    marks = boundaries(tokenizer, request, prompt) if request.reuse and snapshots.marked else ()
+    tally = Tally(began, mode, length, branch.reused, seed, why_plain)
+    reply = chat.ReplyText(tokenizer, rendered, request.stop)
+    caches, context = branch.caches, branch.context
+    fill_context = mode == "dflash" or request.reuse  # else neither a round nor a later turn reads it
+    reason: StopReason = "length"
+    first: int | None = None
+    steps: Generator[Step, None, None] | None = None
+    consistent = True  # caches and context hold the same tokens
+    try:
+        yield PrefillProgress(branch.reused, length, branch.reused)
+        for done in prefill(target, caches, prompt, *((drafter, context) if fill_context else (None, None)), marks):
+            if isinstance(done, mx.array):
+                chosen = chooser.choose(penalties.apply(done), length, chooser.noise(length, 1, done.shape[-1]))
+                first = cast(int, chosen.item())
+                break
+            if done in marks:
+                branch.mark()
+            if cancel.is_set():
+                reason = "cancelled"
+                break
+            yield PrefillProgress(done, length, branch.reused)
+        if first is not None:
+            penalties.add((first,))
+            yield PrefillProgress(length, length, branch.reused)
+            if mode == "dflash" and limit > 1:
+                assert drafter is not None and context is not None
+                history, controller = pair.history, cast(WidthController, None)
+                copies = None
+                if request.width is None:
+                    controller = AutomaticWidth(history)
+                    copies = Lookup((*prompt, first), history.block - 1) if history.lookup else None
+                else:
+                    controller = FixedWidth(request.width)
+                ahead = queued_rounds.pays() and history.costs.table.queued
+                rounds = Rounds(target, drafter, caches, context, chooser, penalties, controller, copies, queue_ahead=ahead)
+                steps = rounds.run(first, limit - 1, ends)
+            elif limit > 1:
+                backlog = Backlog(drafter, context) if drafter and context and request.reuse else None
+                steps = plain(target, caches, first, length, chooser, penalties, limit - 1, backlog)
+            for step in chain((Step((first,), ("prefill",)),), steps or ()):
+                at_s = tally.elapsed()
+                branch.tokens += step.tokens
+                end = next((at + 1 for at, token in enumerate(step.tokens) if token in ends), 0)
+                tokens = step.tokens[:end] if end else step.tokens
+                commits = list(reply.add(tokens, step.sources[: len(tokens)]))
+                tally.add(step, sum(len(commit.tokens) for commit in commits), at_s)
+                if step.drafted:
+                    yield Round(step.width, step.proposer, step.tested, step.accepted, at_s)
+                yield from commits
+                if reply.stopped or end or cancel.is_set():
+                    reason = "stop_string" if reply.stopped else "eos" if end else "cancelled"
+                    break
+    except BaseException as error:
+        consistent = isinstance(error, GeneratorExit)  # any other error came in the middle of a pass
+        raise
+    finally:
+        if steps is not None:
+            steps.close()
+        if consistent and request.reuse:
+            snapshots.keep(branch)
+    yield from reply.finish()
+    yield Finished("stop_string" if reply.stopped else reason, tally.stats())
+
+
+def _token_limit(request: GenerationRequest, length: int, context_limit: int) -> int:
+    """Return the most tokens that the reply to a prompt of `length` tokens may have."""
+    if length >= context_limit:
+        raise UserError(
+            "context_full",
+            "The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.",
+            tokens=length,
+            limit=context_limit,
+        )
+    return min(request.max_tokens, context_limit - length)

@@ -1,0 +1,118 @@
+"""Time single passes of a pair at a chosen context depth."""
+
+import time
+from typing import Any
+
+import mlx.core as mx
+from mlx_lm.models.cache import KVCache, RotatingKVCache
+
+from mlx_engine.decoding.costs import PassKind
+from mlx_engine.decoding.queued_rounds import RoundQueue
+from mlx_engine.decoding.sampling import Chooser
+from mlx_engine.decoding.width import WidthChoice
+from mlx_engine.drafters.drafter import Drafter
+from mlx_engine.kernels.operations import PLAIN, Operations
+from mlx_engine.requests import Sampling
+from mlx_engine.targets.target import Caches, Target
+
+STEPS = 3  # plain steps at a time
+ROUNDS = 3  # queued rounds at a time
+SEED_ROWS = 64  # tokens that are really run; deeper caches repeat their keys and values
+
+
+class PassTimer:
+    """A target and drafter with caches and context of one depth, whose content does not matter."""
+
+    def __init__(self, target: Target, drafter: Drafter, depth: int, operations: Operations = PLAIN) -> None:
+        self._target, self._drafter = target, drafter
+        self._caches, self._context = target.caches(), drafter.context()
+        self._chooser = Chooser(Sampling(), 0, operations)
+        tokens = mx.arange(SEED_ROWS) * 7919 % target.vocabulary
+        _, features = target.forward_tapped(tokens, self._caches)
+        self._caches.rewind(0)
+        mx.eval(features, self._caches.state)
+        _deepen(self._caches, depth)
+        while self._context.position < depth:
+            drafter.inject(self._context, features[: depth - self._context.position])
+            mx.eval(self._context.state)
+        mx.eval(self._caches.state)
+        self._anchor = tokens[:1].astype(mx.uint32)
+
+    def plain(self, width: int) -> float:
+        """Return the seconds of a plain step that is queued before the previous one is read, as in decoding."""
+        times = list[float]()
+
+        def queue_step(token: mx.array) -> tuple[mx.array, mx.array]:
+            logits, features = self._target.forward_tapped(token, self._caches)
+            chosen = self._chooser.choose(logits, 0, None)
+            mx.async_eval(chosen)
+            return chosen, features
+
+        token, _ = queue_step(self._anchor)
+        for _ in range(STEPS):
+            began = time.perf_counter()
+            following, features = queue_step(token)
+            mx.eval(token)
+            times.append(time.perf_counter() - began)
+            token = following
+        mx.eval(token)
+        self._drafter.inject(self._context, mx.zeros((STEPS + 1, features.shape[1]), features.dtype))
+        mx.eval(self._context.state)
+        return sum(times[1:]) / (STEPS - 1)  # the first one was not queued ahead
+
+    def draft(self, width: int) -> float:
+        """Return the seconds of a draft."""
+        began = time.perf_counter()
+        mx.eval(self._drafter.propose(self._context, self._anchor, width, self._chooser, None))
+        return time.perf_counter() - began
+
+    def verify(self, width: int) -> float:
+        """Return the seconds of a verify and everything that a round does after it."""
+        began = time.perf_counter()
+        tokens = mx.broadcast_to(self._anchor, (width,))
+        logits, features = self._target.forward_tapped(tokens, self._caches)
+        verdict = self._chooser.verify(logits, tokens[1:], 0, None)
+        self._drafter.inject(self._context, features)
+        mx.eval(verdict.choices, verdict.count(), self._context.state)
+        self._caches.rewind(width - 1)
+        self._context.drop(width - 1)
+        return time.perf_counter() - began
+
+    def queued(self, width: int) -> float:
+        """Return the average seconds of a round that is queued before the previous one is read."""
+        rounds = RoundQueue(self._target, self._drafter, self._caches, self._context, self._chooser)
+        choice = WidthChoice(PassKind("drafter", width))
+        began = time.perf_counter()
+        current = rounds.put(choice, width, self._anchor)
+        for _ in range(ROUNDS - 1):
+            following = rounds.put(choice, width, current.anchor, after=current)
+            rounds.read(current, frozenset())
+            current = following
+        rounds.read(current, frozenset())
+        return (time.perf_counter() - began) / ROUNDS
+
+
+def _deepen(caches: Caches, depth: int) -> None:
+    """Make growing caches `depth` tokens deep, and windows as full as at that depth, by repeating what they hold.
+
+    Recurrent states cost the same at any depth.
+    """
+
+    def repeated(arrays: Any, rows: int) -> tuple[mx.array, ...]:
+        times = -(-rows // SEED_ROWS)
+        return tuple(mx.contiguous(mx.tile(each, (1, 1, times, 1))[:, :, :rows]) for each in arrays)
+
+    def deepen(cache: Any) -> None:
+        for part in getattr(cache, "caches", ()):
+            deepen(part)
+        if type(cache) is KVCache:
+            room = -(-(depth + 1) // KVCache.step) * KVCache.step
+            cache.state = (*repeated(cache.keys_and_values(), room), depth)
+        elif type(cache) is RotatingKVCache:
+            held = min(depth, cache.max_size)
+            cache.keys, cache.values = repeated((cache.keys, cache.values), held)
+            cache.offset, cache._idx = depth, held
+
+    for cache in caches.layers:
+        deepen(cache)
+    caches.length = depth

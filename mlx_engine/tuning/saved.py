@@ -1,0 +1,56 @@
+"""Tuning results in the user's cache folder: one JSON file per pair, machine and version."""
+
+import hashlib
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import mlx.core as mx
+import platformdirs
+
+from mlx_engine.errors import UserError
+from mlx_engine.loading import LoadedPair
+from mlx_engine.pairs.checkpoint_paths import read_json, write_json
+from mlx_engine.pairs.room import machine_model
+
+
+def folder(kind: str) -> Path:
+    """Return the folder of one kind of results."""
+    return platformdirs.user_cache_path("Slipstream", appauthor=False) / kind
+
+
+def identity(pair: LoadedPair) -> dict[str, Any]:
+    """Return what every result depends on: pair, machine and MLX. Values are JSON's own types."""
+    info = pair.info
+    device = mx.device_info().get("device_name", "") if mx.metal.is_available() else platform.processor()
+    return {
+        "pair": [info.target, info.target_bytes, info.drafter, info.drafter_bytes, info.drafter_weights, info.family],
+        "dtype": str(pair.dtype),
+        "machine": [platform.machine(), machine_model(), str(device), os.cpu_count()],  # a host name changes with the network
+        "mlx": version("mlx"),
+    }
+
+
+def read(kind: str, of: dict[str, Any]) -> Any:
+    """Return the result saved for `of`; None if there is none or its file is damaged."""
+    try:
+        found = read_json(_file(kind, of))
+        return found["result"] if found["of"] == of else None
+    except (UserError, KeyError, TypeError):
+        return None
+
+
+def write(kind: str, of: dict[str, Any], result: Any) -> bool:
+    """Save a result. Returns False if the folder can't be written to, which is not an error."""
+    try:
+        write_json(_file(kind, of), {"of": of, "result": result})
+    except UserError:
+        return False
+    return True
+
+
+def _file(kind: str, of: dict[str, Any]) -> Path:
+    return folder(kind) / (hashlib.sha256(json.dumps(of, sort_keys=True).encode()).hexdigest()[:32] + ".json")
