@@ -1,35 +1,75 @@
-"""Keeps the translations up to date: what the app says against resources/translations.
+"""Keep the translations in resources/translations up to date with the code.
 
-python packaging/translations.py          adds new texts to the .ts files, drops those that are gone, compiles the .qm files
-python packaging/translations.py --missing LANGUAGE    prints what is not translated, one text a line as JSON
+python packaging/translations.py                       add new texts to the .ts files, drop old ones, compile the .qm files
+python packaging/translations.py --missing LANGUAGE    print the texts that are not translated, as JSON, one per line
+
+A .ts file has two contexts. In "Slipstream", the sources are the English texts of `tr` calls. In "Engine", they are the codes of
+errors and other engine texts, with the English template as a comment.
 """
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de", "zh_CN")
+APP, ENGINE = "Slipstream", "Engine"
+_CODE = re.compile(r"[a-z][a-z0-9_]*")
 
 
 def texts() -> dict[str, str]:
-    """Every text that goes through `tr`, with the first file that has it.
+    """Return the text of every `tr` call, with the first file that has it.
 
     Raises:
-        SystemExit: a call has something else than one literal text.
+        SystemExit: a call's argument is not a string literal.
     """
     found: dict[str, str] = {}
-    for file in sorted((ROOT / "app").rglob("*.py")):
+    for file, call in _calls("app"):
+        if isinstance(call.func, ast.Name) and call.func.id == "tr":
+            (text, *_) = _literals(call) or [None]
+            if text is None:
+                sys.exit(f"{file}:{call.lineno}: the first argument of tr() must be a string literal")
+            found.setdefault(text, file)
+    return found
+
+
+def engine_texts() -> dict[str, tuple[str, str]]:
+    """Return the template and first file of every code that is given as `UserError(code, template)` or `X.of(code, template)`.
+
+    Raises:
+        SystemExit: a code has two templates.
+    """
+    found: dict[str, tuple[str, str]] = {}
+    for file, call in (*_calls("app"), *_calls("mlx_engine")):
+        name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
+        literals = _literals(call)
+        if name in ("UserError", "of") and len(literals) >= 2 and _CODE.fullmatch(literals[0]):
+            template, _ = found.setdefault(literals[0], (literals[1], file))
+            if template != literals[1]:
+                sys.exit(f"{file}:{call.lineno}: the code {literals[0]} has another template in {found[literals[0]][1]}")
+    return found
+
+
+def _calls(package: str) -> Iterator[tuple[str, ast.Call]]:
+    for file in sorted((ROOT / package).rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "tr":
-                text = node.args[0] if node.args else None
-                if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
-                    sys.exit(f"{file.relative_to(ROOT)}:{node.lineno}: tr() wants one literal text")
-                found.setdefault(text.value, file.relative_to(ROOT).as_posix())
+            if isinstance(node, ast.Call):
+                yield file.relative_to(ROOT).as_posix(), node
+
+
+def _literals(call: ast.Call) -> list[str]:
+    """Return the leading arguments that are string literals."""
+    found: list[str] = []
+    for argument in call.args:
+        if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
+            break
+        found.append(argument.value)
     return found
 
 
@@ -37,51 +77,58 @@ def ts_file(language: str) -> Path:
     return FOLDER / f"slipstream_{language}.ts"
 
 
-def read(file: Path) -> dict[str, str]:
-    """The translations of a .ts file that are finished."""
-    if not file.exists():
-        return {}
+def read(file: Path, name: str = APP) -> dict[str, str]:
+    """Return the finished translations of a context."""
     found: dict[str, str] = {}
-    for message in ET.parse(file).getroot().iter("message"):
-        source, translation = message.findtext("source") or "", message.find("translation")
-        if translation is not None and translation.get("type") is None and translation.text:
-            found[source] = translation.text
+    for context in ET.parse(file).getroot().iter("context") if file.exists() else ():
+        for message in context.iter("message") if context.findtext("name") == name else ():
+            source, translation = message.findtext("source") or "", message.find("translation")
+            if translation is not None and translation.get("type") is None and translation.text:
+                found[source] = translation.text
     return found
 
 
-def write(language: str, wanted: dict[str, str], translated: dict[str, str]) -> None:
-    """Write a .ts file of these texts, in the order in which they stand in the app."""
+def write(language: str) -> None:
+    """Write a .ts file of all texts, in the order of the files that have them."""
+    file = ts_file(language)
+    contexts = {
+        APP: {text: (where, "") for text, where in texts().items()},
+        ENGINE: {code: (where, template) for code, (template, where) in engine_texts().items()},
+    }
     root = ET.Element("TS", version="2.1", language=language, sourcelanguage="en")
-    context = ET.SubElement(root, "context")
-    ET.SubElement(context, "name").text = "Slipstream"
-    for text, file in sorted(wanted.items(), key=lambda one: (one[1], one[0])):
-        message = ET.SubElement(context, "message")
-        ET.SubElement(message, "location", filename=f"../../{file}")
-        ET.SubElement(message, "source").text = text
-        translation = ET.SubElement(message, "translation")
-        if text in translated:
-            translation.text = translated[text]
-        else:
-            translation.set("type", "unfinished")
+    for name, wanted in contexts.items():
+        translated = read(file, name)
+        context = ET.SubElement(root, "context")
+        ET.SubElement(context, "name").text = name
+        for source, (where, comment) in sorted(wanted.items(), key=lambda one: (one[1][0], one[0])):
+            message = ET.SubElement(context, "message")
+            ET.SubElement(message, "location", filename=f"../../{where}")
+            ET.SubElement(message, "source").text = source
+            if comment:
+                ET.SubElement(message, "extracomment").text = comment
+            translation = ET.SubElement(message, "translation")
+            if source in translated:
+                translation.text = translated[source]
+            else:
+                translation.set("type", "unfinished")
     ET.indent(root, "    ")
     body = ET.tostring(root, encoding="unicode")
-    ts_file(language).write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{body}\n', encoding="utf-8")
+    file.write_text(f'<?xml version="1.0" encoding="utf-8"?>\n<!DOCTYPE TS>\n{body}\n', encoding="utf-8")
 
 
 def main(arguments: list[str]) -> int:
-    wanted = texts()
     if arguments[:1] == ["--missing"]:
-        translated = read(ts_file(arguments[1]))
-        for text in wanted:
-            if text not in translated:
-                print(json.dumps(text, ensure_ascii=False))
+        file = ts_file(arguments[1])
+        for text in sorted(texts().keys() - read(file)):
+            print(json.dumps(text, ensure_ascii=False))
+        for code in sorted(engine_texts().keys() - read(file, ENGINE)):
+            print(json.dumps([code, engine_texts()[code][0]], ensure_ascii=False))
         return 0
-    FOLDER.mkdir(parents=True, exist_ok=True)
     for language in LANGUAGES:
-        write(language, wanted, read(ts_file(language)))
-        compiled = ts_file(language).with_suffix(".qm")
+        write(language)
+        file = ts_file(language)
         release = Path(sys.executable).with_name("pyside6-lrelease")
-        subprocess.run([str(release), "-silent", str(ts_file(language)), "-qm", str(compiled)], check=True)
+        subprocess.run([str(release), "-silent", str(file), "-qm", str(file.with_suffix(".qm"))], check=True)
     return 0
 
 

@@ -150,11 +150,12 @@ def _alone(replies: TrialReplies, name: str, build: Any, clock: Callable[[], flo
     def attempt() -> KernelTrial:
         agreement = replies.agreement(name)
         if agreement.wrong:
-            return _off(name, "kernel_wrong", "wrong results on this machine: {detail}", detail=agreement.wrong)
+            wrong = EngineText.of("kernel_wrong", "wrong results on this machine: {detail}", detail=agreement.wrong)
+            return KernelTrial(name, False, wrong)
         if replies.exact and name in _OFF_IN_FLOAT32:
             trial = KernelTrial(name, False, _OFF_IN_FLOAT32[name])
         elif not agreement.shapes:
-            return _off(name, "kernel_not_called", "this pair does not use it")
+            return KernelTrial(name, False, EngineText.of("kernel_not_called", "this pair does not use it"))
         else:
             trial = _guarded(name, lambda: _measure(replies, name, with_kernels((name,), build), clock))
         return replace(trial, off=agreement.off, shapes=agreement.shapes) if agreement.shapes else trial
@@ -179,10 +180,6 @@ def failure(error: Exception) -> EngineText:
     return EngineText.of("kernel_fails", "fails in use: {reason}", reason=reason)
 
 
-def _off(label: str, code: str, template: str, **values: str | int) -> KernelTrial:
-    return KernelTrial(label, False, EngineText.of(code, template, **values))
-
-
 def _measure(replies: TrialReplies, label: str, operations: Operations, clock: Callable[[], float]) -> KernelTrial:
     tie_at, texts = 0, dict[Mode, Tokens]()
     modes: tuple[Mode, Mode] = ("dflash", "plain")
@@ -190,15 +187,21 @@ def _measure(replies: TrialReplies, label: str, operations: Operations, clock: C
         (_, expected), (_, texts[mode]) = replies.reply(PLAIN, mode), replies.reply(operations, mode)
         if (at := first_difference(expected, texts[mode])) is None:
             continue
-        if replies.exact:
-            text = "not exact: in float32, the {mode} text differs from plain MLX's at token {token}"
-            return _off(label, "kernel_not_exact_float32", text, mode=mode, token=at + 1)
-        if not replies.is_tie(mode, expected, texts[mode]):
-            text = "not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding"
-            return _off(label, "kernel_not_exact", text, mode=mode, token=at + 1)
+        if replies.exact or not replies.is_tie(mode, expected, texts[mode]):
+            return KernelTrial(
+                label,
+                False,
+                EngineText.of(
+                    "kernel_not_exact",
+                    "not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows",
+                    mode=mode,
+                    token=at + 1,
+                ),
+            )
         tie_at = tie_at or at + 1
     if replies.exact and texts["plain"] != texts["dflash"]:
-        return _off(label, "kernel_breaks_exactness", "not exact: in float32, DFlash's text differs from plain decoding's")
+        why = EngineText.of("kernel_breaks_exactness", "not exact: DFlash's text differs from plain decoding's, in float32")
+        return KernelTrial(label, False, why)
     without, with_kernel = _seconds_per_token(replies, operations, "dflash", clock)
     plain_without, plain_with = _seconds_per_token(replies, operations, "plain", clock)
     if with_kernel >= _FASTER * without:
@@ -211,8 +214,12 @@ def _measure(replies: TrialReplies, label: str, operations: Operations, clock: C
     saving = 1 - with_kernel / without
     why = EngineText.of("kernel_faster", "{saving:.1%} less time per token", saving=saving)
     if tie_at:
-        template = "{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie"
-        why = EngineText.of("kernel_faster_near_tie", template, saving=saving, token=tie_at)
+        why = EngineText.of(
+            "kernel_faster_near_tie",
+            "{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie",
+            saving=saving,
+            token=tie_at,
+        )
     return KernelTrial(label, True, why, without, with_kernel)
 
 

@@ -3467,4 +3467,445 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>{next_mode} ab der nächsten Antwort</translation>
         </message>
     </context>
+    <context>
+        <name>Engine</name>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_empty</source>
+            <extracomment>“{name}” is empty.</extracomment>
+            <translation>„{name}“ ist leer.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_is_folder</source>
+            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
+            <translation>„{name}“ ist ein Ordner. Hängen Sie stattdessen die Dateien darin an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_a_file</source>
+            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
+            <translation>„{name}“ kann nicht angehängt werden: Es ist keine normale Datei.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_text</source>
+            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
+            <translation>„{name}“ enthält keinen lesbaren Text. Hängen Sie eine Text-, Markdown-, Code- oder PDF-Datei an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_too_large</source>
+            <extracomment>“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <translation>„{name}“ ist zu groß ({size}). Textdateien dürfen bis zu {text_limit} groß sein, PDFs bis zu {pdf_limit}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>file_unreadable</source>
+            <extracomment>Can't read “{name}”: {reason}.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
+            <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_invalid</source>
+            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
+            <translation>„{name}“ kann nicht gelesen werden: Es ist kein gültiges PDF. Exportieren Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>„{name}“ ist durch ein Passwort geschützt. Sichern Sie eine Kopie ohne Passwort und hängen Sie diese an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
+            <translation>„{name}“ hat {pages} Seiten, und höchstens {limit} sind möglich. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
+            <translation>„{name}“ hat mehr als {limit} Zeichen Text. Hängen Sie einen Teil an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>Das Lesen von „{name}“ dauert zu lange. Hängen Sie den Text oder einen Teil davon an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_without_text</source>
+            <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
+            <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>file_unwritable</source>
+            <extracomment>Can't write to {file}: {reason}. Choose another place.</extracomment>
+            <translation>{file} kann nicht geschrieben werden: {reason}. Wählen Sie einen anderen Ort.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>nothing_to_export</source>
+            <extracomment>There are no chats to export.</extracomment>
+            <translation>Es gibt keine Chats zu exportieren.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_all_damaged</source>
+            <extracomment>No chat in “{name}” can be read.</extracomment>
+            <translation>Kein Chat in „{name}“ kann gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_damaged</source>
+            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
+            <translation>Das Archiv „{name}“ ist beschädigt. Laden Sie es erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_locked</source>
+            <extracomment>Can't unpack “{name}”. Unpack it yourself, then import conversations.json.</extracomment>
+            <translation>„{name}“ kann nicht entpackt werden. Entpacken Sie das Archiv selbst und importieren Sie dann conversations.json.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>„{name}“ kann nicht importiert werden: Die Datei ist beschädigt ({reason}).</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_failed</source>
+            <extracomment>Can't import “{name}”. {reason}</extracomment>
+            <translation>„{name}“ kann nicht importiert werden. {reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <translation>„{name}“ ist keine Slipstream-Datenbank.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>„{name}“ wurde von einem neueren Slipstream geschrieben. Aktualisieren Sie Slipstream und importieren Sie die Datei dann erneut.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_chats</source>
+            <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>„{name}“ enthält keine Chats. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_list</source>
+            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
+            <translation>„{name}“ ist beschädigt: Die Datei enthält keine Liste von Chats.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_not_json</source>
+            <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>„{name}“ ist keine gültige JSON-Datei. Wählen Sie einen JSON-Export von Slipstream oder die conversations.json von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>„{name}“ ist beschädigt, und kein Chat darin kann gelesen werden.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_too_large</source>
+            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
+            <translation>„{name}“ ist zu groß. Wählen Sie die JSON-Datei im Export.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_wrong_archive</source>
+            <extracomment>“{name}” contains no conversations.json. Choose the archive from ChatGPT.</extracomment>
+            <translation>„{name}“ enthält keine conversations.json. Wählen Sie das Archiv von ChatGPT.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chatgpt_import.py" />
+            <source>chat_not_a_tree</source>
+            <extracomment>The chat “{title}” is damaged: its messages don't fit together.</extracomment>
+            <translation>Der Chat „{title}“ ist beschädigt: Seine Nachrichten passen nicht zusammen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_chat</source>
+            <extracomment>The file contains something that is not a Slipstream chat.</extracomment>
+            <translation>Die Datei enthält etwas, das kein Slipstream-Chat ist.</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_message</source>
+            <extracomment>The file contains a message without an id or a valid role.</extracomment>
+            <translation>Die Datei enthält eine Nachricht ohne Kennung oder gültige Rolle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
+            <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>few_drafts_accepted</source>
+            <extracomment>few drafts were accepted</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>timing_plain_decoding</source>
+            <extracomment>plain decoding was being timed</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>verify_too_slow</source>
+            <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>width_1_requested</source>
+            <extracomment>width 1 was requested</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>checking_files</source>
+            <extracomment>Checking the files</extracomment>
+            <translation>Die Dateien werden geprüft</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>engine_busy</source>
+            <extracomment>A reply is still being generated. Stop it or wait until it is done, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>no_pair_loaded</source>
+            <extracomment>No model is loaded. Load one first.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>reply_memory</source>
+            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/generation.py" />
+            <source>context_full</source>
+            <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/generation.py" />
+            <source>dflash_off</source>
+            <extracomment>DFlash is off</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/host.py" />
+            <source>internal</source>
+            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
+            <translation>In Slipstream ist ein Fehler aufgetreten. Einzelheiten stehen in {log_file}.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/host.py" />
+            <source>starting_engine</source>
+            <extracomment>Starting the engine</extracomment>
+            <translation>Die Engine startet</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>no_drafter</source>
+            <extracomment>no drafter is loaded</extracomment>
+            <translation>kein Drafter ist geladen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>reading_drafter</source>
+            <extracomment>Reading the drafter</extracomment>
+            <translation>Der Drafter wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>reading_target</source>
+            <extracomment>Reading the target</extracomment>
+            <translation>Das Zielmodell wird gelesen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>ready</source>
+            <extracomment>Ready</extracomment>
+            <translation>Bereit</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>warming_up</source>
+            <extracomment>Warming up</extracomment>
+            <translation>Wird warm</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/calibration.py" />
+            <source>measured</source>
+            <extracomment>Measured</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/calibration.py" />
+            <source>measuring_at_depth</source>
+            <extracomment>Measuring at {depth:,} tokens</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/calibration.py" />
+            <source>nothing_to_calibrate</source>
+            <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>checking_kernels</source>
+            <extracomment>Checking the kernels</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>kernel_tried</source>
+            <extracomment>{kernel}: {why}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>no_kernels_to_try</source>
+            <extracomment>There is nothing to try: the pair has no drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>no_kernels_without_metal</source>
+            <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>no_metal</source>
+            <extracomment>there is no Metal on this machine</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_breaks_exactness</source>
+            <extracomment>not exact: DFlash's text differs from plain decoding's, in float32</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_fails</source>
+            <extracomment>fails in use: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_faster</source>
+            <extracomment>{saving:.1%} less time per token</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_faster_near_tie</source>
+            <extracomment>{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_called</source>
+            <extracomment>this pair does not use it</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_exact</source>
+            <extracomment>not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_faster</source>
+            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_with_others</source>
+            <extracomment>not with the other kernels: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_slows_plain</source>
+            <extracomment>slows plain decoding: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_sums_by_block</source>
+            <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_verifies_only</source>
+            <extracomment>off in float32: plain steps run mlx-lm's own operations</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_wrong</source>
+            <extracomment>wrong results on this machine: {detail}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>reply_too_short_to_time</source>
+            <extracomment>The trial reply is too short to be timed. Load another pair.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/roofline.py" />
+            <source>measuring_compute</source>
+            <extracomment>Measuring compute</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/roofline.py" />
+            <source>measuring_memory</source>
+            <extracomment>Measuring memory</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/roofline.py" />
+            <source>measuring_pair</source>
+            <extracomment>Measuring the models</extracomment>
+            <translation type="unfinished" />
+        </message>
+    </context>
 </TS>

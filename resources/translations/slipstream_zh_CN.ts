@@ -3467,4 +3467,445 @@ Nothing you write leaves this computer.</source>
             <translation>从下一条回复起为 {next_mode}</translation>
         </message>
     </context>
+    <context>
+        <name>Engine</name>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_empty</source>
+            <extracomment>“{name}” is empty.</extracomment>
+            <translation>“{name}”是空文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_is_folder</source>
+            <extracomment>“{name}” is a folder. Attach the files in it instead.</extracomment>
+            <translation>“{name}”是文件夹。请改为附加其中的文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_a_file</source>
+            <extracomment>Can't attach “{name}”: it isn't a regular file.</extracomment>
+            <translation>无法附加“{name}”：它不是普通文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_not_text</source>
+            <extracomment>“{name}” contains no readable text. Attach a text, Markdown, code, or PDF file.</extracomment>
+            <translation>“{name}”不含可读文本。请附加文本、Markdown、代码或 PDF 文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>attachment_too_large</source>
+            <extracomment>“{name}” is too large ({size}). Text files can have up to {text_limit}, PDFs up to {pdf_limit}.</extracomment>
+            <translation>“{name}”太大（{size}）。文本文件最大 {text_limit}，PDF 最大 {pdf_limit}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>file_unreadable</source>
+            <extracomment>Can't read “{name}”: {reason}.</extracomment>
+            <translation>无法读取“{name}”：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_damaged</source>
+            <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
+            <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_invalid</source>
+            <extracomment>Can't read “{name}”: it isn't a valid PDF. Export it again.</extracomment>
+            <translation>无法读取“{name}”：它不是有效的 PDF。请重新导出。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_locked</source>
+            <extracomment>“{name}” is password-protected. Save a copy without a password and attach the copy.</extracomment>
+            <translation>“{name}”受密码保护。请存储一份不带密码的副本并附加该副本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_many_pages</source>
+            <extracomment>“{name}” has {pages} pages, and the limit is {limit}. Attach part of it.</extracomment>
+            <translation>“{name}”有 {pages} 页，上限为 {limit} 页。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_much_text</source>
+            <extracomment>“{name}” has more than {limit} characters of text. Attach part of it.</extracomment>
+            <translation>“{name}”的文本超过 {limit} 个字符。请附加其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_too_slow</source>
+            <extracomment>“{name}” takes too long to read. Attach its text, or part of it.</extracomment>
+            <translation>读取“{name}”耗时过长。请附加其文本或其中一部分。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/attachments.py" />
+            <source>pdf_without_text</source>
+            <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
+            <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>file_unwritable</source>
+            <extracomment>Can't write to {file}: {reason}. Choose another place.</extracomment>
+            <translation>无法写入 {file}：{reason}。请选择其他位置。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_export.py" />
+            <source>nothing_to_export</source>
+            <extracomment>There are no chats to export.</extracomment>
+            <translation>没有可导出的聊天。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_all_damaged</source>
+            <extracomment>No chat in “{name}” can be read.</extracomment>
+            <translation>“{name}”中没有可读取的聊天。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_damaged</source>
+            <extracomment>The archive “{name}” is damaged. Download it again.</extracomment>
+            <translation>归档“{name}”已损坏。请重新下载。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_archive_locked</source>
+            <extracomment>Can't unpack “{name}”. Unpack it yourself, then import conversations.json.</extracomment>
+            <translation>无法解压“{name}”。请自行解压，然后导入 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_database_damaged</source>
+            <extracomment>Can't import “{name}”: it is damaged ({reason}).</extracomment>
+            <translation>无法导入“{name}”：文件已损坏（{reason}）。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_failed</source>
+            <extracomment>Can't import “{name}”. {reason}</extracomment>
+            <translation>无法导入“{name}”。{reason}</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_foreign_database</source>
+            <extracomment>“{name}” is not a Slipstream database.</extracomment>
+            <translation>“{name}”不是 Slipstream 数据库。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_newer</source>
+            <extracomment>“{name}” was written by a newer Slipstream. Update Slipstream, then import it again.</extracomment>
+            <translation>“{name}”由较新版本的 Slipstream 写入。请更新 Slipstream，然后重新导入。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_chats</source>
+            <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>“{name}”不含聊天。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_no_list</source>
+            <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
+            <translation>“{name}”已损坏：文件中没有聊天列表。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_not_json</source>
+            <extracomment>“{name}” is not a valid JSON file. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
+            <translation>“{name}”不是有效的 JSON 文件。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_nothing_left</source>
+            <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
+            <translation>“{name}”已损坏，其中没有可读取的聊天。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_too_large</source>
+            <extracomment>“{name}” is too large. Choose the JSON file inside the export.</extracomment>
+            <translation>“{name}”太大。请选择导出内容中的 JSON 文件。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chat_import.py" />
+            <source>import_wrong_archive</source>
+            <extracomment>“{name}” contains no conversations.json. Choose the archive from ChatGPT.</extracomment>
+            <translation>“{name}”不含 conversations.json。请选择 ChatGPT 的归档。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/chatgpt_import.py" />
+            <source>chat_not_a_tree</source>
+            <extracomment>The chat “{title}” is damaged: its messages don't fit together.</extracomment>
+            <translation>聊天“{title}”已损坏：其消息无法连成一体。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_chat</source>
+            <extracomment>The file contains something that is not a Slipstream chat.</extracomment>
+            <translation>文件中有不是 Slipstream 聊天的内容。</translation>
+        </message>
+        <message>
+            <location filename="../../app/conversations/records.py" />
+            <source>not_a_message</source>
+            <extracomment>The file contains a message without an id or a valid role.</extracomment>
+            <translation>文件中有一条消息缺少标识或有效角色。</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>import_not_saved</source>
+            <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
+            <translation>无法存储“{name}”中的聊天：{reason}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>few_drafts_accepted</source>
+            <extracomment>few drafts were accepted</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>timing_plain_decoding</source>
+            <extracomment>plain decoding was being timed</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>verify_too_slow</source>
+            <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/decoding/width.py" />
+            <source>width_1_requested</source>
+            <extracomment>width 1 was requested</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>checking_files</source>
+            <extracomment>Checking the files</extracomment>
+            <translation>正在检查文件</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>engine_busy</source>
+            <extracomment>A reply is still being generated. Stop it or wait until it is done, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>no_pair_loaded</source>
+            <extracomment>No model is loaded. Load one first.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>reply_memory</source>
+            <extracomment>There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/generation.py" />
+            <source>context_full</source>
+            <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/generation.py" />
+            <source>dflash_off</source>
+            <extracomment>DFlash is off</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/host.py" />
+            <source>internal</source>
+            <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
+            <translation>Slipstream 出错。详细信息见 {log_file}。</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/host.py" />
+            <source>starting_engine</source>
+            <extracomment>Starting the engine</extracomment>
+            <translation>正在启动引擎</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>no_drafter</source>
+            <extracomment>no drafter is loaded</extracomment>
+            <translation>没有载入草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>reading_drafter</source>
+            <extracomment>Reading the drafter</extracomment>
+            <translation>正在读取草稿模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>reading_target</source>
+            <extracomment>Reading the target</extracomment>
+            <translation>正在读取目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>ready</source>
+            <extracomment>Ready</extracomment>
+            <translation>就绪</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>warming_up</source>
+            <extracomment>Warming up</extracomment>
+            <translation>正在预热</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/calibration.py" />
+            <source>measured</source>
+            <extracomment>Measured</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/calibration.py" />
+            <source>measuring_at_depth</source>
+            <extracomment>Measuring at {depth:,} tokens</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/calibration.py" />
+            <source>nothing_to_calibrate</source>
+            <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>checking_kernels</source>
+            <extracomment>Checking the kernels</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>kernel_tried</source>
+            <extracomment>{kernel}: {why}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>no_kernels_to_try</source>
+            <extracomment>There is nothing to try: the pair has no drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>no_kernels_without_metal</source>
+            <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>no_metal</source>
+            <extracomment>there is no Metal on this machine</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_breaks_exactness</source>
+            <extracomment>not exact: DFlash's text differs from plain decoding's, in float32</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_fails</source>
+            <extracomment>fails in use: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_faster</source>
+            <extracomment>{saving:.1%} less time per token</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_faster_near_tie</source>
+            <extracomment>{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_called</source>
+            <extracomment>this pair does not use it</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_exact</source>
+            <extracomment>not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_faster</source>
+            <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_not_with_others</source>
+            <extracomment>not with the other kernels: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_slows_plain</source>
+            <extracomment>slows plain decoding: {ratio:.1%} of plain MLX's time</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_sums_by_block</source>
+            <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_verifies_only</source>
+            <extracomment>off in float32: plain steps run mlx-lm's own operations</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>kernel_wrong</source>
+            <extracomment>wrong results on this machine: {detail}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_trials.py" />
+            <source>reply_too_short_to_time</source>
+            <extracomment>The trial reply is too short to be timed. Load another pair.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/roofline.py" />
+            <source>measuring_compute</source>
+            <extracomment>Measuring compute</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/roofline.py" />
+            <source>measuring_memory</source>
+            <extracomment>Measuring memory</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/roofline.py" />
+            <source>measuring_pair</source>
+            <extracomment>Measuring the models</extracomment>
+            <translation type="unfinished" />
+        </message>
+    </context>
 </TS>

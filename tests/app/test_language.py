@@ -60,6 +60,13 @@ def test_translations_fill_in_only_what_they_are_given_and_end_alike(code: str) 
             assert text.startswith(" ") == found.startswith(" "), text
 
 
+@pytest.mark.parametrize("code", OTHERS)
+def test_translations_of_engine_texts_use_only_values_that_exist(code: str) -> None:
+    templates = tool().engine_texts()
+    for text, found in tool().read(tool().ts_file(code), language.ENGINE_CONTEXT).items():
+        assert set(re.findall(r"{(\w+)", found)) <= set(re.findall(r"{(\w+)", templates[text][0])), text
+
+
 def test_no_text_is_found_when_a_module_is_imported() -> None:
     """It would keep the language of that moment."""
 
@@ -81,8 +88,9 @@ def test_no_text_is_found_when_a_module_is_imported() -> None:
 def test_the_compiled_file_is_that_of_the_text_file(code: str) -> None:
     compiled = QTranslator()
     assert compiled.load(str(language.FOLDER / f"slipstream_{code}.qm"))
-    for text, found in tool().read(tool().ts_file(code)).items():
-        assert compiled.translate("Slipstream", text) == found, "run packaging/translations.py"
+    for context in (language.CONTEXT, language.ENGINE_CONTEXT):
+        for text, found in tool().read(tool().ts_file(code), context).items():
+            assert compiled.translate(context, text) == found, "run packaging/translations.py"
 
 
 @pytest.mark.parametrize(
