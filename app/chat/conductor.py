@@ -13,7 +13,7 @@ from app.chat.attachment_reader import Attaching
 from app.chat.context_meter import ContextMeter
 from app.chat.reply_job import Writing
 from app.compare.comparison_history import ComparisonHistory
-from app.compare.comparison_job import Comparing, Comparison
+from app.compare.comparison_job import Comparison, ComparisonJob
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Chat, Node, Turn, continuation, same_again
 from app.conversations.plain_text import clean
@@ -67,7 +67,7 @@ class Conductor(QObject):
         self._writing.changed.connect(self.reply_changed)
         self._writing.finished.connect(self.replied)
         self._writing.ended.connect(self._ended)
-        self._comparing = Comparing(engine, self)
+        self._comparing = ComparisonJob(engine, self)
         self._comparing.started.connect(self.comparison_started)
         self._comparing.ended.connect(self._ended)
         self.attaching = Attaching(engine, self)

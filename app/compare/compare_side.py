@@ -1,7 +1,7 @@
-"""One column of a comparison: how a mode answers."""
+"""One column of a comparison: the reply of one mode."""
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.conversations import wording
 from app.conversations.difference import Difference
@@ -12,66 +12,56 @@ from app.transcript.follow_scroll import Following
 from app.transcript.stats_line import StatsLine
 from app.transcript.thinking_view import ThinkingView
 from app.widgets.button import button
+from app.widgets.layout import column
 from app.widgets.theme import Theme
 from mlx_engine.requests import Mode
 
 
 class CompareSide(QWidget):
-    """Follows a reply as it grows; another reply begins the column again."""
+    """Follows a reply as it grows. Another reply replaces it."""
 
     def __init__(self, theme: Theme, mode: Mode) -> None:
         super().__init__()
         self._theme = theme
         self._mode: Mode = mode
         self._reply: Reply | None = None
-        self._drawn = 0
+        self._shown_length = 0
         self._difference: Difference | None = None
-        self._going = False  # to the difference, until the reader goes elsewhere: what is laid out later moves it
+        self._tracking = False  # the difference stays in view until the user scrolls
         theme.changed.connect(self._redraw)
-        self.stats = StatsLine(theme, stacked=True)  # so that both texts begin at one height
-        self._holder = QWidget()
-        self._inner = QVBoxLayout(self._holder)
-        self._inner.setContentsMargins(0, 0, 8, 0)
-        self.thinking = ThinkingView(theme)
-        self._inner.addWidget(self.thinking)
-        self.blocks = BlocksView(theme)
-        self._inner.addWidget(self.blocks)
-        self._inner.addStretch(1)
-        for area in (self.thinking, self.blocks):
-            area.installEventFilter(self)
-        self.parting = button("", tr("Go to the first difference"))
-        self.parting.clicked.connect(self.show_difference)
-        self._soon = QTimer(self, singleShot=True, interval=0)  # once the mark has its place
-        self._soon.timeout.connect(self._keep_difference)
+        self.stats = StatsLine(theme, stacked=True)  # gives both columns the same height
+        self._content = QWidget()
+        self.thinking, self.blocks = ThinkingView(theme), BlocksView(theme)
+        self._inner = column(self.thinking, self.blocks, None, margins=(0, 0, 8, 0), parent=self._content)
+        for view in (self.thinking, self.blocks):
+            view.installEventFilter(self)
+        self.difference_button = button("", tr("Go to the first difference"), clicked=self.show_difference)
+        self._layout_timer = QTimer(self, singleShot=True, interval=0)  # the mark has its position after the next layout
+        self._layout_timer.timeout.connect(self._keep_difference_visible)
         self._scroll = Following()
-        self._scroll.setWidget(self._holder)
-        self._scroll.verticalScrollBar().rangeChanged.connect(self._keep_difference)
-        self._scroll.verticalScrollBar().actionTriggered.connect(self._leave_difference)
+        self._scroll.setWidget(self._content)
+        self._scroll.verticalScrollBar().rangeChanged.connect(self._keep_difference_visible)
+        self._scroll.verticalScrollBar().actionTriggered.connect(self._stop_tracking)
         self._scroll.setAccessibleName(tr("{mode} reply", mode=wording.mode_names()[mode]))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
-        layout.addWidget(self.stats)
-        layout.addWidget(self.parting, 0, Qt.AlignmentFlag.AlignLeft)
-        layout.addWidget(self._scroll, 1)
+        left = Qt.AlignmentFlag.AlignLeft
+        column(self.stats, (self.difference_button, 0, left), (self._scroll, 1), spacing=12, parent=self)
         self.clear()
 
     def clear(self) -> None:
-        """Nothing has been answered yet."""
         self.show_reply(Reply(self._mode, 0))
 
     def show_reply(self, reply: Reply) -> None:
-        """Show what there is of a reply."""
+        """Show a reply as far as it has been generated."""
         if reply is not self._reply:
-            if self._drawn or not self.thinking.isHidden():
-                self._begin_again()
+            if self._shown_length or not self.thinking.isHidden():
+                self._replace_views()
             self.thinking.hide()
-            self._reply, self._drawn = reply, 0
+            self._reply, self._shown_length = reply, 0
             self.mark(None)
             self._scroll.follow()
-        if len(reply.answer) > self._drawn:
-            self.blocks.append(reply.answer[self._drawn :])
-            self._drawn = len(reply.answer)
+        if len(reply.answer) > self._shown_length:
+            self.blocks.append(reply.answer[self._shown_length :])
+            self._shown_length = len(reply.answer)
         if reply.thinking:
             self.thinking.show()
             self.thinking.show_reply(reply)
@@ -79,68 +69,69 @@ class CompareSide(QWidget):
 
     @property
     def shown(self) -> tuple[str, str]:
-        """Thoughts and answer."""
+        """Thinking and answer."""
         return (self._reply.thinking, self._reply.answer) if self._reply is not None else ("", "")
 
     def mark(self, difference: Difference | None) -> None:
-        """Mark where this reply and the other part, say it in words, and go there; None: they do not."""
+        """Mark the first difference from the other reply and scroll to it. None removes the mark."""
         self.blocks.mark_difference(None, "")
         self.thinking.body.mark_difference(None, "")
-        self.parting.setVisible(difference is not None)
-        self._difference, self._going = difference, difference is not None
+        self.difference_button.setVisible(difference is not None)
+        self._difference, self._tracking = difference, difference is not None
         if difference is None:
             return
-        thinks = difference.channel == "thinking"
-        text = self.shown[0 if thinks else 1]
-        first, last = difference.span(text)
-        if thinks and text:
+        in_thinking = difference.channel == "thinking"
+        text = self.shown[0 if in_thinking else 1]
+        start, end = difference.span(text)
+        if in_thinking and text:
             self.thinking.open()
-        if first < last:
-            (self.thinking.body if thinks else self.blocks).mark_difference((first, last), text)
-        told = _told(difference, text)
-        self.parting.setText(told)
-        self.parting.setAccessibleName(tr("{told}. Go to the first difference", told=told))
+        if start < end:
+            (self.thinking.body if in_thinking else self.blocks).mark_difference((start, end), text)
+        description = _describe(difference, text)
+        self.difference_button.setText(description)
+        self.difference_button.setAccessibleName(tr("{description}. Go to the first difference", description=description))
         self._scroll.stay()
-        self._soon.start()
+        self._layout_timer.start()
 
     @Slot()
     def show_difference(self) -> None:
-        """Bring the mark into sight; where there is none, the end of what is shorter."""
-        self._going = self._difference is not None
-        for area in (self.thinking.body, self.blocks):
-            if (rect := area.difference_rect) is not None:
-                at = area.mapTo(self._holder, rect.center())
-                self._scroll.ensureVisible(0, at.y(), 0, self._scroll.viewport().height() // 3)
+        """Scroll to the mark, or to the end of a reply that ends before the difference."""
+        self._tracking = self._difference is not None
+        for view in (self.thinking.body, self.blocks):
+            if (rect := view.difference_rect) is not None:
+                self._scroll_to(view.mapTo(self._content, rect.center()))
                 return
         if self._difference is not None and self._difference.channel == "thinking":
             body = self.thinking.body
-            at = body.mapTo(self._holder, QPoint(0, body.height())) if self.thinking.opened else QPoint()  # else it thought nothing
-            self._scroll.ensureVisible(0, at.y(), 0, self._scroll.viewport().height() // 3)
+            self._scroll_to(body.mapTo(self._content, QPoint(0, body.height())) if self.thinking.opened else QPoint())
         else:
             self._scroll.follow()
 
+    def _scroll_to(self, at: QPoint) -> None:
+        self._scroll.ensureVisible(0, at.y(), 0, self._scroll.viewport().height() // 3)
+
     @Slot()
-    def _keep_difference(self) -> None:
-        if self._going:
+    def _keep_difference_visible(self) -> None:
+        if self._tracking:
             self.show_difference()
 
     @Slot()
-    def _leave_difference(self) -> None:
-        self._going = False
+    def _stop_tracking(self) -> None:
+        self._tracking = False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """With another width the text is laid out anew, perhaps to the same height: then no range says so."""
+        """A new width can move the mark without changing the height, so the scroll bar does not report it."""
         if event.type() == QEvent.Type.Resize:
-            self._soon.start()
+            self._layout_timer.start()
         return super().eventFilter(watched, event)
 
-    def _begin_again(self) -> None:
+    def _replace_views(self) -> None:
         blocks, thinking = BlocksView(self._theme), ThinkingView(self._theme)
-        for old, fresh in ((self.blocks, blocks), (self.thinking, thinking)):
-            self._inner.replaceWidget(old, fresh)
+        for old, new in ((self.blocks, blocks), (self.thinking, thinking)):
+            self._inner.replaceWidget(old, new)
             old.hide()
             old.deleteLater()
-            fresh.installEventFilter(self)
+            new.installEventFilter(self)
         self.blocks, self.thinking = blocks, thinking
 
     @Slot()
@@ -149,11 +140,11 @@ class CompareSide(QWidget):
         self.thinking.redraw()
 
 
-def _told(difference: Difference, text: str) -> str:
+def _describe(difference: Difference, text: str) -> str:
     if difference.spaces:
-        return tr("From here on different: spaces or line breaks")
-    if words_there := difference.words(text):
-        return tr("From here on different: “{words}”", words=words_there)
+        return tr("Spaces or line breaks differ from here")
+    if words := difference.words(text):
+        return tr("Different from here: “{words}”", words=words)
     if difference.channel == "thinking":
-        return tr("Its thoughts end where the other one’s go on")
-    return tr("Ends where the other one goes on")
+        return tr("Thinking ends here; the other reply continues")
+    return tr("Ends here; the other reply continues")

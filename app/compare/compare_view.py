@@ -1,4 +1,4 @@
-"""The same prompt answered plainly and with DFlash, side by side, with the verdict under it."""
+"""The Compare window: one prompt answered plainly and with DFlash, side by side, with a verdict."""
 
 import json
 import re
@@ -6,14 +6,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QFrame, QPlainTextEdit, QWidget
 
 from app.chat.conductor import Conductor
 from app.compare.compare_figures import MODES, CompareFigures
-from app.compare.compare_history import CompareHistory
 from app.compare.compare_side import CompareSide
 from app.compare.comparison_card import card, png
 from app.compare.comparison_job import Comparison
+from app.compare.history_list import HistoryList
 from app.conversations import wording
 from app.conversations.chat_tree import Turn, messages_before_prompt
 from app.conversations.comparison_record import ComparisonRecord, verdict_on
@@ -22,137 +22,114 @@ from app.conversations.reply import Reply
 from app.language import tr, translated
 from app.transcript.message import NoticeView
 from app.widgets.button import button
-from app.widgets.label import Label
+from app.widgets.label import Label, small_label
+from app.widgets.layout import column, row
 from app.widgets.save_dialog import ask_save_path, file_name
+from app.widgets.sheet import line
 from app.widgets.theme import SMALL, Theme, set_look
 from mlx_engine.requests import Mode
 
 REPEATS = (1, 3, 5, 9)
-USUAL = QSize(1000, 720)
+DEFAULT_SIZE = QSize(1000, 720)
 PROMPT_LINES = 2
-LONGEST = 10_000  # characters of a prompt that are shown
+MAX_SHOWN = 10_000  # characters of a prompt
 
 
 class CompareDialog(QDialog):
-    """Asks, follows a comparison while it runs, and shows earlier ones. Closing it ends the comparison that runs."""
+    """Starts a comparison, follows it, and shows earlier ones. Closing the window stops a running comparison."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._conductor = conductor
+        self._theme, self._conductor = theme, conductor
         self.comparison: Comparison | None = None
         self.record: ComparisonRecord | None = None
         self._turn: Turn | None = None
-        self._long = ""
+        self._long_prompt = ""
         self.setWindowTitle(tr("Compare"))
         self.setAccessibleName(tr("Compare plain decoding with DFlash"))
-        self.resize(USUAL if parent is None else USUAL.boundedTo(parent.window().size() * 1.2))
+        self.resize(DEFAULT_SIZE if parent is None else DEFAULT_SIZE.boundedTo(parent.window().size() * 1.2))
 
-        self.prompt = _Prompt(theme)
+        self.prompt = _PromptField()
         self.prompt.textChanged.connect(self._show_state)
+        self.prompt.submitted.connect(self._run)
         self.repeats = QComboBox()
-        self.repeats.setAccessibleName(tr("Runs of each mode"))
+        self.repeats.setAccessibleName(tr("Runs per mode"))
         theme.set_font(self.repeats, SMALL)
         for count in REPEATS:
             self.repeats.addItem(tr("1 run each") if count == 1 else tr("{count} runs each", count=count), count)
-        self.run_button = button(tr("Compare"), tr("Compare"), "bordered")
-        self.run_button.clicked.connect(self._run_or_stop)
+        self.run_button = button(tr("Compare"), look="bordered", clicked=self._run_or_stop)
         self.run_button.setAutoDefault(False)
-        self.prompt.submitted.connect(self._run)
-        ask = QHBoxLayout()
-        ask.setSpacing(8)
-        ask.addWidget(self.prompt, 1)
-        ask.addWidget(self.repeats, 0, Qt.AlignmentFlag.AlignTop)
-        ask.addWidget(self.run_button, 0, Qt.AlignmentFlag.AlignTop)
-        self.how = Label()
-        theme.set_font(self.how, SMALL)
-        self.how.setWordWrap(True)
-        set_look(self.how, "secondary")
-
+        self.hint = small_label(theme, look="secondary", wrap=True)
         self.sides: dict[Mode, CompareSide] = {mode: CompareSide(theme, mode) for mode in MODES}
-        columns = QHBoxLayout()
-        columns.setSpacing(20)
-        columns.addWidget(self.sides["plain"], 1)
-        columns.addWidget(_line("upright"))
-        columns.addWidget(self.sides["dflash"], 1)
-
         self.figures = CompareFigures(theme)
-        self.headline = Label()
-        theme.set_font(self.headline, 1.3, bold=True)
+        self.headline, self.verdict = Label(), Label()
         self.headline.setAccessibleName(tr("Result"))
-        self.verdict = Label()
         self.verdict.setAccessibleName(tr("Verdict"))
+        theme.set_font(self.headline, 1.3, bold=True)
         set_look(self.verdict, "secondary")
         for label in (self.headline, self.verdict):
             label.setWordWrap(True)
             label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.error = NoticeView(theme, "", "error")
         self.error.hide()
-
-        self.history_button = button(tr("History"), tr("Show or hide earlier comparisons"))
-        self.history_button.setCheckable(True)
-        self.save_button = button(tr("Save Figures…"), tr("Save this comparison as JSON"))
-        self.save_button.clicked.connect(self._save_figures)
-        self.picture_button = button(tr("Save Picture…"), tr("Save a picture of this comparison"))
-        self.picture_button.clicked.connect(self._save_picture)
-        self.copy_button = button(tr("Copy Picture"), tr("Copy a picture of this comparison"))
-        self.copy_button.clicked.connect(self.copy_picture)
-        self.close_button = button(tr("Close"), tr("Close"), "bordered")
-        self.close_button.clicked.connect(self.reject)
-        self.told = Label()
-        theme.set_font(self.told, SMALL)
-        set_look(self.told, "faint")
-        foot = QHBoxLayout()
-        foot.setSpacing(4)
-        foot.addWidget(self.history_button)
-        foot.addWidget(self.told, 1)
-        for made in (self.save_button, self.copy_button, self.picture_button, self.close_button):
-            foot.addWidget(made)
-
-        page = QVBoxLayout()
-        page.setSpacing(12)
-        page.addLayout(ask)
-        page.addWidget(self.how)
-        page.addLayout(columns, 1)
-        page.addWidget(self.error)
-        page.addWidget(_line("hairline"))
-        page.addWidget(self.figures)
-        page.addWidget(self.headline)
-        page.addWidget(self.verdict)
-        page.addLayout(foot)
-        self.history = CompareHistory(theme, conductor.comparisons)
+        self.history = HistoryList(theme, conductor.comparisons)
         self.history.hide()
         self.history.chosen.connect(self.show_record)
+        self.history_button = button(tr("History"), tr("Show or hide earlier comparisons"))
+        self.history_button.setCheckable(True)
         self.history_button.toggled.connect(self.history.setVisible)
-        whole = QHBoxLayout(self)
-        whole.setContentsMargins(24, 20, 24, 16)
-        whole.setSpacing(20)
-        whole.addWidget(self.history)
-        whole.addLayout(page, 1)
+        self.save_button = button(tr("Save Results…"), tr("Save this comparison as JSON"), clicked=self._save_results)
+        self.copy_button = button(tr("Copy Image"), tr("Copy an image of this comparison"), clicked=self.copy_image)
+        self.image_button = button(tr("Save Image…"), tr("Save an image of this comparison"), clicked=self._save_image)
+        self.close_button = button(tr("Close"), look="bordered", clicked=self.reject)
+        self.status = small_label(theme, look="faint")
+
+        top = Qt.AlignmentFlag.AlignTop
+        page = column(
+            row((self.prompt, 1), (self.repeats, 0, top), (self.run_button, 0, top)),
+            self.hint,
+            (row((self.sides["plain"], 1), line("upright"), (self.sides["dflash"], 1), spacing=20), 1),
+            self.error,
+            line(),
+            self.figures,
+            self.headline,
+            self.verdict,
+            row(
+                self.history_button,
+                (self.status, 1),
+                self.save_button,
+                self.copy_button,
+                self.image_button,
+                self.close_button,
+                spacing=4,
+            ),
+            spacing=12,
+        )
+        row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
         conductor.busy_changed.connect(self._show_state)
         conductor.pair_changed.connect(self._show_state)
-        conductor.comparisons.told.connect(self.told.setText)
+        conductor.comparisons.message.connect(self.status.setText)
         self._show_state()
 
     # What is compared
 
     @Slot(object)
     def follow(self, comparison: Comparison) -> None:
-        """Show a comparison that has begun."""
+        """Show a comparison that has started."""
         self.comparison, self.record, self._turn = comparison, None, comparison.turn
-        if comparison.prompt != self._wanted:
+        if comparison.prompt != self._full_prompt:
             self._show_prompt(comparison.prompt)
         for side in self.sides.values():
             side.clear()
         self.error.hide()
-        self.told.clear()
+        self.status.clear()
         comparison.changed.connect(self.refresh)
         self.refresh()
 
     @Slot(object)
     def show_record(self, record: ComparisonRecord) -> None:
-        """Show one that was made before."""
-        if self.comparison is not None and self.comparison.running:
+        """Show an earlier comparison, unless one is running."""
+        if self.running:
             return
         self.comparison, self._turn = None, None
         self.error.hide()
@@ -161,15 +138,15 @@ class CompareDialog(QDialog):
         self._show_state()
 
     def _show_prompt(self, prompt: str) -> None:
-        """Put a prompt into the field; of a very long one its beginning, which stands for all of it until it is changed."""
-        self._long = prompt if len(prompt) > LONGEST else ""
+        """Put a prompt into the field. The field shows the beginning of a very long one."""
+        self._long_prompt = prompt if len(prompt) > MAX_SHOWN else ""
         self.prompt.setPlainText(_beginning(prompt))
 
     @property
-    def _wanted(self) -> str:
-        """The prompt that the field stands for."""
+    def _full_prompt(self) -> str:
+        """The prompt in the field. The beginning of a very long one stands for all of it until it is edited."""
         shown = self.prompt.toPlainText()
-        return self._long.strip() if self._long and shown == _beginning(self._long) else shown.strip()
+        return self._long_prompt.strip() if self._long_prompt and shown == _beginning(self._long_prompt) else shown.strip()
 
     @property
     def running(self) -> bool:
@@ -184,7 +161,7 @@ class CompareDialog(QDialog):
 
     @Slot()
     def _run(self) -> None:
-        prompt, repeats = self._wanted, self.repeats.currentData()
+        prompt, repeats = self._full_prompt, self.repeats.currentData()
         if self._turn is not None and prompt == self._turn.prompt.strip():
             self._conductor.compare_turn(self._turn, repeats)
         else:
@@ -195,21 +172,20 @@ class CompareDialog(QDialog):
 
     @Slot()
     def refresh(self) -> None:
-        """Draw what is new."""
+        """Show what has changed in the comparison."""
         state = self.comparison
         if state is None:
             return
-        if state.record is not self.record or state.record is None:
+        if state.record is None or state.record is not self.record:
             for mode, reply in state.replies.items():
                 self.sides[mode].show_reply(reply)
-        if state.record is None:
-            self.figures.show_running(state.replies, state.runs)
-            self._tell(*_progress(state))
-            if state.error:
+            if state.record is not None:
+                self._show_result(state.record)
+            else:
+                self.figures.show_running(state.replies)
+                self._show_headline(*_progress(state))
                 self.error.label.setText(state.error)
-                self.error.show()
-        elif state.record is not self.record:
-            self._show_result(state.record)
+                self.error.setVisible(bool(state.error))
         self._show_state()
 
     def _show_result(self, record: ComparisonRecord) -> None:
@@ -217,74 +193,67 @@ class CompareDialog(QDialog):
         difference = difference_between(record.plain, record.dflash)
         for mode, side in self.sides.items():
             ran = record.side(mode)
-            if self.comparison is None or side.shown != (ran.thinking, ran.text):  # of several runs another may have been the last
+            if self.comparison is None or side.shown != (ran.thinking, ran.text):  # the record need not hold the last run
                 side.show_reply(Reply(mode, record.max_tokens, ran.text, ran.thinking, reason=ran.reason, stats=ran.stats))
             side.mark(difference)
         self.figures.show_record(record)
-        self._tell(*verdict_on(record))
+        self._show_headline(*verdict_on(record))
 
-    def _tell(self, headline: str, verdict: str) -> None:
+    def _show_headline(self, headline: str, verdict: str) -> None:
         self.headline.setText(headline)
         self.verdict.setText(verdict)
         self.verdict.setVisible(bool(verdict))
 
     @Slot()
     def _show_state(self) -> None:
-        prompt = self._wanted
+        prompt = self._full_prompt
         self.run_button.setText(tr("Stop") if self.running else tr("Compare"))
         self.run_button.setAccessibleName(tr("Stop comparing") if self.running else tr("Compare"))
         self.run_button.setEnabled(self.running or (bool(prompt) and self._conductor.can_compare))
         self.prompt.setReadOnly(self.running)
         self.repeats.setEnabled(not self.running)
-        self.how.setText(self._how(prompt))
-        for made in (self.save_button, self.copy_button, self.picture_button):
-            made.setEnabled(self.record is not None and not self.running)
+        self.hint.setText(self._hint(prompt))
+        for export in (self.save_button, self.copy_button, self.image_button):
+            export.setEnabled(self.record is not None and not self.running)
         if self.comparison is None and self.record is None:
-            self._tell("", "")
+            self._show_headline("", "")
 
-    def _how(self, prompt: str) -> str:
+    def _hint(self, prompt: str) -> str:
         if not self.running and not self._conductor.can_compare:
             if self._conductor.busy:
-                return tr("A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.")
+                return tr("Wait for the reply to finish, or stop it, to compare.")
             pair = self._conductor.pair
-            return (
-                tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain))
-                if pair and pair.why_plain
-                else tr("No models are loaded, so nothing can be compared.")
-            )
-        same = tr("One after the other, never at the same time, with the same seed and settings.")
-        if self._turn is None or prompt != self._turn.prompt.strip():
-            return same
-        before = messages_before_prompt(self._turn.request)
-        return same + (
-            tr(" After the {before} message{before_2} that stood before it.", before=before, before_2="" if before == 1 else "s")
-            if before > 0
-            else ""
-        )
+            if pair is None:
+                return tr("Load models to compare.")
+            return tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain) if pair.why_plain else "")
+        order = tr("The modes run one after the other, with the same seed and settings.")
+        before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
+        if before == 1:
+            return order + " " + tr("Includes the message before this prompt.")
+        return order + (" " + tr("Includes the {count} messages before this prompt.", count=before) if before else "")
 
-    # What is taken away
+    # Exports
 
     @Slot()
-    def copy_picture(self) -> None:
-        """Put the picture on the clipboard."""
+    def copy_image(self) -> None:
         if self.record is not None:
             QGuiApplication.clipboard().setImage(card(self._theme, self.record))
-            self.told.setText(tr("The picture is on the clipboard."))
+            self.status.setText(tr("Image copied."))
 
     @Slot()
-    def _save_picture(self) -> None:
-        if self.record is not None and (file := self._ask_file(tr("Save Picture"), ".png", tr("Picture (*.png)"))):
+    def _save_image(self) -> None:
+        if self.record is not None and (file := self._ask_file(tr("Save Image"), ".png", tr("PNG image (*.png)"))):
             self._conductor.comparisons.save(png(card(self._theme, self.record)), file)
 
     @Slot()
-    def _save_figures(self) -> None:
-        if self.record is not None and (file := self._ask_file(tr("Save Figures"), ".json", tr("JSON (*.json)"))):
+    def _save_results(self) -> None:
+        if self.record is not None and (file := self._ask_file(tr("Save Results"), ".json", tr("JSON (*.json)"))):
             self._conductor.comparisons.save(json.dumps(self.record.to_json(), ensure_ascii=False, indent=1) + "\n", file)
 
-    def _ask_file(self, title: str, ending: str, kind: str) -> Path | None:
+    def _ask_file(self, title: str, extension: str, format: str) -> Path | None:
         assert self.record is not None
         stem = file_name(" ".join(re.findall(r"\w+", self.record.prompt[:200]))[:40], tr("comparison"))
-        return ask_save_path(self, title, tr("Compare {stem}", stem=stem), {ending: kind})
+        return ask_save_path(self, title, tr("Compare {stem}", stem=stem), {extension: format})
 
     def done(self, result: int) -> None:
         if self.running:
@@ -293,36 +262,33 @@ class CompareDialog(QDialog):
 
 
 def _beginning(prompt: str) -> str:
-    return prompt if len(prompt) <= LONGEST else f"{prompt[:LONGEST].rstrip()} …"
+    return prompt if len(prompt) <= MAX_SHOWN else f"{prompt[:MAX_SHOWN].rstrip()} …"
 
 
 def _progress(state: Comparison) -> tuple[str, str]:
-    """A headline and the sentence under it, while there is no result."""
+    """Return a headline and the line below it while there is no result."""
     if state.error:
-        return tr("The comparison could not be finished"), ""
+        return tr("Comparison failed"), ""
     if state.cancelled:
         return tr("Stopped"), ""
-    if state.now is None:
+    run = state.current_run
+    if run is None:
         return tr("Comparing…"), ""
-    run = tr(", run {index} of {total}", index=state.now.index // 2 + 1, total=state.now.total // 2) if state.now.total > 2 else ""
-    return tr("Comparing…"), tr("Now: {mode_names}{run}", mode_names=wording.mode_names()[state.now.mode], run=run)
+    mode = wording.mode_names()[run.mode]
+    if run.total <= 2:
+        return tr("Comparing…"), mode
+    return tr("Comparing…"), tr("{mode}, run {index} of {total}", mode=mode, index=run.index // 2 + 1, total=run.total // 2)
 
 
-def _line(kind: str) -> QFrame:
-    made = QFrame()
-    set_look(made, kind)
-    return made
-
-
-class _Prompt(QPlainTextEdit):
-    """A few lines. Enter compares, Shift+Enter begins a line, Tab goes on to the next control."""
+class _PromptField(QPlainTextEdit):
+    """A few lines. Return compares, Shift-Return starts a new line, Tab moves to the next control."""
 
     submitted = Signal()
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.setAccessibleName(tr("Prompt"))
-        self.setPlaceholderText(tr("What shall both answer?"))
+        self.setPlaceholderText(tr("Enter a prompt to compare"))
         self.setTabChangesFocus(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.document().setDocumentMargin(4)

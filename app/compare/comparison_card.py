@@ -1,24 +1,25 @@
-"""A comparison as a picture to share: what was asked, both rates, the verdict, and under which conditions it was measured."""
+"""An image of a comparison to share: the prompt, both speeds, the verdict, and how they were measured."""
 
 import platform
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QImageWriter, QPainter, QPainterPath
 
+from app.compare.compare_figures import MODES
 from app.conversations import wording
 from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.language import figures, tr
 from app.widgets.theme import Colors, Theme
 from mlx_engine.requests import Mode
 
-WIDTH, HEIGHT, SCALE = 1200, 675, 2  # the shape that most sites show whole
+WIDTH, HEIGHT, SCALE = 1200, 675, 2  # an aspect ratio that most sites show without cropping
 EDGE = 72
 BAR = 46
-LONGEST = 400  # characters of a line that are looked at
+MAX_LINE = 400  # characters of a line
 
 
 def card(theme: Theme, record: ComparisonRecord) -> QImage:
-    """Draw the card in the colors now in force."""
+    """Draw the image in the current colors."""
     image = QImage(WIDTH * SCALE, HEIGHT * SCALE, QImage.Format.Format_RGB32)
     image.setDevicePixelRatio(SCALE)
     image.fill(QColor(theme.colors.window))
@@ -30,7 +31,7 @@ def card(theme: Theme, record: ComparisonRecord) -> QImage:
 
 
 def png(image: QImage) -> bytes:
-    """The picture as a file's content."""
+    """Encode an image as PNG."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     QImageWriter(buffer, QByteArray(b"png")).write(image)
@@ -52,12 +53,11 @@ class _Card:
         self._line(EDGE, 92, "Slipstream", 24, colors.accent, bold=True)
         self._line(EDGE, 92, record.pair, 22, colors.secondary, right=True, width=room * 0.7)
         self._line(EDGE, 172, headline, 52, colors.text, bold=True, width=room)
-        prompt = " ".join(record.prompt[:LONGEST].split())
+        prompt = " ".join(record.prompt[:MAX_LINE].split())
         self._line(EDGE, 222, f"“{prompt}”", 24, colors.secondary, width=room)
-        fastest = max((record.side(mode).rate or 0.0) for mode in ("plain", "dflash")) or 1.0
-        modes: tuple[Mode, Mode] = ("plain", "dflash")
-        for number, mode in enumerate(modes):
-            self._bar(mode, 278 + 104 * number, fastest)
+        fastest = max((record.side(mode).rate or 0.0) for mode in MODES) or 1.0
+        for index, mode in enumerate(MODES):
+            self._bar(mode, 278 + 104 * index, fastest)
         self._verdict(verdict, 520)
         self._line(EDGE, 610, self._conditions(), 18, colors.faint, width=room)
 
@@ -74,38 +74,36 @@ class _Card:
             painter.drawRoundedRect(QRectF(left, top, max(BAR, room * side.rate / fastest), BAR), BAR / 2, BAR / 2)
         rate = tr("not measured") if side.rate is None else wording.rate(side.rate)
         self._line(EDGE, middle + 10, rate, 30, colors.text, bold=True, right=True, width=190)
-        facts = (
-            [] if side.first_token is None else [tr("first token {first_token}", first_token=wording.duration(side.first_token))]
-        )
+        facts = [] if side.first_token is None else [tr("first token {ttft_s}", ttft_s=wording.duration(side.first_token))]
         if side.stats.rounds and side.stats.tokens_per_round:
             facts.append(tr("{count} rounds", count=wording.number(side.stats.rounds)))
-            facts.append(tr("{tokens_per_round} tokens a round", tokens_per_round=wording.number(side.stats.tokens_per_round, 1)))
+            facts.append(tr("{count} tokens/round", count=wording.number(side.stats.tokens_per_round, 1)))
         facts.append(wording.tokens(side.stats.tokens))
         self._line(left + 6, top + BAR + 26, " · ".join(facts), 18, colors.secondary, width=room)
 
     def _verdict(self, verdict: str, baseline: float) -> None:
-        """A tick only where it is deserved."""
+        """Draw the verdict, with a check mark if both texts are identical."""
         colors, painter = self._colors, self._painter
-        same = self._record.verdict == "identical"
-        sign = QRectF(EDGE, baseline - 27, 34, 34)
+        identical = self._record.verdict == "identical"
+        icon = QRectF(EDGE, baseline - 27, 34, 34)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colors.accent if same else colors.track))
-        painter.drawEllipse(sign)
+        painter.setBrush(QColor(colors.accent if identical else colors.track))
+        painter.drawEllipse(icon)
         path = QPainterPath()
-        if same:
-            path.moveTo(sign.left() + 10, sign.top() + 18)
-            path.lineTo(sign.left() + 15.5, sign.top() + 23.5)
-            path.lineTo(sign.left() + 25, sign.top() + 12)
+        if identical:
+            path.moveTo(icon.left() + 10, icon.top() + 18)
+            path.lineTo(icon.left() + 15.5, icon.top() + 23.5)
+            path.lineTo(icon.left() + 25, icon.top() + 12)
         else:
-            path.moveTo(sign.left() + 10, sign.center().y())
-            path.lineTo(sign.right() - 10, sign.center().y())
+            path.moveTo(icon.left() + 10, icon.center().y())
+            path.lineTo(icon.right() - 10, icon.center().y())
         pen = painter.pen()
         pen.setStyle(Qt.PenStyle.SolidLine)
-        pen.setColor(QColor(colors.on_accent if same else colors.window))
+        pen.setColor(QColor(colors.on_accent if identical else colors.window))
         pen.setWidthF(3)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         painter.strokePath(path, pen)
-        self._line(EDGE + 50, baseline, verdict, 24, colors.text, width=WIDTH - 2 * EDGE - 50, least=17)
+        self._line(EDGE + 50, baseline, verdict, 24, colors.text, width=WIDTH - 2 * EDGE - 50, min_size=17)
 
     def _conditions(self) -> str:
         record = self._record
@@ -135,17 +133,17 @@ class _Card:
         bold: bool = False,
         right: bool = False,
         width: float = WIDTH,
-        least: int = 0,
+        min_size: int = 0,
     ) -> None:
-        """A line of text; too long, it gets smaller down to `least` and is then cut short. From the right, it ends at the edge."""
+        """Draw a line of text, at the right edge if `right`. If too wide, it shrinks to `min_size` and is then elided."""
         font = QFont(self._family)
         font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
         font.setPixelSize(size)
-        while least and size > least and QFontMetricsF(font).horizontalAdvance(text) > width:
+        while min_size and size > min_size and QFontMetricsF(font).horizontalAdvance(text) > width:
             size -= 1
             font.setPixelSize(size)
         metrics = QFontMetricsF(font)
-        shown = metrics.elidedText(text[:LONGEST], Qt.TextElideMode.ElideRight, width)
+        shown = metrics.elidedText(text[:MAX_LINE], Qt.TextElideMode.ElideRight, width)
         self._painter.setFont(font)
         self._painter.setPen(QColor(color))
         at = WIDTH - EDGE - metrics.horizontalAdvance(shown) if right else x

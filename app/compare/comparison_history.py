@@ -1,4 +1,4 @@
-"""The comparisons that were made, kept with the chats."""
+"""Earlier comparisons, stored with the chats."""
 
 from pathlib import Path
 
@@ -13,10 +13,10 @@ from mlx_engine.errors import UserError
 
 
 class ComparisonHistory(QObject):
-    """`records` are all there are, newest first, as far as they have been read; `changed` when they are others."""
+    """`records` are the stored comparisons, newest first, once `read` has finished."""
 
     changed = Signal()
-    told = Signal(str)  # what became of a file, in words
+    message = Signal(str)
 
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -24,21 +24,18 @@ class ComparisonHistory(QObject):
         self.records: tuple[ComparisonRecord, ...] = ()
 
     def read(self) -> None:
-        """Read them anew; `changed` follows."""
         self._store.read(Store.comparisons, self._take)
 
     def add(self, record: ComparisonRecord) -> None:
-        """Keep one more."""
         self._take((record, *self.records))
         self._store.write(lambda store: store.save_comparison(record))
 
     def delete(self, record: ComparisonRecord) -> None:
-        """Forget one."""
         self._take(tuple(one for one in self.records if one.id != record.id))
         self._store.write(lambda store: store.delete_comparison(record.id))
 
     def save(self, content: bytes | str, file: Path) -> None:
-        """Write one to a file, as JSON or as a picture; `told` follows."""
+        """Save an export, JSON or an image; `message` says how it went."""
 
         def work(store: Store) -> str:
             try:
@@ -47,7 +44,7 @@ class ComparisonHistory(QObject):
                 return translated(error.text)
             return tr("Saved as {file}.", file=file)
 
-        self._store.read(work, self.told.emit)
+        self._store.read(work, self.message.emit)
 
     def _take(self, records: tuple[ComparisonRecord, ...]) -> None:
         self.records = records

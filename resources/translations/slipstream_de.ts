@@ -570,11 +570,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>Rate of {mode_names} as a bar</source>
-            <translation>Geschwindigkeit von {mode_names} als Balken</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
             <source>first token</source>
             <translation>erstes Token</translation>
         </message>
@@ -594,44 +589,19 @@
             <translation>Tokens/Runde</translation>
         </message>
         <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>All pairs</source>
-            <translation>Alle Paare</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Comparisons of this pair</source>
-            <translation>Vergleiche dieses Paars</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Earlier comparisons</source>
-            <translation>Frühere Vergleiche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>What you compare is listed here.</source>
-            <translation>Was Sie vergleichen, steht hier.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>no ratio</source>
-            <translation>kein Verhältnis</translation>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>{mode} speed</source>
+            <translation>Geschwindigkeit: {mode}</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Ends where the other one goes on</source>
-            <translation>Endet, wo die andere weitergeht</translation>
+            <source>Different from here: “{words}”</source>
+            <translation>Ab hier anders: „{words}“</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: spaces or line breaks</source>
-            <translation>Ab hier verschieden: Leerzeichen oder Zeilenumbrüche</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: “{words}”</source>
-            <translation>Ab hier verschieden: „{words}“</translation>
+            <source>Ends here; the other reply continues</source>
+            <translation>Endet hier; die andere Antwort geht weiter</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -640,28 +610,23 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Its thoughts end where the other one’s go on</source>
-            <translation>Die Gedanken enden, wo die der anderen weitergehen</translation>
+            <source>Spaces or line breaks differ from here</source>
+            <translation>Ab hier andere Leerzeichen oder Zeilenumbrüche</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Thinking ends here; the other reply continues</source>
+            <translation>Das Denken endet hier; die andere Antwort geht weiter</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{description}. Go to the first difference</source>
+            <translation>{description}. Zum ersten Unterschied gehen</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>{mode} reply</source>
             <translation>Antwort: {mode}</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{told}. Go to the first difference</source>
-            <translation>{told}. Zum ersten Unterschied gehen</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source> After the {before} message{before_2} that stood before it.</source>
-            <translation> Nachrichten davor: {before}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>, run {index} of {total}</source>
-            <translation>, Lauf {index} von {total}</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -690,13 +655,23 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Copy Picture</source>
+            <source>Comparison failed</source>
+            <translation>Vergleich fehlgeschlagen</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Copy Image</source>
             <translation>Bild kopieren</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Copy a picture of this comparison</source>
+            <source>Copy an image of this comparison</source>
             <translation>Ein Bild dieses Vergleichs kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Enter a prompt to compare</source>
+            <translation>Prompt zum Vergleichen eingeben</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -705,23 +680,33 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Image copied.</source>
+            <translation>Bild kopiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Includes the message before this prompt.</source>
+            <translation>Die Nachricht vor diesem Prompt ist enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Includes the {count} messages before this prompt.</source>
+            <translation>Die {count} Nachrichten vor diesem Prompt sind enthalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Now: {mode_names}{run}</source>
-            <translation>Jetzt: {mode_names}{run}</translation>
+            <source>Load models to compare.</source>
+            <translation>Laden Sie Modelle, um zu vergleichen.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>One after the other, never at the same time, with the same seed and settings.</source>
-            <translation>Nacheinander, nie zur selben Zeit, mit demselben Seed und denselben Einstellungen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Picture (*.png)</source>
-            <translation>Bild (*.png)</translation>
+            <source>PNG image (*.png)</source>
+            <translation>PNG-Bild (*.png)</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -735,32 +720,32 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Runs of each mode</source>
-            <translation>Läufe je Verfahren</translation>
+            <source>Runs per mode</source>
+            <translation>Durchläufe pro Modus</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures</source>
-            <translation>Zahlen sichern</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures…</source>
-            <translation>Zahlen sichern …</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture</source>
+            <source>Save Image</source>
             <translation>Bild sichern</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture…</source>
+            <source>Save Image…</source>
             <translation>Bild sichern …</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save a picture of this comparison</source>
+            <source>Save Results</source>
+            <translation>Ergebnisse sichern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save Results…</source>
+            <translation>Ergebnisse sichern …</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Save an image of this comparison</source>
             <translation>Ein Bild dieses Vergleichs sichern</translation>
         </message>
         <message>
@@ -785,13 +770,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>The comparison could not be finished</source>
-            <translation>Der Vergleich konnte nicht beendet werden</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The picture is on the clipboard.</source>
-            <translation>Das Bild ist in der Zwischenablage.</translation>
+            <source>The modes run one after the other, with the same seed and settings.</source>
+            <translation>Die Modi laufen nacheinander, mit demselben Seed und denselben Einstellungen.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -800,8 +780,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>What shall both answer?</source>
-            <translation>Was sollen beide beantworten?</translation>
+            <source>Wait for the reply to finish, or stop it, to compare.</source>
+            <translation>Warten Sie auf das Ende der Antwort oder stoppen Sie sie, um zu vergleichen.</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -814,9 +794,14 @@
             <translation>je {count} Läufe</translation>
         </message>
         <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>{mode}, run {index} of {total}</source>
+            <translation>{mode}, Durchlauf {index} von {total}</translation>
+        </message>
+        <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>first token {first_token}</source>
-            <translation>erstes Token {first_token}</translation>
+            <source>first token {ttft_s}</source>
+            <translation>erstes Token {ttft_s}</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
@@ -850,18 +835,38 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
+            <source>{count} tokens/round</source>
+            <translation>{count} Tokens/Runde</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>{tokens_per_round} tokens a round</source>
-            <translation>{tokens_per_round} Tokens je Runde</translation>
+            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}, nacheinander · gleicher Seed ({seed}) und gleiche Einstellungen · {sampling} · {machine}</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_history.py" />
             <source>Saved as {file}.</source>
             <translation>Gesichert als {file}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>All pairs</source>
+            <translation>Alle Paare</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Earlier comparisons</source>
+            <translation>Frühere Vergleiche</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Filter by pair</source>
+            <translation>Nach Paar filtern</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>Ihre Vergleiche erscheinen hier.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1110,11 +1115,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>first token {ttft_s}</source>
-            <translation>erstes Token {ttft_s}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>interrupted: Slipstream quit before the reply was complete</source>
             <translation>unterbrochen: Slipstream wurde vor Ende der Antwort beendet</translation>
         </message>
@@ -1142,11 +1142,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} Tokens</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} tokens/round</source>
-            <translation>{count} Tokens/Runde</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2416,7 +2411,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Show token sources in replies</source>
-            <translation>Herkunft der Token in Antworten anzeigen</translation>
+            <translation>Herkunft der Tokens in Antworten anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2446,7 +2441,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different colors.</source>
-            <translation>Unterstreicht entworfene, kopierte und eigene Token des Zielmodells in verschiedenen Farben.</translation>
+            <translation>Unterstreicht entworfene, kopierte und eigene Tokens des Zielmodells in verschiedenen Farben.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

@@ -570,11 +570,6 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_figures.py" />
-            <source>Rate of {mode_names} as a bar</source>
-            <translation>{mode_names} 的速度条</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_figures.py" />
             <source>first token</source>
             <translation>首个词元</translation>
         </message>
@@ -594,44 +589,19 @@
             <translation>词元/轮</translation>
         </message>
         <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>All pairs</source>
-            <translation>所有模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Comparisons of this pair</source>
-            <translation>此模型对的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>Earlier comparisons</source>
-            <translation>以前的比较</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>What you compare is listed here.</source>
-            <translation>您的比较会列在这里。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_history.py" />
-            <source>no ratio</source>
-            <translation>无比值</translation>
+            <location filename="../../app/compare/compare_figures.py" />
+            <source>{mode} speed</source>
+            <translation>{mode} 速度</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Ends where the other one goes on</source>
-            <translation>在此结束，而另一个回复还在继续</translation>
+            <source>Different from here: “{words}”</source>
+            <translation>从此处起不同：“{words}”</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: spaces or line breaks</source>
-            <translation>从这里开始不同：空格或换行</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>From here on different: “{words}”</source>
-            <translation>从这里开始不同：“{words}”</translation>
+            <source>Ends here; the other reply continues</source>
+            <translation>到此结束；另一条回复继续</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
@@ -640,28 +610,23 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
-            <source>Its thoughts end where the other one’s go on</source>
-            <translation>思考在此结束，而另一个回复的思考还在继续</translation>
+            <source>Spaces or line breaks differ from here</source>
+            <translation>从此处起空格或换行不同</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>Thinking ends here; the other reply continues</source>
+            <translation>思考到此结束；另一条回复继续</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_side.py" />
+            <source>{description}. Go to the first difference</source>
+            <translation>{description}。转到第一处差异</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_side.py" />
             <source>{mode} reply</source>
             <translation>{mode} 回复</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_side.py" />
-            <source>{told}. Go to the first difference</source>
-            <translation>{told}。转到第一处差异</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source> After the {before} message{before_2} that stood before it.</source>
-            <translation>之前有 {before} 条消息。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>, run {index} of {total}</source>
-            <translation>，第 {index} 次，共 {total} 次</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -690,13 +655,23 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Copy Picture</source>
-            <translation>拷贝图片</translation>
+            <source>Comparison failed</source>
+            <translation>比较失败</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Copy a picture of this comparison</source>
+            <source>Copy Image</source>
+            <translation>拷贝图像</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Copy an image of this comparison</source>
             <translation>拷贝此比较的图片</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Enter a prompt to compare</source>
+            <translation>输入要比较的提示词</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -705,23 +680,33 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
+            <source>Image copied.</source>
+            <translation>图像已拷贝。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Includes the message before this prompt.</source>
+            <translation>包含此提示词之前的消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>Includes the {count} messages before this prompt.</source>
+            <translation>包含此提示词之前的 {count} 条消息。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/compare_view.py" />
             <source>JSON (*.json)</source>
             <translation>JSON (*.json)</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Now: {mode_names}{run}</source>
-            <translation>现在：{mode_names}{run}</translation>
+            <source>Load models to compare.</source>
+            <translation>加载模型后即可比较。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>One after the other, never at the same time, with the same seed and settings.</source>
-            <translation>一个接一个，绝不同时进行，种子和设置相同。</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>Picture (*.png)</source>
-            <translation>图片 (*.png)</translation>
+            <source>PNG image (*.png)</source>
+            <translation>PNG 图像 (*.png)</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -735,32 +720,32 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Runs of each mode</source>
-            <translation>每种方式的次数</translation>
+            <source>Runs per mode</source>
+            <translation>每种模式的运行次数</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures</source>
-            <translation>存储数据</translation>
+            <source>Save Image</source>
+            <translation>存储图像</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save Figures…</source>
-            <translation>存储数据…</translation>
+            <source>Save Image…</source>
+            <translation>存储图像…</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture</source>
-            <translation>存储图片</translation>
+            <source>Save Results</source>
+            <translation>存储结果</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save Picture…</source>
-            <translation>存储图片…</translation>
+            <source>Save Results…</source>
+            <translation>存储结果…</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>Save a picture of this comparison</source>
+            <source>Save an image of this comparison</source>
             <translation>存储此比较的图片</translation>
         </message>
         <message>
@@ -785,13 +770,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>The comparison could not be finished</source>
-            <translation>比较未能完成</translation>
-        </message>
-        <message>
-            <location filename="../../app/compare/compare_view.py" />
-            <source>The picture is on the clipboard.</source>
-            <translation>图片已在剪贴板上。</translation>
+            <source>The modes run one after the other, with the same seed and settings.</source>
+            <translation>两种模式依次运行，使用相同的种子和设置。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -800,8 +780,8 @@
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
-            <source>What shall both answer?</source>
-            <translation>两者要回答什么？</translation>
+            <source>Wait for the reply to finish, or stop it, to compare.</source>
+            <translation>等回复完成或将其停止后再比较。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -814,9 +794,14 @@
             <translation>各 {count} 次</translation>
         </message>
         <message>
+            <location filename="../../app/compare/compare_view.py" />
+            <source>{mode}, run {index} of {total}</source>
+            <translation>{mode}，第 {index} 次，共 {total} 次</translation>
+        </message>
+        <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>first token {first_token}</source>
-            <translation>首个词元 {first_token}</translation>
+            <source>first token {ttft_s}</source>
+            <translation>首个词元 {ttft_s}</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
@@ -850,18 +835,38 @@
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}，一个接一个 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
+            <source>{count} tokens/round</source>
+            <translation>每轮 {count} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
-            <source>{tokens_per_round} tokens a round</source>
-            <translation>每轮 {tokens_per_round} 个词元</translation>
+            <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
+            <translation>{runs}，一个接一个 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_history.py" />
             <source>Saved as {file}.</source>
             <translation>已存储为 {file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>All pairs</source>
+            <translation>所有模型对</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Earlier comparisons</source>
+            <translation>以前的比较</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Filter by pair</source>
+            <translation>按模型对筛选</translation>
+        </message>
+        <message>
+            <location filename="../../app/compare/history_list.py" />
+            <source>Your comparisons appear here.</source>
+            <translation>您的比较会显示在这里。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
@@ -1110,11 +1115,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
-            <source>first token {ttft_s}</source>
-            <translation>首个词元 {ttft_s}</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
             <source>interrupted: Slipstream quit before the reply was complete</source>
             <translation>已中断：Slipstream 在回复完成前退出</translation>
         </message>
@@ -1142,11 +1142,6 @@
             <location filename="../../app/conversations/wording.py" />
             <source>{count} tokens</source>
             <translation>{count} 个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/wording.py" />
-            <source>{count} tokens/round</source>
-            <translation>每轮 {count} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -2416,7 +2411,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Show token sources in replies</source>
-            <translation>在回复中显示 token 来源</translation>
+            <translation>在回复中显示词元来源</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2446,7 +2441,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different colors.</source>
-            <translation>用不同颜色的下划线标出草稿、复制和目标模型自己的 token。</translation>
+            <translation>用不同颜色的下划线标出草稿、复制和目标模型的词元。</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

@@ -1,4 +1,4 @@
-"""Compare: what is asked, what is shown while it runs and after, what is kept of it and what can be taken away."""
+"""The Compare window: prompts, results, history, and exports."""
 
 import json
 import threading
@@ -28,7 +28,7 @@ from tests.app.test_window import shown_text
 Start = Callable[..., Running]
 
 
-def test_compare_answers_the_last_prompt_both_ways_and_gives_the_verdict(start: Start) -> None:
+def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: Start) -> None:
     app = start()
     assert not app.window.top_bar.compare.isEnabled()
     app.ask("Hi")
@@ -47,7 +47,7 @@ def test_compare_answers_the_last_prompt_both_ways_and_gives_the_verdict(start: 
     app.ask("And on")
 
 
-def test_closing_compare_in_the_middle_ends_it(start: Start) -> None:
+def test_closing_the_dialog_stops_the_comparison(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
@@ -58,7 +58,7 @@ def test_closing_compare_in_the_middle_ends_it(start: Start) -> None:
     assert shown_text(app) == "Fine."
 
 
-def test_closing_the_window_in_mid_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
@@ -69,7 +69,7 @@ def test_closing_the_window_in_mid_comparison_ends_cleanly(start: Start, qtbot: 
     assert app.engine.unloaded
 
 
-def test_a_comparison_that_fails_says_so(start: Start) -> None:
+def test_a_failed_comparison_shows_the_error(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [refuse("The memory ran out.")]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
@@ -80,7 +80,7 @@ def test_a_comparison_that_fails_says_so(start: Start) -> None:
 
 
 def compared(app: Running) -> CompareDialog:
-    """Ask something, and compare on it."""
+    """Ask a question and compare it."""
     app.ask("Hi")
     app.window.top_bar.compare.click()
     app.until(lambda: not app.conductor.busy)
@@ -88,7 +88,7 @@ def compared(app: Running) -> CompareDialog:
     return app.window.compare_dialog
 
 
-def test_any_turn_can_be_compared_after_what_stood_before_it(start: Start) -> None:
+def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> None:
     app = start()
     for prompt in ("One", "Two", "Three"):
         app.ask(prompt)
@@ -97,11 +97,11 @@ def test_any_turn_can_be_compared_after_what_stood_before_it(start: Start) -> No
     app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
-    assert "After the 2 messages that stood before it" in app.window.compare_dialog.how.text()
+    assert "Includes the 2 messages before this prompt." in app.window.compare_dialog.hint.text()
     assert app.window.compare_dialog.record.before == 2
 
 
-def test_a_turn_that_cannot_be_compared_now_says_why(start: Start) -> None:
+def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> None:
     app = start(ScriptedEngine([answer("Fine."), [commit("Half"), threading.Event()]]))
     app.ask("One")
     first = app.window.transcript.reply_views()[0]
@@ -112,7 +112,7 @@ def test_a_turn_that_cannot_be_compared_now_says_why(start: Start) -> None:
     app.until(lambda: not app.conductor.busy)
 
 
-def test_a_prompt_by_itself_is_compared_with_the_chats_settings_and_without_its_messages(start: Start) -> None:
+def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(start: Start) -> None:
     app = start()
     app.ask("Before")
     app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
@@ -124,10 +124,10 @@ def test_a_prompt_by_itself_is_compared_with_the_chats_settings_and_without_its_
     app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["Be brief.", "Alone"] and asked.max_tokens == 33
-    assert len(app.conductor.chat.turns) == 1, "the chat is as it was"
+    assert len(app.conductor.chat.turns) == 1, "the chat is unchanged"
 
 
-def test_repeats_alternate_and_give_medians_with_their_spread(start: Start) -> None:
+def test_repeats_alternate_and_show_medians_with_ranges(start: Start) -> None:
     rates = iter((100.0, 400.0, 500.0, 130.0, 110.0, 450.0))  # in the order of the runs
     app = start(ScriptedEngine([answer("Hi."), *([commit("Same"), done(decode_tok_s=next(rates))] for _ in range(6))]))
     dialog = compared_with(app, repeats=3)
@@ -145,7 +145,7 @@ def compared_with(app: Running, repeats: int) -> CompareDialog:
     return app.window.compare_dialog
 
 
-def test_what_was_compared_is_listed_by_pair_shown_again_and_forgotten(start: Start) -> None:
+def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start) -> None:
     app = start()
     dialog = compared(app)
     dialog.close()
@@ -160,15 +160,13 @@ def test_what_was_compared_is_listed_by_pair_shown_again_and_forgotten(start: St
     history.list.setCurrentRow(0)
     assert dialog.prompt.toPlainText() == "Elsewhere" and dialog.headline.text() == "DFlash is 3.9 times as fast"
     assert dialog.record.pair == "Another pair" and dialog.save_button.isEnabled()
-    history.list.forget.emit()
+    history.list.delete_pressed.emit()
     app.until(lambda: len(app.conductor.comparisons.records) == 1)
     app.conductor.comparisons.read()
     app.until(lambda: [one.pair for one in app.conductor.comparisons.records] == [PAIR.name])
 
 
-def test_figures_and_picture_are_saved_whole_or_the_reason_is_told(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_and_image_are_saved_or_the_error_is_shown(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     dialog = compared(app)
     asked = {"json": tmp_path / "figures", "png": tmp_path / "picture"}
@@ -178,7 +176,7 @@ def test_figures_and_picture_are_saved_whole_or_the_reason_is_told(
     dialog.save_button.click()
     app.until(lambda: (tmp_path / "figures.json").exists())
     assert ComparisonRecord.from_json(json.loads((tmp_path / "figures.json").read_text())) == dialog.record
-    dialog.picture_button.click()
+    dialog.image_button.click()
     app.until(lambda: (tmp_path / "picture.png").exists())
     picture = QImage(str(tmp_path / "picture.png"))
     assert (picture.width(), picture.height()) == (WIDTH * SCALE, HEIGHT * SCALE)
@@ -186,10 +184,10 @@ def test_figures_and_picture_are_saved_whole_or_the_reason_is_told(
     assert not QGuiApplication.clipboard().image().isNull()
     asked["json"] = tmp_path / "nowhere" / "figures.json"
     dialog.save_button.click()
-    app.until(lambda: "Can't write to" in dialog.told.text())
+    app.until(lambda: "Can't write to" in dialog.status.text())
 
 
-def test_a_message_sent_while_a_comparison_runs_stays_in_the_composer(start: Start) -> None:
+def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
@@ -200,7 +198,7 @@ def test_a_message_sent_while_a_comparison_runs_stays_in_the_composer(start: Sta
     app.until(lambda: not app.conductor.busy)
 
 
-def test_the_text_of_a_table_in_compare_can_be_selected(start: Start) -> None:
+def test_text_of_a_table_can_be_selected(start: Start) -> None:
     table = "| a | b |\n|---|---|\n| cell | 2 |"
     app = start(ScriptedEngine([answer("Hi."), answer(table, "plain"), answer(table)]))
     dialog = compared(app)
@@ -214,7 +212,7 @@ def test_the_text_of_a_table_in_compare_can_be_selected(start: Start) -> None:
 @pytest.mark.parametrize(
     "prompt", ["a\0b \ud83d <b>x</b> '; DROP TABLE comparison; --", "\u202e\u05e9 e\u0301 " * 30, "x" * 1_000_000]
 )
-def test_whatever_is_asked_is_compared_kept_and_drawn(start: Start, prompt: str) -> None:
+def test_any_prompt_is_compared_stored_and_drawn(start: Start, prompt: str) -> None:
     app = start()
     app.conductor.compare_prompt(prompt)
     app.until(lambda: not app.conductor.busy)
@@ -248,7 +246,7 @@ records = st.builds(
 
 
 @given(records)
-def test_a_record_is_kept_without_loss(record: ComparisonRecord) -> None:
+def test_a_record_survives_storage_unchanged(record: ComparisonRecord) -> None:
     assert ComparisonRecord.from_json(json.loads(json.dumps(record.to_json()))) == record
     store = Store(None)
     store.save_comparison(record)
@@ -260,13 +258,13 @@ def test_a_record_is_kept_without_loss(record: ComparisonRecord) -> None:
 
 @given(st.recursive(st.one_of(st.none(), st.integers(), st.text(max_size=5)), lambda inner: st.dictionaries(
     st.sampled_from(["format", "version", "plain", "dflash", "verdict", "stats"]), inner), max_leaves=6))  # fmt: skip
-def test_whatever_is_no_record_is_read_as_none(data: object) -> None:
+def test_invalid_records_are_read_as_none(data: object) -> None:
     assert ComparisonRecord.from_json(data) is None
 
 
 @pytest.mark.parametrize("verdict", ["identical", "tie", "different"])
-def test_the_picture_holds_the_longest_texts(start: Start, verdict: str) -> None:
-    """Nothing of it reaches over the edge: the frame around it stays empty."""
+def test_the_image_fits_the_longest_texts(start: Start, verdict: str) -> None:
+    """The margin stays empty."""
     app = start()
     long = replace(
         compared(app).record,

@@ -60,18 +60,18 @@ def forged(record: ComparisonRecord, plain: str, dflash: str, thinking: tuple[st
     return replace(record, **sides, first_difference=14, margin=0.25, verdict="different")  # type: ignore[arg-type]
 
 
-def in_sight(side: CompareSide) -> bool:
+def in_view(side: CompareSide) -> bool:
     rect, view = side.blocks.difference_rect, side._scroll.viewport()
     return rect is not None and 0 <= side.blocks.mapTo(view, rect.center()).y() < view.height()
 
 
-def settled(side: CompareSide) -> bool:
-    """The column is laid out for good: its text, which no one of the two is shorter than, has its full height."""
+def laid_out(side: CompareSide) -> bool:
+    """Return whether the layout is final: the content is at least as high as the text."""
     QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
-    return side._holder.height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
+    return side._content.height() >= side.blocks.height() == side.blocks.heightForWidth(side.blocks.width())
 
 
-def test_the_first_difference_is_marked_by_color_and_line_said_and_in_sight(start: Start) -> None:
+def test_the_first_difference_is_underlined_described_and_in_view(start: Start) -> None:
     ends = "\n\nSo the answer is {word}, and that is all there is to say about it.\n\n"
     texts_of = {mode: BEFORE + ends.format(word=word) + BEFORE for mode, word in (("plain", "nine"), ("dflash", "ninety"))}
     engine = PartingEngine([answer("Hi."), answer(texts_of["plain"], "plain"), answer(texts_of["dflash"])])
@@ -83,96 +83,100 @@ def test_the_first_difference_is_marked_by_color_and_line_said_and_in_sight(star
         ((shown, form),) = marked(side)
         assert shown == text and form.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
         assert form.background().color() != form.foreground().color()
-        assert side.parting.isVisible() and f"“{word}”" in side.parting.text() and word in side.parting.accessibleName()
-        app.until(partial(in_sight, side))
+        assert (
+            side.difference_button.isVisible()
+            and f"“{word}”" in side.difference_button.text()
+            and word in side.difference_button.accessibleName()
+        )
+        app.until(partial(in_view, side))
         side._scroll.verticalScrollBar().setValue(0)
-        assert not in_sight(side)
-        side.parting.click()
-        assert in_sight(side)
+        assert not in_view(side)
+        side.difference_button.click()
+        assert in_view(side)
 
 
 def test_an_earlier_comparison_opens_at_its_difference(start: Start) -> None:
     app = start()
     dialog = opened(app)
     record = forged(dialog.record, f"{BEFORE}\n\nNine.\n\n{BEFORE}", f"{BEFORE}\n\nTen.\n\n{BEFORE}")
-    for _ in range(2):  # the second time in place of itself
+    for _ in range(2):  # the second time it replaces itself
         dialog.show_record(record)
-        app.until(lambda: all(settled(side) and in_sight(side) for side in dialog.sides.values()))
+        app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides.values()))
         for side in dialog.sides.values():
             bar = side._scroll.verticalScrollBar()
-            assert in_sight(side) and not side._scroll.following and 0 < bar.value() < bar.maximum() - 100
+            assert in_view(side) and not side._scroll.following and 0 < bar.value() < bar.maximum() - 100
     dialog.resize(dialog.width() - 150, dialog.height())
-    app.until(lambda: all(settled(side) and in_sight(side) for side in dialog.sides.values()))
+    app.until(lambda: all(laid_out(side) and in_view(side) for side in dialog.sides.values()))
     side = dialog.sides["plain"]
     side._scroll.verticalScrollBar().triggerAction(QScrollBar.SliderAction.SliderToMinimum)
     dialog.resize(dialog.width() + 150, dialog.height())
-    app.until(lambda: settled(side))
-    assert not in_sight(side), "the reader has left it"
+    app.until(lambda: laid_out(side))
+    assert not in_view(side), "the user has scrolled away"
     dialog.run_button.click()
     assert side._scroll.following
 
 
-def test_replies_that_are_alike_bear_no_mark_and_a_new_comparison_takes_it_away(start: Start) -> None:
+def test_a_new_comparison_with_identical_replies_removes_the_mark(start: Start) -> None:
     app = start(PartingEngine([answer("Hi."), answer("One.", "plain"), answer("Two.")]))
     dialog = opened(app)
-    assert all(marked(side) and side.parting.isVisible() for side in dialog.sides.values())
+    assert all(marked(side) and side.difference_button.isVisible() for side in dialog.sides.values())
     dialog.run_button.click()
     app.until(lambda: not app.conductor.busy and dialog.record is not None)
-    assert not any(marked(side) or side.parting.isVisible() for side in dialog.sides.values())
+    assert not any(marked(side) or side.difference_button.isVisible() for side in dialog.sides.values())
 
 
-def test_where_one_reply_ends_it_says_so(start: Start) -> None:
+def test_a_reply_that_ends_early_says_so(start: Start) -> None:
     dialog = opened(start())
     dialog.show_record(forged(dialog.record, "Nine. And more.", "Nine."))
     plain, dflash = dialog.sides["plain"], dialog.sides["dflash"]
     assert [text for text, _ in marked(plain)] == [" And"] and marked(dflash) == []
-    assert dflash.parting.text() == "Ends where the other one goes on"
+    assert dflash.difference_button.text() == "Ends here; the other reply continues"
 
 
 @pytest.mark.parametrize(
-    "plain, dflash, told",
+    "plain, dflash, quoted",
     [
         ("Nine or  ten.", "Nine or ten.", None),
         ("Nine.\n\nTen.", "Nine.\nTen.", None),
         ("Nine. ", "Nine.", None),
         ("Nine" + " " * 60 + "or ten.", "Nine or ten.", None),
         ("Nineteen", "Nine teen", ("“Nineteen”", "“Nine teen”")),
-        ("Nine \n", "Nine ten", ("Ends where", "“ten”")),
+        ("Nine \n", "Nine ten", ("Ends here", "“ten”")),
         ("Nine" + " " * 60 + "or", "Nine but", ("“or”", "“but”")),
     ],
 )
-def test_where_only_spaces_differ_no_words_are_quoted(start: Start, plain: str, dflash: str, told: tuple[str, str] | None) -> None:
+def test_no_words_are_quoted_if_only_spaces_differ(start: Start, plain: str, dflash: str, quoted: tuple[str, str] | None) -> None:
     dialog = opened(start())
     dialog.show_record(forged(dialog.record, plain, dflash))
-    shown = [dialog.sides[mode].parting.text() for mode in ("plain", "dflash")]  # type: ignore[index]
-    if told is None:
-        assert shown == ["From here on different: spaces or line breaks"] * 2
+    shown = [dialog.sides[mode].difference_button.text() for mode in ("plain", "dflash")]  # type: ignore[index]
+    if quoted is None:
+        assert shown == ["Spaces or line breaks differ from here"] * 2
     else:
-        assert all(wanted in text for wanted, text in zip(told, shown, strict=True))
+        assert all(wanted in text for wanted, text in zip(quoted, shown, strict=True))
 
 
-def test_thoughts_that_end_earlier_are_shown_at_their_end(start: Start) -> None:
+def test_thinking_that_ends_early_is_shown_at_its_end(start: Start) -> None:
     app = start()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, BEFORE, BEFORE, thinking=(BEFORE, f"{BEFORE} And more.")))
     side = dialog.sides["plain"]
-    assert side.parting.text() == "Its thoughts end where the other one’s go on" and marked(side) == []
+    assert side.difference_button.text() == "Thinking ends here; the other reply continues" and marked(side) == []
 
-    def end_in_sight() -> bool:
+    def end_in_view() -> bool:
         body, view = side.thinking.body, side._scroll.viewport()
         return (
-            settled(side) and body.height() > view.height() and 0 < body.mapTo(view, QPoint(0, body.height())).y() < view.height()
+            laid_out(side) and body.height() > view.height() and 0 < body.mapTo(view, QPoint(0, body.height())).y() < view.height()
         )
 
-    app.until(end_in_sight)
+    app.until(end_in_view)
     bar = side._scroll.verticalScrollBar()
     assert 0 < bar.value() < bar.maximum() - 100
     bar.setValue(0)
-    side.parting.click()
-    assert end_in_sight()
+    side.difference_button.click()
+    assert end_in_view()
 
 
-def test_thoughts_that_part_are_opened(start: Start) -> None:
+def test_thinking_with_a_difference_opens(start: Start) -> None:
     dialog = opened(start())
     dialog.show_record(forged(dialog.record, "Same.", "Same.", thinking=("First one, then two.", "First two.")))
     side = dialog.sides["plain"]
@@ -186,22 +190,22 @@ def test_thoughts_that_part_are_opened(start: Start) -> None:
         ("| a | b |\n|---|---|\n| c | d |\n", "| a | b |\n|---|---|\n| c | e |\n", "d"),
         ("Some **bold** word", "Some **brave** word", "old"),
         ("Für 𝔸𝔹 gilt es.", "Für 𝔸𝔹 giltig.", "es."),
-        ("It is $a+b$ then.", "It is $a+c$ then.", None),  # a formula is one sign: its line is marked
+        ("It is $a+b$ then.", "It is $a+c$ then.", None),  # a formula is one character, so its line is marked
         ("One *two* three.", "One **two** three.", None),
     ],
 )
-def test_the_place_is_found_in_every_kind_of_block(start: Start, plain: str, dflash: str, wanted: str | None) -> None:
+def test_the_mark_works_in_every_kind_of_block(start: Start, plain: str, dflash: str, wanted: str | None) -> None:
     app = start()
     dialog = opened(app)
     dialog.show_record(forged(dialog.record, plain, dflash))
     side = dialog.sides["plain"]
-    app.until(lambda: bool(marked(side)))  # a table's rows are made when it has its width
+    app.until(lambda: bool(marked(side)))  # rows of a table are built after its layout
     assert side.blocks.difference_rect is not None
     assert wanted is None or wanted in marked(side)[0][0]
 
 
 @given(same=texts, one=texts, other=texts)
-def test_a_difference_is_the_first_and_what_is_marked_lies_in_the_text(same: str, one: str, other: str) -> None:
+def test_the_first_difference_is_found_and_the_mark_is_within_the_text(same: str, one: str, other: str) -> None:
     ones = ComparedMode(same + one, "", "eos", stats())
     others = ComparedMode(same + other, "", "eos", stats())
     found = difference_between(ones, others)
