@@ -83,11 +83,8 @@ def test_the_first_difference_is_underlined_described_and_in_view(start: Start) 
         ((shown, form),) = marked(side)
         assert shown == text and form.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
         assert form.background().color() != form.foreground().color()
-        assert (
-            side.difference_button.isVisible()
-            and f"“{word}”" in side.difference_button.text()
-            and word in side.difference_button.accessibleName()
-        )
+        go = side.difference_button
+        assert go.isVisible() and f"“{word}”" in go.text() and word in go.accessibleName()
         app.until(partial(in_view, side))
         side._scroll.verticalScrollBar().setValue(0)
         assert not in_view(side)
