@@ -223,9 +223,9 @@ class CompareDialog(QDialog):
             if self._conductor.busy:
                 return tr("Wait for the reply to finish, or stop it, to compare.")
             pair = self._conductor.pair
-            if pair is None:
+            if pair is None or pair.why_plain is None:
                 return tr("Load models to compare.")
-            return tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain) if pair.why_plain else "")
+            return tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain))
         order = tr("The modes run one after the other, with the same seed and settings.")
         before = messages_before_prompt(self._turn.request) if self._turn and prompt == self._turn.prompt.strip() else 0
         if before == 1:
