@@ -20,7 +20,7 @@ from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.engine_adapter import EngineAdapter
 from app.language import tr, translated
-from app.machine.roofline_job import Measuring
+from app.machine.roofline_job import RooflineJob
 from app.models.pair_loader import PairLoading
 from app.notice import Notice
 from app.sidebar.chat_library import Library
@@ -73,7 +73,7 @@ class Conductor(QObject):
         self.attaching = Attaching(engine, self)
         self.attaching.refused.connect(self.tell)
         self.pair_changed.connect(self.attaching.count_all)
-        self.measuring = Measuring(engine, self)
+        self.measuring = RooflineJob(engine, self)
         self.busy_changed.connect(self.measuring.stop)  # whoever asks something need not wait for a measurement
         self.pair_changed.connect(self.measuring.forget)
         self.comparisons = ComparisonHistory(store, self)

@@ -1,4 +1,4 @@
-"""Measuring what a new pair's passes cost here, and where there is Metal which kernels it shall run; once, while nobody waits."""
+"""Calibrating a new pair and selecting its Metal kernels, once, while the engine is idle."""
 
 from functools import partial
 
@@ -8,42 +8,45 @@ from app.engine_adapter import Delivery, EngineAdapter
 from mlx_engine.events import Calibrated, Failed, KernelsSelected, PairInfo
 from mlx_engine.requests import Calibrate, SelectKernels
 
-IDLE_MS = 1500  # without a request, before it begins
+IDLE_MS = 1500  # before tuning starts
+
+Task = Calibrate | SelectKernels
 
 
-class Calibrating(QObject):
-    """Any request ends it, and it begins anew when the engine has nothing to do again."""
+class BackgroundTuning(QObject):
+    """Any request interrupts tuning. It starts again when the engine is idle."""
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
         self._engine.idle.connect(self._wait)
-        self._wanted: list[Calibrate | SelectKernels] = []  # in this order
-        self._idle = QTimer(self)
-        self._idle.setSingleShot(True)
-        self._idle.setInterval(IDLE_MS)
-        self._idle.timeout.connect(self._begin)
+        self._tasks: list[Task] = []
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(IDLE_MS)
+        self._timer.timeout.connect(self._start)
 
-    def of(self, pair: PairInfo) -> None:
-        """Another pair has been loaded."""
-        self._wanted = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]
+    def tune(self, pair: PairInfo) -> None:
+        """Do what is missing for a pair that has been loaded."""
+        self._tasks = [*([] if pair.calibrated else [Calibrate()]), *([] if pair.kernels_selected else [SelectKernels()])]
         self._wait()
 
     @Slot()
-    def _begin(self) -> None:
-        if self._wanted and not self._engine.busy:
-            self._engine.submit(self._wanted[0], partial(self._receive, self._wanted))
+    def _start(self) -> None:
+        if self._tasks and not self._engine.busy:
+            self._engine.submit(self._tasks[0], partial(self._receive, self._tasks))
 
-    def _receive(self, wanted: list[Calibrate | SelectKernels], deliveries: list[Delivery]) -> None:
-        for item in deliveries:
-            if isinstance(item.event, Calibrated | KernelsSelected | Failed):
-                del wanted[:1]
-                if isinstance(item.event, KernelsSelected) and any(trial.used for trial in item.event.trials):
-                    wanted.append(Calibrate())  # what passes cost with those kernels
+    def _receive(self, tasks: list[Task], deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            event = delivery.event
+            if isinstance(event, Calibrated | KernelsSelected | Failed):
+                del tasks[:1]
+                if isinstance(event, KernelsSelected) and any(trial.used for trial in event.trials):
+                    tasks.append(Calibrate())  # with the selected kernels
 
     @Slot()
     def _wait(self) -> None:
-        if self._wanted and not self._engine.busy:
-            self._idle.start()
+        if self._tasks and not self._engine.busy:
+            self._timer.start()
         else:
-            self._idle.stop()
+            self._timer.stop()

@@ -1,4 +1,4 @@
-"""The roofline: how many operations a second a pass could do at most, by how much it computes on every byte it reads."""
+"""The roofline chart: attainable operations per second against operations per byte."""
 
 from math import floor, log10
 
@@ -16,25 +16,25 @@ UNITS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"), (1.0, "FLOP/s"))
 
 
 class RooflineChart(QWidget):
-    """Both scales are logarithmic. A dot is a pass as measured; the thin line above it leads to what it could reach."""
+    """Both axes are logarithmic. A dot is a measured pass; the dotted line above it ends at its limit."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.found: Roofline | None = None
-        self.names: dict[str, str] = {}
+        self._found: Roofline | None = None
+        self._names: dict[str, str] = {}
         self.setFixedHeight(HEIGHT)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(tr("Roofline of this machine"))
+        self.setAccessibleName(tr("Roofline of this computer"))
         self.setFont(theme.small())
         theme.changed.connect(self._redraw)
 
     def show_roofline(self, found: Roofline | None, names: dict[str, str]) -> None:
-        """Draw this one, with words for its passes."""
-        self.found, self.names = found, names
+        """Draw a roofline, with the names of its phases."""
+        self._found, self._names = found, names
         if found is not None:
             shares = [
-                tr("{phase}: {share} of the possible", phase=names[phase.name], share=f"{found.reached(phase):.0%}")
+                tr("{phase}: {share} of the limit", phase=names[phase.name], share=f"{found.reached(phase):.0%}")
                 for phase in found.phases
             ]
             self.setAccessibleDescription(", ".join(shares))
@@ -47,18 +47,20 @@ class RooflineChart(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        if self.found is None or not self.found.phases:
+        if self._found is None or not self._found.phases:
             return
-        colors, found = self._theme.colors, self.found
+        colors, found = self._theme.colors, self._found
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         scale = _Scale(found, QRectF(LEFT, TOP, self.width() - LEFT - RIGHT, self.height() - TOP - BOTTOM))
         self._draw_grid(painter, scale)
-        ridge = found.facts.compute / found.facts.bandwidth
-        corner = min(max(ridge, scale.least), scale.most)
-        roof = [(at, min(found.facts.compute, at * found.facts.bandwidth)) for at in (scale.least, corner, scale.most)]
+        ridge = min(max(found.facts.compute / found.facts.bandwidth, scale.min_intensity), scale.max_intensity)
+        roof = [
+            scale.point(intensity, min(found.facts.compute, intensity * found.facts.bandwidth))
+            for intensity in (scale.min_intensity, ridge, scale.max_intensity)
+        ]
         painter.setPen(QPen(QColor(colors.secondary), 2))
-        painter.drawPolyline(QPolygonF([scale.point(*each) for each in roof]))
+        painter.drawPolyline(QPolygonF(roof))
         taken: list[QRectF] = []
         for phase in found.phases:
             intensity = phase.operations / phase.bytes
@@ -72,13 +74,13 @@ class RooflineChart(QWidget):
         painter.end()
 
     def _draw_name(self, painter: QPainter, at: QPointF, phase: Phase, taken: list[QRectF]) -> None:
-        """Beside its dot and a little lower, under the roof, where no other name stands."""
-        name, metrics = self.names[phase.name], painter.fontMetrics()
-        wide, high = metrics.horizontalAdvance(name) + 2, metrics.height()
-        left = at.x() + 10 if at.x() + 10 + wide < self.width() - RIGHT else at.x() - 10 - wide
-        area = QRectF(left, at.y() + 1, wide, high)
-        while any(area.intersects(other) for other in taken) and area.bottom() + high < self.height() - BOTTOM:
-            area.translate(0, high)
+        """Draw a name next to its dot, below the roof, moved down if another name is in the way."""
+        name, metrics = self._names[phase.name], painter.fontMetrics()
+        width, height = metrics.horizontalAdvance(name) + 2, metrics.height()
+        left = at.x() + 10 if at.x() + 10 + width < self.width() - RIGHT else at.x() - 10 - width
+        area = QRectF(left, at.y() + 1, width, height)
+        while any(area.intersects(other) for other in taken) and area.bottom() + height < self.height() - BOTTOM:
+            area.translate(0, height)
         taken.append(area)
         painter.setPen(QColor(self._theme.colors.text))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter, name)
@@ -86,41 +88,40 @@ class RooflineChart(QWidget):
     def _draw_grid(self, painter: QPainter, scale: "_Scale") -> None:
         colors, area = self._theme.colors, scale.area
         metrics = painter.fontMetrics()
-        for power in range(floor(log10(scale.lowest)), floor(log10(scale.highest)) + 1):
-            value = 10.0**power
-            y = scale.point(scale.least, value).y()
-            if not area.top() <= y <= area.bottom():
-                continue
-            painter.setPen(QPen(QColor(colors.line), 1))
-            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
-            painter.setPen(QColor(colors.faint))
-            label = QRectF(0, y - metrics.height() / 2, LEFT - 8, metrics.height())
-            painter.drawText(label, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, _rate(value))
+        for power in range(floor(log10(scale.min_rate)), floor(log10(scale.max_rate)) + 1):
+            rate = 10.0**power
+            y = scale.point(scale.min_intensity, rate).y()
+            if area.top() <= y <= area.bottom():
+                painter.setPen(QPen(QColor(colors.line), 1))
+                painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y))
+                painter.setPen(QColor(colors.faint))
+                label = QRectF(0, y - metrics.height() / 2, LEFT - 8, metrics.height())
+                painter.drawText(label, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, _rate(rate))
         painter.setPen(QColor(colors.faint))
-        for power in range(floor(log10(scale.least)), floor(log10(scale.most)) + 1):
-            x = scale.point(10.0**power, scale.lowest).x()
+        for power in range(floor(log10(scale.min_intensity)), floor(log10(scale.max_intensity)) + 1):
+            x = scale.point(10.0**power, scale.min_rate).x()
             if area.left() <= x <= area.right():
-                word = figures(10.0**power, 6)
-                painter.drawText(QPointF(x - metrics.horizontalAdvance(word) / 2, area.bottom() + metrics.ascent() + 4), word)
-        foot = QRectF(area.left(), self.height() - metrics.height() - 2, area.width(), metrics.height())
-        painter.drawText(foot, Qt.AlignmentFlag.AlignRight, tr("operations on every byte that is read"))
+                text = figures(10.0**power, 6)
+                painter.drawText(QPointF(x - metrics.horizontalAdvance(text) / 2, area.bottom() + metrics.ascent() + 4), text)
+        title = QRectF(area.left(), self.height() - metrics.height() - 2, area.width(), metrics.height())
+        painter.drawText(title, Qt.AlignmentFlag.AlignRight, tr("operations per byte read"))
 
 
 class _Scale:
-    """Where a pass stands in the chart."""
+    """Maps intensity (operations per byte) and rate (operations per second) to pixels."""
 
     def __init__(self, found: Roofline, area: QRectF) -> None:
         self.area = area
         intensities = [phase.operations / phase.bytes for phase in found.phases]
-        self.least, self.most = min(intensities) / 3, max(*intensities, found.facts.compute / found.facts.bandwidth) * 3
+        self.min_intensity = min(intensities) / 3
+        self.max_intensity = max(*intensities, found.facts.compute / found.facts.bandwidth) * 3
         rates = [phase.operations / phase.seconds for phase in found.phases]
-        roof = min(found.facts.compute, self.least * found.facts.bandwidth)
-        self.lowest = min(*rates, roof) / 1.5
-        self.highest = max(*rates, found.facts.compute) * 2
+        self.min_rate = min(*rates, found.facts.compute, self.min_intensity * found.facts.bandwidth) / 1.5
+        self.max_rate = max(*rates, found.facts.compute) * 2
 
     def point(self, intensity: float, rate: float) -> QPointF:
-        x = log10(intensity / self.least) / log10(self.most / self.least)
-        y = log10(rate / self.lowest) / log10(self.highest / self.lowest)
+        x = log10(intensity / self.min_intensity) / log10(self.max_intensity / self.min_intensity)
+        y = log10(rate / self.min_rate) / log10(self.max_rate / self.min_rate)
         return QPointF(self.area.left() + x * self.area.width(), self.area.bottom() - y * self.area.height())
 
 

@@ -1,4 +1,4 @@
-"""Measuring this machine and what the loaded pair makes of it: for the page that shows it."""
+"""Measuring the machine and the loaded pair for the page that shows both."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -10,8 +10,8 @@ from mlx_engine.host import Job
 from mlx_engine.requests import MeasureMachine
 
 
-class Measuring(QObject):
-    """`found` is what was measured last, `progress` how far a measurement has come; None when none runs."""
+class RooflineJob(QObject):
+    """`found` is the last measurement. `progress` is None while no measurement runs."""
 
     changed = Signal()
 
@@ -29,8 +29,8 @@ class Measuring(QObject):
         return self._job is not None
 
     def start(self, again: bool = False) -> None:
-        """Measure, unless it is being done; `again`: the machine's own figures too, though they are known."""
-        if self._job:
+        """Measure, unless a measurement runs. `again` also repeats the measurement of the machine."""
+        if self.running:
             return
         self.error, self.stopped = "", False
         self.progress = CalibrationProgress(0.0, EngineText("", tr("Waiting for the engine")))
@@ -39,19 +39,18 @@ class Measuring(QObject):
 
     @Slot()
     def stop(self) -> None:
-        """End it soon: a reply is worth more, and both at once would only measure each other."""
         if self._job is not None:
             self._job.cancel()
 
     @Slot()
     def forget(self) -> None:
-        """Another pair is loaded: what was measured of the one before says nothing of it."""
+        """Drop the result: another pair has been loaded."""
         self.found = None
         self.changed.emit()
 
     def _receive(self, deliveries: list[Delivery]) -> None:
-        for item in deliveries:
-            match item.event:
+        for delivery in deliveries:
+            match delivery.event:
                 case CalibrationProgress() as progress:
                     self.progress = progress
                 case Roofline() as found:
@@ -61,5 +60,5 @@ class Measuring(QObject):
                     self.error = translated(failed)
                 case None:
                     self.stopped = not self.error and self.progress is not None and self.progress.fraction < 1
-                    self._job, self.progress = None, None
+                    self._job = self.progress = None
         self.changed.emit()

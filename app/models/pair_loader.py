@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
-from app.machine.background_tuning import Calibrating
+from app.machine.background_tuning import BackgroundTuning
 from app.notice import Notice
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Failed, LoadProgress, PairInfo
@@ -27,7 +27,7 @@ class PairLoading(QObject):
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._engine = engine
-        self._calibrating = Calibrating(engine, self)
+        self._tuning = BackgroundTuning(engine, self)
         self._job: Job | None = None
         self._cancelled = False
         self._had_one = False
@@ -75,7 +75,7 @@ class PairLoading(QObject):
             case PairInfo() as pair:
                 self.asked = self.coming
                 self._become(pair)
-                self._calibrating.of(pair)
+                self._tuning.tune(pair)
                 if pair.why_plain:
                     self.noticed.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
             case Failed() as failed:

@@ -21,6 +21,7 @@ class ShareBar(QWidget):
         self.setMinimumWidth(60)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(name)
+        self.setAccessibleDescription(tr("not measured"))
         theme.changed.connect(self.update)
 
     def show_share(self, share: float | None) -> None:

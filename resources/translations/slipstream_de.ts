@@ -1160,43 +1160,38 @@
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Close other apps or shorten the chat; when the system begins to page, replies become many times slower.</source>
-            <translation>Schließen Sie andere Programme oder kürzen Sie den Chat; wenn das System auslagert, werden Antworten um ein Vielfaches langsamer.</translation>
+            <source>Close other apps or shorten the chat, or replies will become much slower.</source>
+            <translation>Schließen Sie andere Apps oder kürzen Sie den Chat, sonst werden Antworten viel langsamer.</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory has all but run out</source>
-            <translation>Der Arbeitsspeicher ist fast aufgebraucht</translation>
+            <source>Memory is almost used up.</source>
+            <translation>Der Arbeitsspeicher ist fast aufgebraucht.</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is running short</source>
-            <translation>Der Arbeitsspeicher wird knapp</translation>
+            <source>Memory is running low.</source>
+            <translation>Der Arbeitsspeicher wird knapp.</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>The last reply took {peak} of the {budget} that models may use on this computer. {advice}</source>
-            <translation>Die letzte Antwort brauchte {peak} von den {budget}, die Modelle auf diesem Computer nutzen dürfen. {advice}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>{words} on this computer. {advice}</source>
-            <translation>{words} auf diesem Computer. {advice}</translation>
+            <source>The last reply used {peak} of the {budget} for models.</source>
+            <translation>Die letzte Antwort hat {peak} der {budget} für Modelle belegt.</translation>
         </message>
         <message>
             <location filename="../../app/machine/roofline_chart.py" />
-            <source>Roofline of this machine</source>
+            <source>Roofline of this computer</source>
             <translation>Roofline dieses Computers</translation>
         </message>
         <message>
             <location filename="../../app/machine/roofline_chart.py" />
-            <source>operations on every byte that is read</source>
-            <translation>Rechenschritte je gelesenem Byte</translation>
+            <source>operations per byte read</source>
+            <translation>Rechenschritte pro gelesenem Byte</translation>
         </message>
         <message>
             <location filename="../../app/machine/roofline_chart.py" />
-            <source>{phase}: {share} of the possible</source>
-            <translation>{phase}: {share} des Möglichen</translation>
+            <source>{phase}: {share} of the limit</source>
+            <translation>{phase}: {share} der Grenze</translation>
         </message>
         <message>
             <location filename="../../app/machine/roofline_job.py" />
@@ -1210,28 +1205,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>A plain step</source>
-            <translation>Ein einfacher Schritt</translation>
+            <source>Above 100 %: these weights fit in the processor cache, which is faster than memory.</source>
+            <translation>Über 100 %: Diese Gewichte passen in den Prozessor-Cache, der schneller ist als der Arbeitsspeicher.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>A reply is being written. Measure when it is done.</source>
-            <translation>Eine Antwort wird geschrieben. Messen Sie, wenn sie fertig ist.</translation>
+            <source>Block drafting</source>
+            <translation>Blockentwurf</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Arithmetic</source>
-            <translation>Rechenwerk</translation>
+            <source>Block verification</source>
+            <translation>Blockprüfung</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Checking a block</source>
-            <translation>Einen Block prüfen</translation>
+            <source>Compute</source>
+            <translation>Rechenleistung</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Drafting a block</source>
-            <translation>Einen Block entwerfen</translation>
+            <source>Load a model to measure it.</source>
+            <translation>Laden Sie ein Modell, um es zu messen.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1240,28 +1235,23 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Measure again</source>
-            <translation>Neu messen</translation>
+            <source>Measured {date}</source>
+            <translation>Gemessen: {date}</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Measured {measured}</source>
-            <translation>Gemessen: {measured}</translation>
+            <source>Measurement progress</source>
+            <translation>Fortschritt der Messung</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Memory</source>
-            <translation>Speicher</translation>
+            <source>Measurement stopped.</source>
+            <translation>Messung gestoppt.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
-            <translation>Mehr als 100 %: Diese Gewichte passen in den Cache des Prozessors, der schneller ist als der Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>No models are loaded yet; then there is something to measure.</source>
-            <translation>Es sind noch keine Modelle geladen; danach gibt es etwas zu messen.</translation>
+            <source>Memory bandwidth</source>
+            <translation>Speicherbandbreite</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1270,18 +1260,13 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Progress of the measurement</source>
-            <translation>Fortschritt der Messung</translation>
+            <source>Plain step</source>
+            <translation>Einfacher Schritt</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Reading a prompt</source>
-            <translation>Einen Prompt lesen</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Stopped before the end.</source>
-            <translation>Vor dem Ende gestoppt.</translation>
+            <source>Prompt processing</source>
+            <translation>Prompt-Verarbeitung</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1295,33 +1280,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>in large products</source>
-            <translation>in großen Produkten</translation>
+            <source>Wait for the reply to finish.</source>
+            <translation>Warten Sie das Ende der Antwort ab.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>in large products, {dtype}</source>
-            <translation>in großen Produkten, {dtype}</translation>
+            <source>large matrix products</source>
+            <translation>große Matrixprodukte</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>of what arithmetic allows</source>
-            <translation>dessen, was das Rechenwerk erlaubt</translation>
+            <source>large matrix products, {dtype}</source>
+            <translation>große Matrixprodukte, {dtype}</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>of what memory allows</source>
-            <translation>dessen, was der Speicher erlaubt</translation>
+            <source>one-row products over 0.5 GB of weights</source>
+            <translation>einzeilige Produkte über 0,5 GB Gewichte</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>read by a product of one row over half a gigabyte of weights</source>
-            <translation>gelesen von einem Produkt einer Zeile über ein halbes Gigabyte Gewichte</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>the reference BLAS, which is slow</source>
-            <translation>die Referenz-BLAS, die langsam ist</translation>
+            <source>reference BLAS (slow)</source>
+            <translation>Referenz-BLAS (langsam)</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1330,18 +1310,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} GiB of memory, {models} GiB of it for models</source>
+            <source>{memory} GiB of memory, {models} GiB for models</source>
             <translation>{memory} GiB Speicher, davon {models} GiB für Modelle</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
-            <translation>{pair}: Jedes Token einfachen Dekodierens liest {bytes} MB, sodass der Speicher {plain_ceiling} Tokens in der Sekunde erlaubt. DFlash liest so viel für einen ganzen Block von Tokens.</translation>
+            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads as much for a whole block.</source>
+            <translation>{pair}: Einfaches Dekodieren liest {size} MB pro Token; der Speicher begrenzt es auf {rate} Tokens pro Sekunde. DFlash liest ebenso viel für einen ganzen Block.</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{share} {bound} · {tokens} in {seconds}</source>
-            <translation>{share} {bound} · {tokens} in {seconds}</translation>
+            <source>{share} of the compute limit</source>
+            <translation>{share} der Rechengrenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{share} of the memory limit</source>
+            <translation>{share} der Speichergrenze</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{tokens} in {time}</source>
+            <translation>{tokens} in {time}</translation>
         </message>
         <message>
             <location filename="../../app/models/background.py" />

@@ -1160,42 +1160,37 @@
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Close other apps or shorten the chat; when the system begins to page, replies become many times slower.</source>
-            <translation>请关闭其他应用或缩短对话；系统开始换页后，回复会慢许多倍。</translation>
+            <source>Close other apps or shorten the chat, or replies will become much slower.</source>
+            <translation>请关闭其他应用或缩短对话，否则回复会明显变慢。</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory has all but run out</source>
-            <translation>内存几乎耗尽</translation>
+            <source>Memory is almost used up.</source>
+            <translation>内存即将用尽。</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>Memory is running short</source>
-            <translation>内存即将不足</translation>
+            <source>Memory is running low.</source>
+            <translation>内存不足。</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
-            <source>The last reply took {peak} of the {budget} that models may use on this computer. {advice}</source>
-            <translation>上一条回复占用了此电脑可供模型使用的 {budget} 中的 {peak}。{advice}</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/memory_watch.py" />
-            <source>{words} on this computer. {advice}</source>
-            <translation>此电脑{words}。{advice}</translation>
+            <source>The last reply used {peak} of the {budget} for models.</source>
+            <translation>上一条回复使用了模型可用的 {budget} 中的 {peak}。</translation>
         </message>
         <message>
             <location filename="../../app/machine/roofline_chart.py" />
-            <source>Roofline of this machine</source>
+            <source>Roofline of this computer</source>
             <translation>本机的 Roofline</translation>
         </message>
         <message>
             <location filename="../../app/machine/roofline_chart.py" />
-            <source>operations on every byte that is read</source>
-            <translation>每读取一字节的运算次数</translation>
+            <source>operations per byte read</source>
+            <translation>每读取一个字节的运算次数</translation>
         </message>
         <message>
             <location filename="../../app/machine/roofline_chart.py" />
-            <source>{phase}: {share} of the possible</source>
+            <source>{phase}: {share} of the limit</source>
             <translation>{phase}：达到上限的 {share}</translation>
         </message>
         <message>
@@ -1210,28 +1205,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>A plain step</source>
-            <translation>普通的一步</translation>
+            <source>Above 100 %: these weights fit in the processor cache, which is faster than memory.</source>
+            <translation>超过 100 %：这些权重可放入处理器缓存，其速度快于内存。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>A reply is being written. Measure when it is done.</source>
-            <translation>正在撰写回复。请在完成后测量。</translation>
+            <source>Block drafting</source>
+            <translation>起草块</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Arithmetic</source>
-            <translation>算力</translation>
+            <source>Block verification</source>
+            <translation>校验块</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Checking a block</source>
-            <translation>检验一块</translation>
+            <source>Compute</source>
+            <translation>计算</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Drafting a block</source>
-            <translation>起草一块</translation>
+            <source>Load a model to measure it.</source>
+            <translation>加载模型后即可测量。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1240,28 +1235,23 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Measure again</source>
-            <translation>重新测量</translation>
+            <source>Measured {date}</source>
+            <translation>测量于 {date}</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Measured {measured}</source>
-            <translation>测量于 {measured}</translation>
+            <source>Measurement progress</source>
+            <translation>测量进度</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Memory</source>
-            <translation>内存</translation>
+            <source>Measurement stopped.</source>
+            <translation>测量已停止。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>More than 100 %: these weights fit into the processor's own cache, which is quicker than memory.</source>
-            <translation>超过 100 %：这些权重能放进处理器自己的缓存，它比内存快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>No models are loaded yet; then there is something to measure.</source>
-            <translation>尚未载入模型；载入后才有可测量的内容。</translation>
+            <source>Memory bandwidth</source>
+            <translation>内存带宽</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1270,18 +1260,13 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Progress of the measurement</source>
-            <translation>测量进度</translation>
+            <source>Plain step</source>
+            <translation>普通步骤</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Reading a prompt</source>
-            <translation>读取提示</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>Stopped before the end.</source>
-            <translation>未到结束就已停止。</translation>
+            <source>Prompt processing</source>
+            <translation>处理提示词</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1295,33 +1280,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>in large products</source>
-            <translation>在大型乘积中</translation>
+            <source>Wait for the reply to finish.</source>
+            <translation>请等待回复完成。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>in large products, {dtype}</source>
-            <translation>在大型乘积中，{dtype}</translation>
+            <source>large matrix products</source>
+            <translation>大型矩阵乘积</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>of what arithmetic allows</source>
-            <translation>（占算力所允许）</translation>
+            <source>large matrix products, {dtype}</source>
+            <translation>大型矩阵乘积，{dtype}</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>of what memory allows</source>
-            <translation>（占内存所允许）</translation>
+            <source>one-row products over 0.5 GB of weights</source>
+            <translation>对 0.5 GB 权重做单行乘积</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>read by a product of one row over half a gigabyte of weights</source>
-            <translation>由一行与半个吉字节权重的乘积读取</translation>
-        </message>
-        <message>
-            <location filename="../../app/machine/this_mac.py" />
-            <source>the reference BLAS, which is slow</source>
-            <translation>参考 BLAS，速度较慢</translation>
+            <source>reference BLAS (slow)</source>
+            <translation>参考 BLAS（较慢）</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1330,18 +1310,28 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{memory} GiB of memory, {models} GiB of it for models</source>
+            <source>{memory} GiB of memory, {models} GiB for models</source>
             <translation>{memory} GiB 内存，其中 {models} GiB 可供模型使用</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{pair}: every token of plain decoding reads {bytes} MB, so that memory allows {plain_ceiling} tokens a second. DFlash reads as much for a whole block of tokens.</source>
-            <translation>{pair}：普通解码每个词元读取 {bytes} MB，因此内存允许每秒 {plain_ceiling} 个词元。DFlash 读取同样多即可得到一整块词元。</translation>
+            <source>{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads as much for a whole block.</source>
+            <translation>{pair}：普通解码每个词元读取 {size} MB，内存将其限制在每秒 {rate} 个词元。DFlash 读取同样多的数据即可处理整个块。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>{share} {bound} · {tokens} in {seconds}</source>
-            <translation>{share} {bound} · {tokens}，{seconds}</translation>
+            <source>{share} of the compute limit</source>
+            <translation>计算上限的 {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{share} of the memory limit</source>
+            <translation>内存上限的 {share}</translation>
+        </message>
+        <message>
+            <location filename="../../app/machine/this_mac.py" />
+            <source>{tokens} in {time}</source>
+            <translation>{time} 处理 {tokens}</translation>
         </message>
         <message>
             <location filename="../../app/models/background.py" />

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app import macos
 from app.machine import memory_watch
-from app.machine.memory_watch import CALM_BEATS, MemoryWatch
+from app.machine.memory_watch import CALM_READINGS, MemoryWatch
 from app.macos import Activity
 
 
@@ -101,14 +101,14 @@ def watch(*levels: str) -> list[str]:
     return told
 
 
-def test_short_memory_is_told_once_an_episode_and_again_when_it_gets_worse() -> None:
+def test_low_memory_is_reported_once_per_episode_and_again_when_critical() -> None:
     assert watch("normal") == []
     told = watch("warning", "warning", "normal", "warning", "critical", "warning", "critical")
-    assert [sentence.split(" on this")[0] for sentence in told] == ["Memory is running short", "Memory has all but run out"]
-    assert len(watch("warning", *["normal"] * CALM_BEATS, "warning")) == 2
+    assert [warning.split(". ")[0] for warning in told] == ["Memory is running low", "Memory is almost used up"]
+    assert len(watch("warning", *["normal"] * CALM_READINGS, "warning")) == 2
 
 
-def test_a_reply_that_took_nearly_all_memory_is_told_once() -> None:
+def test_a_reply_that_used_nearly_all_memory_is_reported_once() -> None:
     told: list[str] = []
     watched = MemoryWatch(read=lambda: "normal", budget=10_000_000_000)
     watched.short.connect(told.append)

@@ -1,4 +1,4 @@
-"""The page about this machine: measured off the window's thread, ended for a reply, told in words that the figures bear out."""
+"""The page about this machine: measured on the engine's thread, interrupted by a reply."""
 
 import threading
 from collections.abc import Callable
@@ -21,28 +21,28 @@ def opened(running: Running) -> ThisMacDialog:
     return page
 
 
-def test_it_measures_once_shows_it_and_measures_again_when_asked(start: Callable[..., Running]) -> None:
+def test_the_page_measures_once_and_again_on_request(start: Callable[..., Running]) -> None:
     engine = ScriptedEngine()
     running = start(engine)
     page = opened(running)
     running.until(lambda: running.conductor.measuring.found is not None and not running.conductor.measuring.running)
     assert threading.get_ident() not in engine.threads
     assert page.chip.text() == "Some Chip"
-    assert (page.memory.figure.text(), page.arithmetic.figure.text()) == ("273.0 GB/s", "8.1 TFLOP/s")
-    assert "61 tokens a second" in page.ceiling.text()
+    assert (page.memory.figure.text(), page.compute.figure.text()) == ("273.0 GB/s", "8.1 TFLOP/s")
+    assert "61 tokens per second" in page.ceiling.text()
     assert {name: row.bar.share for name, row in page.phases.items()} == {
         phase.name: ROOFLINE.reached(phase) for phase in ROOFLINE.phases
     }
-    assert page.phases["plain"].words.text() == "89 % of what memory allows · 1 token in 18.4 ms"
-    assert "what arithmetic allows" in page.phases["prefill"].words.text()
+    assert page.phases["plain"].text.text() == "89 % of the memory limit · 1 token in 18.4 ms"
+    assert "of the compute limit" in page.phases["prefill"].text.text()
     page.again.click()
     running.until(lambda: not running.conductor.measuring.running)
     page.close()
     assert opened(running) is not page
-    assert engine.measured == [False, True], "what is known is shown, not measured once more"
+    assert engine.measured == [False, True], "a known result is shown, not measured again"
 
 
-def test_a_question_ends_it_and_is_answered(start: Callable[..., Running]) -> None:
+def test_a_message_stops_the_measurement_and_is_answered(start: Callable[..., Running]) -> None:
     engine = ScriptedEngine()
     engine.measure_gate = threading.Event()  # never opens
     running = start(engine)
@@ -52,10 +52,10 @@ def test_a_question_ends_it_and_is_answered(start: Callable[..., Running]) -> No
     running.ask("Hello?")
     assert running.reply.text() if hasattr(running.reply, "text") else running.conductor.chat.turns[-1].reply.answer
     running.until(lambda: not running.conductor.measuring.running)
-    assert page.state.text() == "Stopped before the end." and page.again.isEnabled()
+    assert page.state.text() == "Measurement stopped." and page.again.isEnabled()
 
 
-def test_closing_it_ends_the_measurement(start: Callable[..., Running]) -> None:
+def test_closing_the_page_stops_the_measurement(start: Callable[..., Running]) -> None:
     engine = ScriptedEngine()
     engine.measure_gate = threading.Event()
     running = start(engine)
@@ -66,7 +66,7 @@ def test_closing_it_ends_the_measurement(start: Callable[..., Running]) -> None:
     assert running.conductor.measuring.found is None
 
 
-def test_a_failure_is_told_and_nothing_else_is_lost(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_shown_and_chatting_still_works(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ScriptedEngine()
 
     def fail(cancel: threading.Event, again: bool) -> None:
@@ -80,7 +80,7 @@ def test_a_failure_is_told_and_nothing_else_is_lost(start: Callable[..., Running
     running.ask("Hello?")
 
 
-def test_it_is_drawn_light_and_dark_and_before_anything_is_known(start: Callable[..., Running]) -> None:
+def test_the_page_is_drawn_light_and_dark_and_without_a_measurement(start: Callable[..., Running]) -> None:
     running = start()
     running.conductor.measuring.found = None
     page = opened(running)
@@ -94,11 +94,11 @@ def test_it_is_drawn_light_and_dark_and_before_anything_is_known(start: Callable
     assert page.about.text() == "Not measured yet." and not page.chart.isVisible()
 
 
-def test_words() -> None:
+def test_texts_of_figures() -> None:
     assert this_mac.rate(88.8e9) == "89 GFLOP/s"
     slow = replace(FACTS, device="CPU", blas="wheel")
-    assert "the reference BLAS" in this_mac.about(slow) and "BLAS" not in this_mac.about(FACTS)
+    assert "reference BLAS" in this_mac.about(slow) and "BLAS" not in this_mac.about(FACTS)
     assert this_mac.remark(ROOFLINE) == ""
     fast = replace(ROOFLINE.phases[1], seconds=0.001)
-    assert "own cache" in this_mac.remark(Roofline(FACTS, (fast,)))
+    assert "processor cache" in this_mac.remark(Roofline(FACTS, (fast,)))
     assert this_mac.ceiling(Roofline(FACTS, ROOFLINE.phases[:1]), "Pair") == ""

@@ -1,4 +1,4 @@
-"""A new pair is measured while nobody waits; whoever asks for something goes first."""
+"""Background tuning: a new pair is calibrated while the engine is idle, and requests go first."""
 
 import threading
 from collections.abc import Iterator
@@ -35,16 +35,14 @@ def new_pair(qtbot: QtBot) -> Iterator[tuple[ScriptedEngine, EngineAdapter]]:
     assert host.wait(120)
 
 
-def test_a_new_pair_is_measured_once_when_nothing_else_runs(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]) -> None:
+def test_a_new_pair_is_calibrated_once_when_idle(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]) -> None:
     engine, thread = new_pair
     qtbot.waitUntil(lambda: engine.calibrations == 1 and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
     assert engine.calibrations == 1
 
 
-def test_a_request_ends_a_measurement_which_begins_again_afterwards(
-    qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]
-) -> None:
+def test_a_request_interrupts_calibration_which_starts_again(qtbot: QtBot, new_pair: tuple[ScriptedEngine, EngineAdapter]) -> None:
     engine, thread = new_pair
     engine.calibration_gate = threading.Event()
     qtbot.waitUntil(lambda: engine.calibrations == 1, timeout=PATIENCE_MS)
@@ -56,7 +54,7 @@ def test_a_request_ends_a_measurement_which_begins_again_afterwards(
     assert engine.calibrations == 2
 
 
-def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) -> None:
+def test_kernels_are_selected_after_calibration_and_give_way_too(qtbot: QtBot) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, kernels_selected=False))
     engine.proof_gate = threading.Event()
     host = EngineHost(lambda: engine)
@@ -73,7 +71,7 @@ def test_kernels_are_tried_after_the_measurement_and_give_way_too(qtbot: QtBot) 
     assert host.wait(120)
 
 
-def test_with_kernels_that_are_used_passes_are_measured_again(qtbot: QtBot) -> None:
+def test_selected_kernels_cause_another_calibration(qtbot: QtBot) -> None:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False, kernels_selected=False))
     engine.trials = (KernelTrial("kv_injection", True, reason("faster")), KernelTrial("block_verify", False, reason("not faster")))
     host = EngineHost(lambda: engine)
@@ -86,7 +84,7 @@ def test_with_kernels_that_are_used_passes_are_measured_again(qtbot: QtBot) -> N
     assert host.wait(120)
 
 
-def test_a_pair_that_was_measured_before_is_left_alone(qtbot: QtBot) -> None:
+def test_a_calibrated_pair_is_not_calibrated_again(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
