@@ -63,9 +63,9 @@ class Slipstream(QObject):
         self.engine.stopped.connect(self._finish)
         self._activity = Activity()
         self._memory = MemoryWatch(self)
-        self._memory.short.connect(self.conductor.tell)
+        self._memory.short.connect(self.conductor.notify)
         self.conductor.busy_changed.connect(self._note_work)
-        self.conductor.replied.connect(self._note_peak)
+        self.conductor.reply_job.finished.connect(self._note_peak)
 
     @Slot()
     def restart(self) -> None:
@@ -85,7 +85,7 @@ class Slipstream(QObject):
     def start(self) -> None:
         self.window.show()
         if self._where.complaint:
-            self.conductor.tell(self._where.complaint)
+            self.conductor.notify(self._where.complaint)
         self._memory.start()
         self.window.updates.begin()
         self.conductor.library.load()
@@ -111,8 +111,8 @@ class Slipstream(QObject):
         """End a reply that runs, free the models on their own thread; `ended` follows. The window is gone at once."""
         self.window.hide()
         self.picker.close()
-        self.conductor.attaching.end()
-        self.conductor.keep_settings()
+        self.conductor.attachments.end()
+        self.conductor.save_settings()
         self.engine.close()
 
     @Slot()
@@ -124,7 +124,7 @@ class Slipstream(QObject):
 
     def tell_of_bug(self) -> None:
         """An exception nothing caught: it is in the log, and the chat goes on."""
-        self.conductor.tell(
+        self.conductor.notify(
             tr("Something went wrong inside Slipstream; the details are in {log_file}.", log_file=self._where.log_file)
         )
 
@@ -192,11 +192,11 @@ def run(arguments: list[str]) -> int:
     slipstream.start()
     if crashed:
         words = tr("Slipstream ended unexpectedly the last time. Your chats are kept; the details are in")
-        slipstream.conductor.tell(f"{words} {crashed}.")
+        slipstream.conductor.notify(f"{words} {crashed}.")
     status = app.exec()
     # Quit may have come past the window: from the Dock, or when the user logs out.
-    slipstream.conductor.attaching.end()
-    slipstream.conductor.keep_settings()
+    slipstream.conductor.attachments.end()
+    slipstream.conductor.save_settings()
     ended = slipstream.host.wait(PATIENCE_S)
     slipstream.engine.drain()
     ended = slipstream.store.wait(PATIENCE_S) and ended

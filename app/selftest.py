@@ -135,7 +135,7 @@ def _check_window() -> Iterator["CheckResult"]:
                 shown.append(len(turns[-1].reply.answer))
                 slipstream.window.close()
 
-        slipstream.conductor.pair_changed.connect(lambda: slipstream.conductor.send(QUESTION))
+        slipstream.conductor.loader.loaded.connect(lambda: slipstream.conductor.send(QUESTION))
         slipstream.conductor.busy_changed.connect(note)
         slipstream.ended.connect(app.quit)
         QTimer.singleShot(1000 * PATIENCE_S, app.quit)

@@ -52,7 +52,6 @@ PACKAGES = {
 MLX = {"mlx", "mlx_lm"}
 # Imports between modules of the app that still point back. Must become empty.
 BACK_REFERENCES = {
-    ("app.chat.context_meter", "app.chat.conductor"),
     ("app.window.chat_commands", "app.window.main_window"),
     ("app.window.menus", "app.window.main_window"),
     ("app.window.palette", "app.window.main_window"),

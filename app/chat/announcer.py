@@ -1,4 +1,4 @@
-"""Tells screen readers what happened: a reply that has ended, and what the app has to say. Never each token."""
+"""Announces finished replies and notices to screen readers."""
 
 from collections.abc import Callable
 
@@ -11,26 +11,26 @@ from app.conversations.chat_tree import Turn
 from app.language import tr
 from app.notice import Notice
 
-LONGEST = 600  # characters of a reply; the rest is read in the chat
+MAX_LENGTH = 600  # characters of a reply; the rest can be read in the chat
 
 
-class Announcing(QObject):
-    """Listens to the conductor; `say` hands a sentence to the system."""
+class Announcer(QObject):
+    """`say` passes a sentence to the system."""
 
     def __init__(self, conductor: Conductor, window: QObject, say: Callable[[str], None] | None = None) -> None:
         super().__init__(window)
         self._window = window
         self._say = say or self._announce
-        conductor.reply_changed.connect(self._reply_changed)
-        conductor.noticed.connect(self._noticed)
+        conductor.reply_job.changed.connect(self._announce_reply)
+        conductor.notified.connect(self._announce_notice)
 
     @Slot(object)
-    def _reply_changed(self, turn: Turn) -> None:
-        if not turn.reply.running:  # the last change of a reply is its end
+    def _announce_reply(self, turn: Turn) -> None:
+        if not turn.reply.running:
             self._say(sentence(turn))
 
     @Slot(object)
-    def _noticed(self, notice: Notice) -> None:
+    def _announce_notice(self, notice: Notice) -> None:
         self._say(notice.text)
 
     def _announce(self, text: str) -> None:
@@ -39,13 +39,13 @@ class Announcing(QObject):
 
 
 def sentence(turn: Turn) -> str:
-    """What is said of a reply that has ended."""
+    """Return what is announced when a reply has ended."""
     reply = turn.reply
     if reply.error:
         return tr("The reply failed. {error}", error=reply.error)
     text = " ".join(reply.answer.split())
-    if len(text) > LONGEST:
-        text = text[:LONGEST].rsplit(" ", 1)[0] + " …"
+    if len(text) > MAX_LENGTH:
+        text = text[:MAX_LENGTH].rsplit(" ", 1)[0] + " …"
     ending = wording.ending(reply)
     finished = tr("Reply finished, {ending}", ending=ending) if ending else tr("Reply finished")
     return f"{finished}. {text}" if text else finished

@@ -1,4 +1,4 @@
-"""Between the composer and the files: reads them beside the window's thread, and has their tokens counted."""
+"""Reads the files attached to messages on background threads and counts their tokens."""
 
 import logging
 import threading
@@ -22,22 +22,21 @@ log = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Reading:
-    """A file that is being read, or was, while one before it still is."""
+    """A file that is being read, or waits for one before it."""
 
     path: Path
-    files: list[Attachment]  # of the message that it goes with, which another may have taken the place of meanwhile
+    files: list[Attachment]  # of the message it belongs to, which may no longer be the open one
     cancellation: ReadCancellation = field(default_factory=ReadCancellation)
-    result: Attachment | str | None = None  # or a sentence
+    result: Attachment | str | None = None  # a string is an error message
 
 
-class Attaching(QObject):
-    """The files that go with the next message. Each is read in a thread of its own, which may never end; whoever does not want to
-    wait leaves the file out."""
+class AttachmentReader(QObject):
+    """The files of the message in the composer. Each is read on its own thread, which may hang: the user can leave the file out."""
 
     changed = Signal()
-    refused = Signal(str)  # a sentence
+    refused = Signal(str)
 
-    _read = Signal(object)  # Reading, from the thread that reads
+    _read = Signal(object)  # Reading, from its thread
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -45,65 +44,57 @@ class Attaching(QObject):
         self._read.connect(self._take)
         self.files: list[Attachment] = []
         self.counts: dict[Attachment, TokenCount] = {}
-        self._readings: list[Reading] = []  # in the order of the files; those of messages that are not open too
-        self.can_count = False  # a pair is loaded
+        self._readings: list[Reading] = []  # of all messages, each message's in order
+        self._can_count = False  # a pair is loaded
 
     @property
-    def readings(self) -> list[Reading]:
-        """The files that are being read for the message that is open, in order."""
+    def reading(self) -> list[Reading]:
+        """The files of the open message that are still being read, in order."""
         return [one for one in self._readings if one.files is self.files]
-
-    @property
-    def reading(self) -> int:
-        """How many these are."""
-        return len(self.readings)
 
     @Slot(list)
     def attach(self, paths: Sequence[Path]) -> None:
-        """Read files and add them, in order, to the message that is open now."""
-        if not paths:
-            return
+        """Read files and add them, in order, to the open message."""
         for path in paths:
             one = Reading(path, self.files)
             self._readings.append(one)
             threading.Thread(target=self._read_one, args=(one,), name="attachment", daemon=True).start()
-        self.changed.emit()
+        if paths:
+            self.changed.emit()
 
     @Slot()
     def leave_out(self) -> None:
-        """Wait no longer for the files that are being read for the message that is open."""
-        left_out = [one for one in self.readings if one.result is None]  # before any is ended: that gives it a result too
+        """Leave out the files of the open message that are still being read."""
+        left_out = [one for one in self.reading if one.result is None]  # ending a reading sets its result
         self._readings = [one for one in self._readings if one not in left_out]
         for one in left_out:
             one.cancellation.cancel()
-        self._hand_over(self.files)
+        self._add_results(self.files)
 
     @Slot()
     def end(self) -> None:
-        """Read nothing more, for no message: when this returns, no process reads a file, even if this one ends now."""
+        """Stop all reading. When this returns, no process reads a file."""
         for one in self._readings:
             one.cancellation.cancel()
         self._readings.clear()
         self.changed.emit()
 
     def set_files(self, files: list[Attachment]) -> None:
-        """Another message is open: these are its files. What is still being read for the one before goes into its own list, which
-        whoever wants to come back to it keeps."""
+        """Open another message with these files. Files still being read are added to the list of their own message."""
         self.files = files
         for one in self.files:
             self._count(one)
         self.changed.emit()
 
     def remove(self, one: Attachment) -> None:
-        """Leave a file out again."""
         if one in self.files:
             self.files.remove(one)
             self.changed.emit()
 
     @Slot()
     def count_all(self) -> None:
-        """A pair was loaded, which may count differently."""
-        self.can_count = True
+        """Count again: another pair may have another tokenizer."""
+        self._can_count = True
         self.counts.clear()
         for one in self.files:
             self._count(one)
@@ -115,17 +106,17 @@ class Attaching(QObject):
             one.result = translated(error.text)
         except Exception:
             log.exception("An attachment could not be read")
-            one.result = tr("“{name}” could not be read.", name=one.path.name)
-        with suppress(RuntimeError):  # the window has gone meanwhile
+            one.result = tr("Can't read “{name}”.", name=one.path.name)
+        with suppress(RuntimeError):  # the window is gone
             self._read.emit(one)
 
     @Slot(object)
     def _take(self, one: Reading) -> None:
         if one in self._readings:
-            self._hand_over(one.files)
+            self._add_results(one.files)
 
-    def _hand_over(self, files: list[Attachment]) -> None:
-        """Those of one message that have been read, up to the first that has not."""
+    def _add_results(self, files: list[Attachment]) -> None:
+        """Add the files of one message that have been read, up to the first that has not."""
         for one in [one for one in self._readings if one.files is files]:
             if one.result is None:
                 break
@@ -139,7 +130,7 @@ class Attaching(QObject):
         self.changed.emit()
 
     def _count(self, one: Attachment) -> None:
-        if self.can_count and one not in self.counts:
+        if self._can_count and one not in self.counts:
             self._engine.submit(CountTokens((Message("user", prompt_text("", (one,))),)), partial(self._counted, one))
 
     def _counted(self, one: Attachment, deliveries: list[Delivery]) -> None:

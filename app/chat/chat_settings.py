@@ -175,8 +175,8 @@ class ChatSettingsDialog(QDialog):
         lay_out(self, scroll, WIDTH, tr("Close these settings"), aside=self.reset)
         self._library.presets_changed.connect(self.refresh)
         conductor.chat_changed.connect(self.refresh)
-        conductor.switches_changed.connect(self.refresh)
-        conductor.pair_changed.connect(self.refresh)
+        conductor.settings_changed.connect(self.refresh)
+        conductor.loader.loaded.connect(self.refresh)
         self.refresh()
 
     @property
@@ -199,7 +199,7 @@ class ChatSettingsDialog(QDialog):
         if _seed(self.seed.text()) != settings.seed:
             self.seed.setText("" if settings.seed is None else str(settings.seed))
         self.thinking.setChecked(self._conductor.thinking)
-        self.thinking.setEnabled(self._conductor.can_think or self._conductor.pair is None)
+        self.thinking.setEnabled(self._conductor.can_think or self._conductor.loader.pair is None)
         self._show_presets(settings)
         for blocker in blockers:
             blocker.unblock()

@@ -1,4 +1,4 @@
-"""Where the user writes. Enter sends, Shift+Enter begins a new line; the field grows with the text."""
+"""The message field. Enter sends, Shift+Enter starts a new line."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.chat.attachment_chips import AttachmentChips, shortened
-from app.chat.attachment_reader import Attaching
+from app.chat.attachment_reader import AttachmentReader
 from app.conversations.attachments import Attachment
 from app.conversations.chat_tree import Turn
 from app.conversations.plain_text import clean
@@ -25,41 +25,41 @@ from app.widgets.icon_button import IconButton
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, Theme, set_look
 
-MOST_LINES = 8
+MAX_LINES = 8  # before the field scrolls
 
 
 class Composer(QFrame):
-    """Text, files, and one button, which sends or, while a reply is written, stops it. The text stays until it was taken."""
+    """Text, files, and a button that sends the message or stops the reply."""
 
-    sent = Signal(str)
-    stopped = Signal()
+    send_requested = Signal()
+    stop_requested = Signal()
     edit_cancelled = Signal()
-    attach_asked = Signal()
-    paged = Signal(int)  # -1 up, 1 down: what is above is to be scrolled
+    attach_requested = Signal()
+    paged = Signal(int)  # scroll the chat: -1 up, 1 down
 
-    def __init__(self, theme: Theme, attaching: Attaching, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, attachments: AttachmentReader, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._attaching = attaching
+        self._attachments = attachments
         set_look(self, "composer")
         self.field = _Field(self)
         self.field.setPlaceholderText(tr("Message Slipstream"))
         self.field.setAccessibleName(tr("Message"))
-        self.field.submitted.connect(self._submit)
+        self.field.submitted.connect(self.send_requested)
         self.field.focused.connect(self._show_focus)
-        self.field.dropped.connect(attaching.attach)
+        self.field.dropped.connect(attachments.attach)
         self.field.paged.connect(self.paged)
         self.button = _RoundButton(theme)
         self.button.clicked.connect(self._press)
-        self.attach_button = IconButton(theme, "clip", tr("Attach files"))
-        self.attach_button.clicked.connect(self.attach_asked)
+        self.attach_button = IconButton(theme, "clip", tr("Attach Files"))
+        self.attach_button.clicked.connect(self.attach_requested)
         self.files = AttachmentChips(theme, removable=True)
-        self.files.removed.connect(attaching.remove)
-        self.files.left_out.connect(attaching.leave_out)
-        attaching.changed.connect(self._show_files)
+        self.files.removed.connect(attachments.remove)
+        self.files.left_out.connect(attachments.leave_out)
+        attachments.changed.connect(self._show_files)
         self._busy = False
-        self._set_aside = ""
-        self._files_aside: list[Attachment] = []
         self._editing = False
+        self._draft = ""  # the new message, while an earlier one is edited
+        self._draft_files: list[Attachment] = []
         self.banner = QWidget()
         label = Label(tr("Editing an earlier message"))
         set_look(label, "secondary")
@@ -88,7 +88,6 @@ class Composer(QFrame):
         self._show_button()
 
     def set_busy(self, busy: bool) -> None:
-        """Turn the button into Stop, or back."""
         self._busy = busy
         self._show_button()
 
@@ -98,63 +97,57 @@ class Composer(QFrame):
 
     @property
     def draft(self) -> str:
-        """The new message that is being written, also while an earlier one is edited."""
-        return self._set_aside if self._editing else self.text
+        """The text of the new message, also while an earlier one is edited."""
+        return self._draft if self._editing else self.text
 
     @property
     def draft_files(self) -> list[Attachment]:
-        """The files that are to go with it; the list that those still being read come into."""
-        return self._files_aside if self._editing else self._attaching.files
+        """The files of the new message. Files still being read are added to this list."""
+        return self._draft_files if self._editing else self._attachments.files
 
     def show_draft(self, text: str, files: list[Attachment]) -> None:
-        """Put a message here that was begun before."""
         if text != self.text:
             self.field.setPlainText(text)
             self.field.moveCursor(QTextCursor.MoveOperation.End)
-        self._attaching.set_files(files)
+        self._attachments.set_files(files)
 
     @Slot()
     def clear(self) -> None:
         self.field.clear()
-        self._attaching.set_files([])
+        self._attachments.set_files([])
 
     @Slot(object)
     def show_editing(self, turn: Turn | None) -> None:
-        """Put the question of a turn here to be written anew, or, with None, what stood here before."""
+        """Edit the message of a turn, or with None go back to the draft."""
         if turn is not None and not self._editing:
-            self._set_aside, self._files_aside = self.text, self._attaching.files
+            self._draft, self._draft_files = self.text, self._attachments.files
         if self._editing:
-            self._attaching.leave_out()  # what was being read for an edit that ends here
+            self._attachments.leave_out()  # files still being read for the edit that ends
         if turn is not None or self._editing:
-            self.field.setPlainText(turn.prompt if turn is not None else self._set_aside)
+            self.field.setPlainText(turn.prompt if turn is not None else self._draft)
             asked = turn.asked if turn is not None else None
-            self._attaching.set_files(list(asked.attachments) if asked is not None else self._files_aside)
+            self._attachments.set_files(list(asked.attachments) if asked is not None else self._draft_files)
             self.field.moveCursor(QTextCursor.MoveOperation.End)
             self.field.setFocus()
         self._editing = turn is not None
         self.banner.setVisible(self._editing)
 
     @Slot()
-    def _submit(self) -> None:
-        self.sent.emit(self.text)
-
-    @Slot()
     def _press(self) -> None:
-        if self._busy:
-            self.stopped.emit()
-        else:
-            self._submit()
+        (self.stop_requested if self._busy else self.send_requested).emit()
 
     @Slot()
     def _show_button(self) -> None:
-        self.button.show_as("stop" if self._busy else "send", ready=self._busy or bool(self.text.strip() or self._attaching.files))
+        ready = self._busy or bool(self.text.strip() or self._attachments.files)
+        self.button.show_as("stop" if self._busy else "send", ready)
 
     @Slot()
     def _show_files(self) -> None:
-        state = self._attaching
-        waited = [shortened(clean(one.path.name)) for one in state.readings[:1]]
-        more = tr(" and {count} more", count=state.reading - 1) if state.reading > 1 else ""
-        self.files.show_files(state.files, state.counts, "".join(waited) + more)
+        reader = self._attachments
+        names = [shortened(clean(one.path.name)) for one in reader.reading]
+        if len(names) > 1:
+            names[0] = tr("{name} and {count} more", name=names[0], count=len(names) - 1)
+        self.files.show_files(reader.files, reader.counts, "".join(names[:1]))
         self._show_button()
 
     @Slot(bool)
@@ -184,7 +177,7 @@ class _Field(QPlainTextEdit):
         return bool(files_in(source)) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Pasted or dropped: files are attached, not written out as addresses."""
+        """Attach pasted or dropped files instead of inserting their addresses."""
         if files := files_in(source):
             self.dropped.emit(files)
         else:
@@ -196,11 +189,11 @@ class _Field(QPlainTextEdit):
             self.submitted.emit()
             return
         if enter:
-            self.textCursor().insertBlock()  # a line of its own, where Qt would put U+2028
+            self.textCursor().insertBlock()  # Qt would insert U+2028
             self.ensureCursorVisible()
             return
         step = (event.key() == Qt.Key.Key_PageDown) - (event.key() == Qt.Key.Key_PageUp)
-        # all that is written is in sight; on a Mac these keys count as the keypad's
+        # Scroll the chat if the whole text is visible. On a Mac these keys have the keypad modifier.
         if step and self.verticalScrollBar().maximum() == 0 and not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             self.paged.emit(step)
             return
@@ -222,27 +215,27 @@ class _Field(QPlainTextEdit):
     @Slot()
     def _fit(self) -> None:
         lines = round(self.document().size().height())  # QPlainTextEdit counts in lines
-        shown = max(1, min(lines, MOST_LINES))
+        shown = max(1, min(lines, MAX_LINES))
         height = shown * self.fontMetrics().lineSpacing() + 12
-        scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MOST_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        scroll = Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > MAX_LINES else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(scroll)
         if height != self.maximumHeight():
             self.setFixedHeight(height)
 
 
 def files_in(data: QMimeData) -> list[Path]:
-    """The files of this machine that something dragged or copied names."""
+    """The local files in dropped or pasted data."""
     return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]
 
 
 class _RoundButton(QAbstractButton):
-    """An arrow that sends or a square that stops."""
+    """An arrow for Send or a square for Stop."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
         self._shape = ""
-        self._ready = False
+        self._ready = False  # pressing it has an effect
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         theme.changed.connect(self.update)
 
@@ -268,13 +261,13 @@ class _RoundButton(QAbstractButton):
         painter.setBrush(QColor(ground))
         painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
         front = QColor(colors.on_accent if self._ready else colors.window)
-        centre = QRectF(self.rect()).center()
+        center = QRectF(self.rect()).center()
         if self._shape == "stop":
             painter.setBrush(front)
-            painter.drawRoundedRect(QRectF(centre.x() - 5, centre.y() - 5, 10, 10), 2, 2)
+            painter.drawRoundedRect(QRectF(center.x() - 5, center.y() - 5, 10, 10), 2, 2)
         else:
             painter.setPen(QPen(front, 2.2, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
-            x, y = centre.x(), centre.y()
+            x, y = center.x(), center.y()
             painter.drawLine(QPointF(x, y + 6), QPointF(x, y - 6))
             painter.drawPolyline([QPointF(x - 5, y - 1), QPointF(x, y - 6), QPointF(x + 5, y - 1)])
         if self.hasFocus():

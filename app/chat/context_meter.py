@@ -1,29 +1,29 @@
-"""How much of the target's context the open chat takes, with the message that is being written."""
-
-from __future__ import annotations
+"""Counts how much of the target's context the open chat and the message in the composer use."""
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from app.chat.conductor import Conductor
 from app.conversations.attachments import prompt_text
-from app.conversations.chat_tree import messages_to
-from app.engine_adapter import Delivery, EngineAdapter
+from app.conversations.chat_tree import Turn, messages_to
+from app.engine_adapter import Delivery
 from mlx_engine.events import TokenCount
 from mlx_engine.requests import CountTokens, Message
 
-if TYPE_CHECKING:
-    from app.chat.conductor import Conductor
-
-REST_MS = 400  # after the last change, before it is counted
+COUNT_MS = 400  # after the last change
 NEARLY_FULL = 0.9
 
 
 @dataclass(frozen=True)
-class Room:
-    """Tokens taken, and tokens there are. `draft`: a message that is being written is among them; `exact`: they were counted."""
+class ContextUse:
+    """Used and available tokens.
+
+    Attributes:
+        draft: whether the message in the composer is counted too.
+        exact: False for an estimate while a reply grows.
+    """
 
     used: int
     limit: int
@@ -36,7 +36,7 @@ class Room:
 
     @property
     def share(self) -> float:
-        """Of the context, 0 to 1."""
+        """The used part of the context, 0 to 1."""
         return min(1.0, self.used / self.limit) if self.limit else 0.0
 
     @property
@@ -44,78 +44,76 @@ class Room:
         return self.used >= NEARLY_FULL * self.limit
 
     @property
-    def too_long(self) -> bool:
-        """Not even one token of a reply would fit."""
+    def full(self) -> bool:
+        """Whether no token of a reply would fit."""
         return self.left < 1
 
 
 class ContextMeter(QObject):
-    """Asks the engine a moment after the chat, its settings or the draft have changed, and never while a reply is written: then the
-    reply's own tokens are added."""
+    """Asks the engine shortly after the chat, its settings or the draft have changed. While a reply grows, adds its tokens."""
 
     changed = Signal()
 
-    def __init__(self, engine: EngineAdapter, conductor: Conductor) -> None:
-        super().__init__(conductor)
-        self._engine = engine
+    def __init__(self, conductor: Conductor, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._conductor = conductor
         self._draft = ""
-        self._asked: CountTokens | None = None  # what was counted last, or is being counted
-        self.room: Room | None = None
+        self._request: CountTokens | None = None  # the last one
+        self.use: ContextUse | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(REST_MS)
-        self._timer.timeout.connect(self._ask)
+        self._timer.setInterval(COUNT_MS)
+        self._timer.timeout.connect(self._count)
         for signal in (
-            conductor.pair_changed,
+            conductor.loader.loaded,
             conductor.chat_changed,
             conductor.turns_changed,
             conductor.turn_added,
-            conductor.switches_changed,
+            conductor.settings_changed,
             conductor.busy_changed,
             conductor.editing_changed,
-            conductor.attaching.changed,
+            conductor.attachments.changed,
         ):
             signal.connect(self.recount)
-        conductor.pair_changed.connect(self._forget)
+        conductor.loader.loaded.connect(self._forget)
         conductor.chat_changed.connect(self._forget)
-        conductor.reply_changed.connect(self._grow)
+        conductor.reply_job.changed.connect(self._grow)
 
     def set_draft(self, text: str) -> None:
-        """What stands in the composer now."""
+        """Set the text in the composer."""
         if text != self._draft:
             self._draft = text
             self.recount()
 
     @Slot()
     def recount(self) -> None:
-        """Something has changed: count soon."""
+        """Count soon."""
         self._timer.start()
 
     @Slot()
     def _forget(self) -> None:
-        self._asked = None
+        self._request = None
         self._show(None)
 
     @Slot()
-    def _ask(self) -> None:
-        state = self._conductor
-        if state.pair is None or state.busy:
-            return  # the end of what runs counts anew
+    def _count(self) -> None:
+        conductor = self._conductor
+        if conductor.loader.pair is None or conductor.busy:
+            return  # counted when the reply has ended
         messages = self._messages()
-        request = CountTokens(messages, state.thinking)
+        request = CountTokens(messages, conductor.thinking)
         if not any(message.role == "user" for message in messages):
-            self._asked = None
-            self._show(Room(0, state.pair.context_limit))
-        elif request != self._asked:
-            self._asked = request
-            self._engine.submit(request, partial(self._counted, request))
+            self._request = None
+            self._show(ContextUse(0, conductor.loader.pair.context_limit))
+        elif request != self._request:
+            self._request = request
+            conductor.engine.submit(request, partial(self._counted, request))
 
     def _messages(self) -> tuple[Message, ...]:
-        """What the next request would hold."""
+        """The messages that the next request would have."""
         chat, editing = self._conductor.chat, self._conductor.editing
         system = (Message("system", chat.settings.system),) if chat.settings.system.strip() else ()
-        files = tuple(self._conductor.attaching.files)
+        files = tuple(self._conductor.attachments.files)
         draft = self._draft.strip()
         before = chat.history()
         if editing is not None and editing.asked is not None:
@@ -124,21 +122,18 @@ class ContextMeter(QObject):
 
     def _counted(self, request: CountTokens, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
-            if request is self._asked and isinstance(delivery.event, TokenCount):
-                count = delivery.event
-                self._show(Room(count.tokens, count.limit, request.messages[-1].role == "user"))
+            if request is self._request and isinstance(delivery.event, TokenCount):
+                self._show(ContextUse(delivery.event.tokens, delivery.event.limit, request.messages[-1].role == "user"))
 
     @Slot(object)
-    def _grow(self, turn: object) -> None:
-        reply = getattr(turn, "reply", None)
-        pair = self._conductor.pair
-        shown = self._conductor.written_chat == self._conductor.chat.id
-        if reply is not None and reply.running and reply.prefill is not None and pair is not None and shown:
-            self._asked = None
-            written = reply.tokens - reply.tokens_before  # what stood there before Continue is in the prefill
-            self._show(Room(reply.prefill.total + written, pair.context_limit, exact=False))
+    def _grow(self, turn: Turn) -> None:
+        reply, pair = turn.reply, self._conductor.loader.pair
+        if reply.running and reply.prefill is not None and pair is not None and self._conductor.replying_here:
+            self._request = None
+            new_tokens = reply.tokens - reply.tokens_before  # the tokens before Continue are part of the prefill
+            self._show(ContextUse(reply.prefill.total + new_tokens, pair.context_limit, exact=False))
 
-    def _show(self, room: Room | None) -> None:
-        if room != self.room:
-            self.room = room
+    def _show(self, use: ContextUse | None) -> None:
+        if use != self.use:
+            self.use = use
             self.changed.emit()

@@ -1,10 +1,10 @@
-"""How full the context is, beside the composer: a short bar, and the tokens that are left."""
+"""Shows how full the context is: a short bar and the number of tokens."""
 
 from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from app.chat.context_meter import ContextMeter, Room
+from app.chat.context_meter import ContextMeter, ContextUse
 from app.conversations.wording import number
 from app.language import tr
 from app.widgets.label import Label
@@ -14,7 +14,7 @@ BAR = QSize(56, 4)
 
 
 class ContextView(QWidget):
-    """Quiet while there is room, plain when there is little, and a sentence when the message no longer fits."""
+    """Stands out more the fuller the context is."""
 
     def __init__(self, theme: Theme, meter: ContextMeter, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -26,9 +26,8 @@ class ContextView(QWidget):
         self.label.setAccessibleName(tr("Context"))
         self.setToolTip(
             tr(
-                "The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops "
-                "there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is "
-                "ever left out unseen."
+                "The context is everything the model sees at once: the whole chat and the reply. When it is full, the reply stops. "
+                "Start a new chat, or edit an earlier message."
             )
         )
         row = QHBoxLayout(self)
@@ -41,42 +40,27 @@ class ContextView(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the meter says."""
-        room = self._meter.room
-        self._bar.show_room(room)
-        self.label.setText(sentence(room) if room is not None else " ")
-        set_look(
-            self.label, "danger" if room is not None and room.too_long else "secondary" if room and room.nearly_full else "faint"
-        )
-        self._bar.setVisible(room is not None)
+        use = self._meter.use
+        self._bar.show_use(use)
+        self.label.setText(sentence(use) if use is not None else " ")
+        set_look(self.label, "danger" if use is not None and use.full else "secondary" if use and use.nearly_full else "faint")
+        self._bar.setVisible(use is not None)
 
 
-def sentence(room: Room) -> str:
-    """What there is to say of the room in a context."""
-    about = "" if room.exact else "~"
-    if room.too_long and room.draft:
-        over = number(1 - room.left)
-        return tr(
-            "Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat",
-            about=about,
-            over=over,
-            limit=number(room.limit),
-        )
-    if room.too_long:
-        return tr("The context of {limit} tokens is full: start a new chat, or edit an earlier message", limit=number(room.limit))
-    if room.nearly_full:
-        return tr(
-            "{about}{left} token{left_2} left, then the reply stops",
-            about=about,
-            left=number(room.left),
-            left_2="" if room.left == 1 else "s",
-        )
+def sentence(use: ContextUse) -> str:
+    about = "" if use.exact else "~"
+    limit = number(use.limit)
+    if use.full and use.draft:
+        over = number(1 - use.left)
+        return tr("{about}{over} tokens over the limit of {limit}. Shorten the message.", about=about, over=over, limit=limit)
+    if use.full:
+        return tr("Context full ({limit} tokens). Start a new chat, or edit an earlier message.", limit=limit)
+    if use.left == 1:
+        return tr("{about}1 token left", about=about)
+    if use.nearly_full:
+        return tr("{about}{left} tokens left", about=about, left=number(use.left))
     return tr(
-        "{about}{used} of {limit} tokens used · {left} left",
-        about=about,
-        used=number(room.used),
-        limit=number(room.limit),
-        left=number(room.left),
+        "{about}{used} of {limit} tokens used · {left} left", about=about, used=number(use.used), limit=limit, left=number(use.left)
     )
 
 
@@ -84,14 +68,14 @@ class _Bar(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._room: Room | None = None
+        self._use: ContextUse | None = None
         self.setFixedSize(BAR)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         theme.changed.connect(self.update)
 
-    def show_room(self, room: Room | None) -> None:
-        if room != self._room:
-            self._room = room
+    def show_use(self, use: ContextUse | None) -> None:
+        if use != self._use:
+            self._use = use
             self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -101,8 +85,8 @@ class _Bar(QWidget):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(colors.track))
         painter.drawRoundedRect(QRectF(self.rect()), 2, 2)
-        if self._room is not None and self._room.used:
-            full = colors.danger if self._room.too_long else colors.accent
+        if self._use is not None and self._use.used:
+            full = colors.danger if self._use.full else colors.accent
             painter.setBrush(QColor(full))
-            painter.drawRoundedRect(QRectF(0, 0, max(4.0, self.width() * self._room.share), self.height()), 2, 2)
+            painter.drawRoundedRect(QRectF(0, 0, max(4.0, self.width() * self._use.share), self.height()), 2, 2)
         painter.end()

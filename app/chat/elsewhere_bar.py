@@ -1,4 +1,4 @@
-"""Says that a reply is being written in another chat, and leads there."""
+"""Tells that a reply is being generated in another chat, and goes there."""
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
@@ -9,11 +9,11 @@ from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, Theme, set_look
 
-LONGEST = 40  # characters of a title
+MAX_TITLE = 40  # characters
 
 
 class ElsewhereBar(QFrame):
-    """Above the composer, while Stop is not there."""
+    """Shown above the composer, which has no Stop button then."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,26 +24,25 @@ class ElsewhereBar(QFrame):
         self.label.setAccessibleName(tr("Note"))
         theme.set_font(self.label, SMALL)
         set_look(self.label, "secondary")
-        self.go = button(tr("Go There"), tr("Open the chat in which the reply is being written"), "bordered")
-        self.go.clicked.connect(conductor.go_to_written)
+        self.go = button(tr("Open Chat"), tr("Open the chat in which the reply is being generated"), "bordered")
+        self.go.clicked.connect(self._open)
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 6, 8, 6)
         row.setSpacing(8)
         row.addWidget(self.label, 1)
         row.addWidget(self.go)
+        self.hide()  # must not be shown without a parent
         for signal in (conductor.busy_changed, conductor.chat_changed, conductor.library.changed):
             signal.connect(self.refresh)
-        if not self._tell():  # else it is shown with what it stands in, not before, as a window
-            self.hide()
 
     @Slot()
     def refresh(self) -> None:
-        """Show where a reply is being written, if not here."""
-        self.setVisible(self._tell())
+        title = self._conductor.replying_elsewhere
+        shown = title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
+        self.label.setText(tr("A reply is being generated in “{title}”.", title=shown))
+        self.setVisible(bool(title))
 
-    def _tell(self) -> bool:
-        title = self._conductor.written_elsewhere
-        if title:
-            shown = title if len(title) <= LONGEST else title[: LONGEST - 1].rstrip() + "…"
-            self.label.setText(tr("A reply is being written in “{title}”.", title=shown))
-        return bool(title)
+    @Slot()
+    def _open(self) -> None:
+        if (chat := self._conductor.reply_job.chat) is not None:
+            self._conductor.open_chat(chat.id)

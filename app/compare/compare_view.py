@@ -107,7 +107,7 @@ class CompareDialog(QDialog):
         )
         row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)
         conductor.busy_changed.connect(self._show_state)
-        conductor.pair_changed.connect(self._show_state)
+        conductor.loader.loaded.connect(self._show_state)
         conductor.comparisons.message.connect(self.status.setText)
         self._show_state()
 
@@ -222,7 +222,7 @@ class CompareDialog(QDialog):
         if not self.running and not self._conductor.can_compare:
             if self._conductor.busy:
                 return tr("Wait for the reply to finish, or stop it, to compare.")
-            pair = self._conductor.pair
+            pair = self._conductor.loader.pair
             if pair is None or pair.why_plain is None:
                 return tr("Load models to compare.")
             return tr("DFlash is not available: {why_plain}", why_plain=translated(pair.why_plain))

@@ -37,7 +37,7 @@ class ThisMacDialog(QDialog):
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._conductor, self._job = conductor, conductor.measuring
+        self._conductor, self._job = conductor, conductor.roofline_job
         self.setWindowTitle(machine_title())
         self.setAccessibleName(machine_title())
         self.resize(QSize(640, 680))
@@ -80,18 +80,18 @@ class ThisMacDialog(QDialog):
         )
         self._job.changed.connect(self.refresh)
         conductor.busy_changed.connect(self.refresh)
-        conductor.pair_changed.connect(self.refresh)
+        conductor.loader.loaded.connect(self.refresh)
         self.refresh()
         if self._job.found is None and self._can_measure:
             self._job.start()
 
     @property
     def _can_measure(self) -> bool:
-        return self._conductor.pair is not None and not self._conductor.busy and not self._job.running
+        return self._conductor.loader.pair is not None and not self._conductor.busy and not self._job.running
 
     @Slot()
     def refresh(self) -> None:
-        found, progress, pair = self._job.found, self._job.progress, self._conductor.pair
+        found, progress, pair = self._job.found, self._job.progress, self._conductor.loader.pair
         facts = found.facts if found else None
         self.chip.setText(facts.name if facts else machine_title())
         self.about.setText(about(facts) if facts else tr("Not measured yet."))
@@ -120,7 +120,7 @@ class ThisMacDialog(QDialog):
     def _state(self) -> str:
         if self._job.progress is not None:
             return f"{translated(self._job.progress.step)} …"
-        if self._conductor.pair is None:
+        if self._conductor.loader.pair is None:
             return tr("Load a model to measure it.")
         if self._conductor.busy:
             return tr("Wait for the reply to finish.")

@@ -152,7 +152,7 @@ class PairCard(QScrollArea):
         self.main.setEnabled(
             state in ("paused", "failed")
             or (state == "absent" and self._picker.may_download)
-            or (state == "ready" and self._conductor.loading is None and not self._conductor.busy)
+            or (state == "ready" and self._conductor.loader.progress is None and not self._conductor.busy)
         )
         self.main.setToolTip(tr("A reply is still being written.") if state == "ready" and self._conductor.busy else "")
         self.pause.setVisible(state in ("running", "waiting"))
@@ -165,7 +165,7 @@ class PairCard(QScrollArea):
         self.forget.setVisible(one.own is not None and state in ("absent", "unavailable", "ready"))
 
     def _show_progress(self, one: Candidate, state: State) -> None:
-        transfer, loading = self._picker.transfer(one), self._conductor.loading
+        transfer, loading = self._picker.transfer(one), self._conductor.loader.progress
         if state == "loading" and loading is not None:
             self.bar.show_fraction(loading.fraction)
             self.progress.setText(f"{translated(loading.step)}…")

@@ -17,12 +17,11 @@ _KEEPS_THE_OLD = 0.0  # while a loading has come no further, the files are only 
 
 
 class PairLoading(QObject):
-    """`pair` is the one that is loaded, `asked` what it was loaded from; `progress` is how far a loading has come, `coming` of
-    what."""
+    """Loads pairs. `pair` and `loaded_from` are None while none is loaded, `progress` and `loading_from` while none is loading."""
 
     changed = Signal()  # the progress
     loaded = Signal()  # another pair, or none any more
-    noticed = Signal(object)  # Notice
+    notified = Signal(object)  # Notice
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -32,8 +31,8 @@ class PairLoading(QObject):
         self._cancelled = False
         self._had_one = False
         self.pair: PairInfo | None = None
-        self.asked: LoadPair | None = None
-        self.coming: LoadPair | None = None
+        self.loaded_from: LoadPair | None = None
+        self.loading_from: LoadPair | None = None
         self.progress: LoadProgress | None = None
 
     @property
@@ -44,15 +43,15 @@ class PairLoading(QObject):
         """Load a pair, unless one is being loaded."""
         if self._job:
             return
-        self.progress, self.coming, self._cancelled = LoadProgress(0.0, EngineText("", tr("Starting"))), pair, False
+        self.progress, self.loading_from, self._cancelled = LoadProgress(0.0, EngineText("", tr("Starting"))), pair, False
         self._had_one = self.pair is not None
         self._job = self._engine.submit(pair, self._receive)
         self.changed.emit()
 
     def moved(self, before: Path, now: Path) -> None:
         """The model folder lies elsewhere: what was loaded from it counts as loaded from there."""
-        if self.asked is not None and self.asked.target is not None:
-            self.asked = LoadPair(*(_moved(one, before, now) for one in (self.asked.target, self.asked.drafter)))
+        if self.loaded_from is not None and self.loaded_from.target is not None:
+            self.loaded_from = LoadPair(*(_moved(one, before, now) for one in (self.loaded_from.target, self.loaded_from.drafter)))
             self.changed.emit()
 
     def cancel(self) -> None:
@@ -73,27 +72,27 @@ class PairLoading(QObject):
                     self._become(None)
                 self.changed.emit()
             case PairInfo() as pair:
-                self.asked = self.coming
+                self.loaded_from = self.loading_from
                 self._become(pair)
                 self._tuning.tune(pair)
                 if pair.why_plain:
-                    self.noticed.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
+                    self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
             case Failed() as failed:
-                self.noticed.emit(
+                self.notified.emit(
                     Notice(f"{translated(failed)} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load")
                 )
             case None:
-                if self._cancelled and self.asked is not self.coming:
+                if self._cancelled and self.loaded_from is not self.loading_from:
                     words = tr("Loading was cancelled. {what_is_left}", what_is_left=self._what_is_left()).rstrip()
-                    self.noticed.emit(Notice(words, offer="" if self.pair else "load"))
+                    self.notified.emit(Notice(words, offer="" if self.pair else "load"))
                 self._job = None
-                self.progress = self.coming = None
+                self.progress = self.loading_from = None
                 self.changed.emit()
 
     def _become(self, pair: PairInfo | None) -> None:
         self.pair = pair
         if pair is None:
-            self.asked = None
+            self.loaded_from = None
         self.loaded.emit()
 
     def _what_is_left(self) -> str:

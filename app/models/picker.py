@@ -51,7 +51,7 @@ class Picker(QObject):
         self.storage.told.connect(self.told)
         self.storage.changed.connect(self.changed)
         self.storage.rearranged.connect(self.refresh)
-        self.storage.moved.connect(conductor.models_moved)
+        self.storage.moved.connect(conductor.loader.moved)
         self._all: tuple[Candidate, ...] = ()
         self.measured_machine = True
         self._measured_now = False  # in this run, for whichever pair
@@ -68,11 +68,11 @@ class Picker(QObject):
         self._soon.setSingleShot(True)
         self._soon.setInterval(ASK_AFTER_MS)
         self._soon.timeout.connect(self._ask)
-        conductor.measuring.changed.connect(self._note_machine)
-        conductor.pair_changed.connect(self.changed)
-        conductor.load_changed.connect(self.changed)
+        conductor.roofline_job.changed.connect(self._note_machine)
+        conductor.loader.loaded.connect(self.changed)
+        conductor.loader.changed.connect(self.changed)
         conductor.busy_changed.connect(self.changed)  # while a reply is written nothing else is loaded
-        conductor.replied.connect(self._note_speed)
+        conductor.reply_job.finished.connect(self._note_speed)
 
     def start(self) -> None:
         """Go on with downloads that an earlier run left."""
@@ -135,14 +135,14 @@ class Picker(QObject):
         self.listed.emit()
         self.changed.emit()
         self._soon.start()
-        idle = not self._conductor.busy and self._conductor.loading is None
-        if not self.measured_machine and idle and self._conductor.pair is not None:
-            self._conductor.measuring.start()
+        idle = not self._conductor.busy and self._conductor.loader.progress is None
+        if not self.measured_machine and idle and self._conductor.loader.pair is not None:
+            self._conductor.roofline_job.start()
 
     @Slot()
     def _note_machine(self) -> None:
         """This machine has been measured: speeds can be foretold now."""
-        if self._conductor.measuring.found is not None:
+        if self._conductor.roofline_job.found is not None:
             self._measured_now = True
         if self._measured_now and not self.measured_machine and self._all:
             self.measured_machine = True
@@ -197,9 +197,9 @@ class Picker(QObject):
         """What is being done with it."""
         shown = one.shown
         if shown.folders:
-            if _same(self._conductor.loading_from, shown.folders):
+            if _same(self._conductor.loader.loading_from, shown.folders):
                 return "loading"
-            return "loaded" if _same(self._conductor.loaded_from, shown.folders) else "ready"
+            return "loaded" if _same(self._conductor.loader.loaded_from, shown.folders) else "ready"
         transfer = self.transfer(one)
         if transfer is not None:
             return transfer.state  # type: ignore[return-value]
@@ -287,7 +287,7 @@ class Picker(QObject):
         if one is None:
             return
         if self.state(one) == "loading":
-            self._conductor.cancel_load()
+            self._conductor.loader.cancel()
         elif one.shown.pair is not None and self.transfer(one) is not None and self._free_to_act():
             self.downloads.cancel(one.shown.pair)
             self._update(one.shown.pair, lambda choice: replace(choice, asked=False))
@@ -333,7 +333,7 @@ class Picker(QObject):
 
     def move(self, folder: Path) -> None:
         """Move the model folder."""
-        if self._conductor.loading is not None:
+        if self._conductor.loader.progress is not None:
             self.told.emit(tr("A pair is being loaded. Wait for its end before you move the models."))
         elif self._free_to_act():
             self.storage.move(folder)
@@ -414,7 +414,7 @@ class Picker(QObject):
     @Slot(object)
     def _note_speed(self, stats: Stats) -> None:
         """A reply has ended: its speed is this pair's, on this machine."""
-        loaded = self._conductor.loaded_from
+        loaded = self._conductor.loader.loaded_from
         if loaded is None:
             return
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()

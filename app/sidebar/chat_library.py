@@ -27,20 +27,20 @@ from mlx_engine.errors import UserError
 MOST_UNDO = 50
 
 
-class Library(QObject):
+class ChatLibrary(QObject):
     """What there is. `loaded` once the database was read; `changed` whenever the list is another."""
 
     loaded = Signal(str)  # the id of the chat that was open last, or nothing
     changed = Signal()
     presets_changed = Signal()
     removed = Signal(object)  # list of ids
-    told = Signal(str)
+    notified = Signal(str)
     undo_changed = Signal()
 
     def __init__(self, store: StoreThread, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = store
-        self._store.notice.connect(self.told)
+        self._store.notice.connect(self.notified)
         self._store.start()
         self.entries: dict[str, ChatSummary] = {}
         self.folders: dict[str, Folder] = {}
@@ -77,8 +77,8 @@ class Library(QObject):
 
         self._store.read(lambda store: store.load(chat_id), opened)
 
-    def save(self, chat: Chat, nodes: Iterable[Node], then: Callable[[], None] | None = None) -> None:
-        """Keep these messages of a chat, each after its parent, and its title and settings."""
+    def save(self, chat: Chat, nodes: Iterable[Node], then: Callable[[object], None] | None = None) -> None:
+        """Save these messages of a chat, each after its parent, and its title and settings. `then` is called when that is done."""
         self._open[chat.id] = chat
         old = self.entries.get(chat.id)
         snapshot = Snapshot.of(chat, nodes, old.folder if old else "", old.pinned if old else False)
@@ -86,7 +86,7 @@ class Library(QObject):
         if snapshot.summary != old and chat.id not in self._gone:
             self.entries[chat.id] = snapshot.summary
             self.changed.emit()
-        self._store.write(lambda store: store.save(snapshot, open_now=is_new), (lambda _: then()) if then else None)
+        self._store.write(lambda store: store.save(snapshot, open_now=is_new), then)
 
     def note_open(self, chat_id: str) -> None:
         """Which chat the next start shows; empty for a new one."""
@@ -247,7 +247,7 @@ class Library(QObject):
             chats = [(chat, entry) for entry in entries if (chat := store.load(entry.id)) is not None]
             return chat_export.export(chats, folders, to)
 
-        self._store.read(work, self.told.emit)
+        self._store.read(work, self.notified.emit)
 
     def import_file(self, file: Path) -> None:
         """Add the chats of a file: our own JSON or database, or ChatGPT's export. `undo` takes them out again."""
@@ -281,7 +281,7 @@ class Library(QObject):
         # Deleted like any other: what was said in them since then can be brought back.
         self._can_undo(tr("Imported {count}", count=count), lambda: self.delete(ids))
         self.changed.emit()
-        self.told.emit(tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else ""))
+        self.notified.emit(tr("Imported {count}.", count=count) + (f" {found.remark}" if found.remark else ""))
 
     def _update(self, entry: ChatSummary) -> None:
         self.entries[entry.id] = entry

@@ -275,7 +275,8 @@ class _Delegate(QStyledItemDelegate):
         elif index.data(INSIDE):
             left += ICON_SIZE + 6
         right = area.right() - (ICON_SIZE + 8 if kind == "folder" else 10)
-        if kind == "chat" and index.data(ID) == self._conductor.written_chat:
+        replying = self._conductor.reply_job.chat
+        if replying is not None and index.data(ID) == replying.id:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(colors.accent))
             painter.drawEllipse(QPointF(right - 3, area.center().y()), 3.5, 3.5)

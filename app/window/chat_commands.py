@@ -63,7 +63,7 @@ class ChatCommands(QObject):
             self._conductor.turns_changed,
             self._conductor.turn_added,
             self._conductor.chat_changed,
-            self._conductor.pair_changed,
+            self._conductor.loader.loaded,
             self._library.changed,
             window.sidebar.list.selectionModel().currentChanged,
         ):

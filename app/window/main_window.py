@@ -6,9 +6,9 @@ from PySide6.QtCore import QByteArray, QSettings, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
-from app.chat.announcer import Announcing
+from app.chat.announcer import Announcer
 from app.chat.chat_settings import ChatSettingsDialog
-from app.chat.composer import Composer, files_in
+from app.chat.composer import files_in
 from app.chat.conductor import Conductor
 from app.chat.drafts import Drafts
 from app.chat.foot import Foot
@@ -26,7 +26,7 @@ from app.settings.settings_dialog import SettingsDialog
 from app.sidebar.sidebar import NARROWEST, USUAL, WIDEST, Sidebar
 from app.transcript.transcript import Transcript
 from app.updates import Updates
-from app.widgets.theme import COLUMN, Theme
+from app.widgets.theme import Theme
 from app.window.about import AboutDialog
 from app.window.chat_commands import ChatCommands
 from app.window.menus import Menus
@@ -61,7 +61,7 @@ class MainWindow(QMainWindow):
         self._log_folder = log_folder
         self.release = this_release()
         self.updates = Updates(self.release, self.preferences, self)
-        self.updates.told.connect(conductor.tell)
+        self.updates.told.connect(conductor.notify)
         self.setWindowTitle("Slipstream")
         self.setMinimumSize(440, 420)
         self.resize(1000, 760)
@@ -69,9 +69,8 @@ class MainWindow(QMainWindow):
 
         self.top_bar = TopBar(theme, conductor)
         self.transcript = Transcript(theme)
-        self.composer = Composer(theme, conductor.attaching)
-        self.composer.setMaximumWidth(COLUMN + 24)
-        self.foot = Foot(theme, self.composer, conductor)
+        self.foot = Foot(theme, conductor)
+        self.composer = self.foot.composer
         chat = QWidget()
         layout = QVBoxLayout(chat)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -107,35 +106,34 @@ class MainWindow(QMainWindow):
         self.sidebar.list.customContextMenuRequested.connect(self.commands.show_menu)
         conductor.chat_changed.connect(self._show_title)
         conductor.library.changed.connect(self._show_title)
-        self.composer.sent.connect(self._send)
-        self.composer.stopped.connect(conductor.stop)
+        self.composer.send_requested.connect(self._send)
+        self.composer.stop_requested.connect(conductor.stop)
         self.composer.paged.connect(self.transcript.page)
-        self.composer.attach_asked.connect(self.attach_files)
+        self.composer.attach_requested.connect(self.attach_files)
         self.transcript.sample_chosen.connect(conductor.send)
         self.composer.edit_cancelled.connect(conductor.cancel_edit)
         self.transcript.retry.connect(conductor.regenerate)
         self.transcript.resume.connect(conductor.resume)
         self.transcript.stepped.connect(conductor.switch)
         self.transcript.edit.connect(conductor.edit)
-        self.transcript.load.connect(conductor.load)
+        self.transcript.load.connect(conductor.use)
         conductor.turn_added.connect(self.transcript.add_turn)
         conductor.turns_changed.connect(self.transcript.show_turns)
-        conductor.turn_pointed.connect(self.transcript.point)
-        conductor.reply_changed.connect(self.transcript.refresh)
+        conductor.turn_revealed.connect(self.transcript.point)
+        conductor.reply_job.changed.connect(self.transcript.refresh)
         conductor.chat_changed.connect(self.transcript.clear)
-        conductor.noticed.connect(self.transcript.add_notice)
-        conductor.outdated.connect(self.transcript.clear_notices)
+        conductor.notified.connect(self.transcript.add_notice)
         conductor.editing_changed.connect(self.composer.show_editing)
-        conductor.comparison_started.connect(self._show_comparison)
+        conductor.comparison_job.started.connect(self._show_comparison)
         self.transcript.compare.connect(conductor.compare_turn)
-        conductor.load_changed.connect(self._show_state)
-        conductor.pair_changed.connect(self._show_state)
+        conductor.loader.changed.connect(self._show_state)
+        conductor.loader.loaded.connect(self._show_state)
         conductor.busy_changed.connect(self._show_state)
         conductor.chat_changed.connect(self._show_state)
         application = QGuiApplication.instance()
         assert isinstance(application, QGuiApplication)
         application.screenRemoved.connect(self.come_onto_screen)
-        self._announcing = Announcing(conductor, self)
+        self._announcer = Announcer(conductor, self)
         self._drafts = Drafts(conductor, self.composer, settings, self)
         self._show_state()
         self._restore()
@@ -162,17 +160,21 @@ class MainWindow(QMainWindow):
         self.transcript.welcome.end_introduction()
         self.composer.field.setFocus()
 
-    @Slot(str)
-    def _send(self, text: str) -> None:
-        editing = self.conductor.editing is not None  # what was written besides comes back then
-        if self.conductor.send(text, tuple(self.conductor.attaching.files)) and not editing:
+    @Slot()
+    def _send(self) -> None:
+        editing = self.conductor.editing is not None  # the draft comes back after an edit
+        if self.conductor.send(self.composer.text, self.conductor.attachments.files) and not editing:
             self.composer.clear()
 
     @Slot()
     def _show_state(self) -> None:
-        self.composer.set_busy(self.conductor.writes_here)
+        self.composer.set_busy(self.conductor.replying_here)
+        if not self.conductor.busy:
+            self.transcript.clear_notices("idle")
+        if not self.conductor.loader.running:
+            self.transcript.clear_notices("loaded")
         self.menus.refresh()
-        self.transcript.welcome.show_state(self.conductor.loading, self.conductor.pair)
+        self.transcript.welcome.show_state(self.conductor.loader.progress, self.conductor.loader.pair)
 
     @Slot()
     def ask_comparison(self) -> None:
@@ -258,7 +260,7 @@ class MainWindow(QMainWindow):
     def show_logs(self) -> None:
         """Open the folder with the logs, or say where it is."""
         if self._log_folder and not QDesktopServices.openUrl(QUrl.fromLocalFile(self._log_folder)):
-            self.conductor.tell(
+            self.conductor.notify(
                 tr("The folder with the logs could not be opened here. It is {folder}", folder=str(Path(self._log_folder)))
             )
 
@@ -276,7 +278,7 @@ class MainWindow(QMainWindow):
     def attach_files(self) -> None:
         """Choose files that go with the next message."""
         files, _ = QFileDialog.getOpenFileNames(self, tr("Attach Files"), "", tr("Text, code and PDF (*)"))
-        self.conductor.attaching.attach([Path(file) for file in files])
+        self.conductor.attachments.attach([Path(file) for file in files])
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if files_in(event.mimeData()):
@@ -286,7 +288,7 @@ class MainWindow(QMainWindow):
         """Files dropped anywhere in the window go with the next message."""
         if files := files_in(event.mimeData()):
             event.acceptProposedAction()
-            self.conductor.attaching.attach(files)
+            self.conductor.attachments.attach(files)
             self.composer.field.setFocus()
 
     @Slot()
@@ -321,7 +323,7 @@ class MainWindow(QMainWindow):
     def _tell_fetched(self, name: str) -> None:
         """Whoever has left the picker hears of it in the chat."""
         if self.models is None:
-            self.conductor.tell(tr("{name} is complete and checked. Use it from File ▸ Models.", name=name))
+            self.conductor.notify(tr("{name} is complete and checked. Use it from File ▸ Models.", name=name))
 
     @Slot()
     def show_this_mac(self) -> None:
@@ -363,13 +365,13 @@ class MainWindow(QMainWindow):
     def _save_state(self) -> None:
         self._settings.setValue("window", self.saveGeometry())
         self._settings.setValue("sidebar", self._wants_sidebar)
-        self._drafts.store()
+        self._drafts.save()
         self._settings.setValue("sidebar_width", self._sidebar_width)
-        if (loaded := self.conductor.loaded_from) is not None:
+        if (loaded := self.conductor.loader.loaded_from) is not None:
             self._settings.setValue("target", str(loaded.target or ""))
             self._settings.setValue("drafter", str(loaded.drafter or ""))
-        self._settings.setValue("dflash", self.conductor.wants_dflash)
-        self._settings.setValue("thinking", self.conductor.wants_thinking)
+        self._settings.setValue("dflash", self.conductor.chat.settings.dflash)
+        self._settings.setValue("thinking", self.conductor.chat.settings.thinking)
 
     def _restore(self) -> None:
         shape = self._settings.value("window")

@@ -137,7 +137,7 @@ class Menus(QObject):
             at_launch = self._add(help_menu, tr("Look at &Every Start"), self._set_check_for_updates)
             at_launch.setCheckable(True)
             at_launch.setChecked(preferences.check_for_updates)
-        for signal in (conductor.switches_changed, conductor.busy_changed, conductor.pair_changed):
+        for signal in (conductor.settings_changed, conductor.busy_changed, conductor.loader.loaded):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -145,11 +145,11 @@ class Menus(QObject):
     def refresh(self) -> None:
         """Enable what can be done now."""
         state = self._window.conductor
-        self.stop.setEnabled(state.writes_here or state.comparison is not None)
+        self.stop.setEnabled(state.replying_here or state.comparison_job.running)
         self.compare.setEnabled(state.can_compare_last)
         self.copy_reply.setEnabled(bool(state.chat.turns) and bool(state.chat.turns[-1].reply.answer))
         self.dflash.setEnabled(state.can_dflash)
-        self.dflash.setChecked(state.dflash)
+        self.dflash.setChecked(state.next_mode == "dflash")
         self.thinking.setEnabled(state.can_think)
         self.thinking.setChecked(state.thinking)
 

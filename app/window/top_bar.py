@@ -57,7 +57,7 @@ class TopBar(QWidget):
         layout.setSpacing(0)
         layout.addLayout(row)
         layout.addWidget(line)
-        for signal in (conductor.pair_changed, conductor.load_changed, conductor.busy_changed, conductor.switches_changed):
+        for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.busy_changed, conductor.settings_changed):
             signal.connect(self.refresh)
         self.refresh()
 
@@ -65,7 +65,7 @@ class TopBar(QWidget):
     def refresh(self) -> None:
         """Show the conductor's state."""
         state = self._conductor
-        pair = state.pair
+        pair = state.loader.pair
         if pair is not None:
             self._pair_name = pair.name
             self.name.setToolTip(
@@ -80,9 +80,9 @@ class TopBar(QWidget):
                 )
             )
         else:
-            self._pair_name = tr("Loading…") if state.loading is not None else tr("No models loaded")
+            self._pair_name = tr("Loading…") if state.loader.running else tr("No models loaded")
         self._elide()
-        self.dflash.setChecked(state.dflash)
+        self.dflash.setChecked(state.next_mode == "dflash")
         self.dflash.setEnabled(state.can_dflash)
         self.dflash.setToolTip(
             tr("Draft with the small model, check with the large one. Holds from the next reply on.")
@@ -98,7 +98,8 @@ class TopBar(QWidget):
         )
         self.compare.setEnabled(state.can_compare_last)
         self.compare.setToolTip(tr("Answer the last prompt again, plainly and with DFlash, side by side"))
-        differs = state.running_mode is not None and state.running_mode != state.next_mode
+        running = state.reply_job.turn
+        differs = running is not None and running.reply.mode != state.next_mode
         self.pending.setText(tr("{next_mode} from the next reply on", next_mode=mode_names()[state.next_mode]) if differs else "")
         self.pending.setVisible(differs and self.width() >= 640)
 

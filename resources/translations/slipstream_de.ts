@@ -100,8 +100,8 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_reader.py" />
-            <source>“{name}” could not be read.</source>
-            <translation>„{name}“ konnte nicht gelesen werden.</translation>
+            <source>Can't read “{name}”.</source>
+            <translation>„{name}“ kann nicht gelesen werden.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -275,12 +275,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source> and {count} more</source>
-            <translation> und {count} weitere</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Attach files</source>
+            <source>Attach Files</source>
             <translation>Dateien anhängen</translation>
         </message>
         <message>
@@ -329,39 +324,29 @@
             <translation>Stopp (Esc)</translation>
         </message>
         <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running already. Wait for its end, or stop it.</source>
-            <translation>Es läuft schon ein Vergleich. Warten Sie sein Ende ab oder stoppen Sie ihn.</translation>
+            <location filename="../../app/chat/composer.py" />
+            <source>{name} and {count} more</source>
+            <translation>{name} und {count} weitere</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running. Your message stays here; wait for its end, or stop it.</source>
-            <translation>Ein Vergleich läuft. Ihre Nachricht bleibt stehen; warten Sie sein Ende ab oder stoppen Sie ihn.</translation>
+            <source>A comparison is running. Wait until it is done, or stop it.</source>
+            <translation>Ein Vergleich läuft. Warten Sie, bis er fertig ist, oder stoppen Sie ihn.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A file is still being read. Your message stays here; send it in a moment, or leave the file out.</source>
-            <translation>Eine Datei wird noch gelesen. Ihre Nachricht bleibt stehen; senden Sie sie gleich, oder lassen Sie die Datei weg.</translation>
+            <source>A file is still being read. Try again in a moment, or remove the file.</source>
+            <translation>Eine Datei wird noch gelesen. Versuchen Sie es gleich noch einmal oder entfernen Sie die Datei.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being written in “{title}”. Your message stays here; wait for the end, or go there to stop it.</source>
-            <translation>In „{title}“ wird eine Antwort geschrieben. Ihre Nachricht bleibt stehen; warten Sie das Ende ab oder gehen Sie dorthin, um sie zu stoppen.</translation>
+            <source>A reply is being generated in “{title}”. Wait until it is done, or stop it there.</source>
+            <translation>In „{title}“ wird eine Antwort erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie dort.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
-            <translation>Eine Antwort wird geschrieben; ein Vergleich braucht den Computer für sich. Warten Sie das Ende ab oder stoppen Sie sie.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
-            <translation>Eine Antwort wird noch geschrieben. Stoppen Sie sie oder warten Sie ihr Ende ab, bevor Sie die Modelle wechseln.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is still being written. Your message stays here; wait for the end, or press Stop.</source>
-            <translation>Eine Antwort wird noch geschrieben. Ihre Nachricht bleibt stehen; warten Sie das Ende ab oder drücken Sie „Stopp“.</translation>
+            <source>A reply is being generated. Wait until it is done, or stop it.</source>
+            <translation>Eine Antwort wird erzeugt. Warten Sie, bis sie fertig ist, oder stoppen Sie sie.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -370,28 +355,18 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>No models are loaded, so nothing can answer. Your message stays here.</source>
-            <translation>Es sind keine Modelle geladen, also kann nichts antworten. Ihre Nachricht bleibt stehen.</translation>
+            <source>No models are loaded.</source>
+            <translation>Es sind keine Modelle geladen.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>No models are loaded, so nothing can be compared.</source>
-            <translation>Es sind keine Modelle geladen, also kann nichts verglichen werden.</translation>
+            <source>The models are still loading. Try again in a moment.</source>
+            <translation>Die Modelle werden noch geladen. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>The models are still loading. Compare again in a moment.</source>
-            <translation>Die Modelle werden noch geladen. Vergleichen Sie gleich noch einmal.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>The models are still loading. Your message stays here; send it in a moment.</source>
-            <translation>Die Modelle werden noch geladen. Ihre Nachricht bleibt stehen; senden Sie sie gleich.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>There is nothing to send yet: write a message first.</source>
-            <translation>Es gibt noch nichts zu senden: Schreiben Sie zuerst eine Nachricht.</translation>
+            <source>Write a message first.</source>
+            <translation>Schreiben Sie zuerst eine Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
@@ -400,23 +375,28 @@
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
-            <translation>Der Kontext ist, was das Modell auf einmal sehen kann: der ganze Chat und die Antwort. Ist er voll, endet dort eine Antwort, und die nächste Nachricht kann nicht beantwortet werden. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht. Nie wird etwas unbemerkt weggelassen.</translation>
+            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
+            <translation>Kontext voll ({limit} Tokens). Beginnen Sie einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
-            <translation>Der Kontext von {limit} Tokens ist voll: neuer Chat, oder eine frühere Nachricht bearbeiten</translation>
+            <source>The context is everything the model sees at once: the whole chat and the reply. When it is full, the reply stops. Start a new chat, or edit an earlier message.</source>
+            <translation>Der Kontext ist alles, was das Modell auf einmal sieht: der ganze Chat und die Antwort. Ist er voll, endet die Antwort. Beginnen Sie dann einen neuen Chat oder bearbeiten Sie eine frühere Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
-            <translation>Um {about}{over} von {limit} Tokens zu lang: kürzen Sie sie, oder beginnen Sie einen neuen Chat</translation>
+            <source>{about}1 token left</source>
+            <translation>Noch {about}1 Token</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>{about}{left} token{left_2} left, then the reply stops</source>
-            <translation>Noch {about}{left} Tokens frei, dann endet die Antwort</translation>
+            <source>{about}{left} tokens left</source>
+            <translation>Noch {about}{left} Tokens</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
+            <translation>{about}{over} Tokens über der Grenze von {limit}. Kürzen Sie die Nachricht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
@@ -425,13 +405,8 @@
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>A reply is being written in “{title}”.</source>
-            <translation>In „{title}“ wird eine Antwort geschrieben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Go There</source>
-            <translation>Dorthin</translation>
+            <source>A reply is being generated in “{title}”.</source>
+            <translation>In „{title}“ wird eine Antwort erzeugt.</translation>
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
@@ -440,8 +415,13 @@
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Open the chat in which the reply is being written</source>
-            <translation>Den Chat öffnen, in dem die Antwort geschrieben wird</translation>
+            <source>Open Chat</source>
+            <translation>Chat öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Open the chat in which the reply is being generated</source>
+            <translation>Den Chat öffnen, in dem die Antwort erzeugt wird</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
@@ -2075,6 +2055,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
+            <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
+            <translation>Eine Antwort wird noch geschrieben. Stoppen Sie sie oder warten Sie ihr Ende ab, bevor Sie die Modelle wechseln.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
             <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
             <translation>{reason} Nennen Sie einen, oder nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
         </message>
@@ -3094,11 +3079,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/window/chat_commands.py" />
             <source>Undo: {undoable}</source>
             <translation>Widerrufen: {undoable}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>Attach Files</source>
-            <translation>Dateien anhängen</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />

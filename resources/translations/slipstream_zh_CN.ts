@@ -100,7 +100,7 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_reader.py" />
-            <source>“{name}” could not be read.</source>
+            <source>Can't read “{name}”.</source>
             <translation>无法读取“{name}”。</translation>
         </message>
         <message>
@@ -275,12 +275,7 @@
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
-            <source> and {count} more</source>
-            <translation>等另外 {count} 个文件</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/composer.py" />
-            <source>Attach files</source>
+            <source>Attach Files</source>
             <translation>附加文件</translation>
         </message>
         <message>
@@ -329,39 +324,29 @@
             <translation>停止 (Esc)</translation>
         </message>
         <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running already. Wait for its end, or stop it.</source>
-            <translation>比较已在进行中。请等待其结束，或将其停止。</translation>
+            <location filename="../../app/chat/composer.py" />
+            <source>{name} and {count} more</source>
+            <translation>{name} 和另外 {count} 个</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A comparison is running. Your message stays here; wait for its end, or stop it.</source>
-            <translation>正在进行比较。您的消息会保留；请等它结束，或停止它。</translation>
+            <source>A comparison is running. Wait until it is done, or stop it.</source>
+            <translation>正在进行比较。请等待完成，或将其停止。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A file is still being read. Your message stays here; send it in a moment, or leave the file out.</source>
-            <translation>仍在读取文件。您的消息会保留；请稍后发送，或不附上该文件。</translation>
+            <source>A file is still being read. Try again in a moment, or remove the file.</source>
+            <translation>仍在读取文件。请稍后再试，或移除该文件。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being written in “{title}”. Your message stays here; wait for the end, or go there to stop it.</source>
-            <translation>“{title}”中正在撰写回复。您的消息会保留；请等它结束，或转到那里停止它。</translation>
+            <source>A reply is being generated in “{title}”. Wait until it is done, or stop it there.</source>
+            <translation>正在“{title}”中生成回复。请等待完成，或在那里停止。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>A reply is being written; a comparison needs the machine for itself. Wait for its end, or stop it.</source>
-            <translation>正在撰写回复；比较需要独占电脑。请等它结束，或停止它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
-            <translation>回复仍在撰写。请先停止它或等它结束，再切换模型。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>A reply is still being written. Your message stays here; wait for the end, or press Stop.</source>
-            <translation>回复仍在撰写。您的消息会保留；请等它结束，或按“停止”。</translation>
+            <source>A reply is being generated. Wait until it is done, or stop it.</source>
+            <translation>正在生成回复。请等待完成，或将其停止。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -370,28 +355,18 @@
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>No models are loaded, so nothing can answer. Your message stays here.</source>
-            <translation>没有载入模型，因此无法回答。您的消息会保留。</translation>
+            <source>No models are loaded.</source>
+            <translation>未加载任何模型。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>No models are loaded, so nothing can be compared.</source>
-            <translation>没有载入模型，因此无法比较。</translation>
+            <source>The models are still loading. Try again in a moment.</source>
+            <translation>模型仍在加载。请稍后再试。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
-            <source>The models are still loading. Compare again in a moment.</source>
-            <translation>模型仍在加载。请稍后再进行比较。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>The models are still loading. Your message stays here; send it in a moment.</source>
-            <translation>模型仍在载入。您的消息会保留；请稍后发送。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/conductor.py" />
-            <source>There is nothing to send yet: write a message first.</source>
-            <translation>还没有可发送的内容：请先写一条消息。</translation>
+            <source>Write a message first.</source>
+            <translation>请先输入消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
@@ -400,23 +375,28 @@
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>The context is what the model can see at once: the whole chat and the reply. When it is full, a reply stops there, and the next message cannot be answered. Then start a new chat, or edit an earlier message. Nothing is ever left out unseen.</source>
-            <translation>上下文是模型一次能看到的内容：整个对话和回复。满了之后，回复会在那里停下，下一条消息也无法回答。这时请新建对话，或编辑以前的消息。绝不会暗中略去任何内容。</translation>
+            <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
+            <translation>上下文已满（{limit} 个 token）。请新建聊天，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>The context of {limit} tokens is full: start a new chat, or edit an earlier message</source>
-            <translation>{limit} 个词元的上下文已满：请新建对话，或编辑以前的消息</translation>
+            <source>The context is everything the model sees at once: the whole chat and the reply. When it is full, the reply stops. Start a new chat, or edit an earlier message.</source>
+            <translation>上下文是模型一次能看到的全部内容：整个聊天和回复。上下文满时，回复会停止。这时请新建聊天，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>Too long by {about}{over} of {limit} tokens: shorten it, or start a new chat</source>
-            <translation>超出 {about}{over} 个词元（上限 {limit}）：请缩短，或新建对话</translation>
+            <source>{about}1 token left</source>
+            <translation>剩余 {about}1 个 token</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
-            <source>{about}{left} token{left_2} left, then the reply stops</source>
-            <translation>还剩 {about}{left} 个词元，之后回复会停下</translation>
+            <source>{about}{left} tokens left</source>
+            <translation>剩余 {about}{left} 个 token</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/context_view.py" />
+            <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
+            <translation>超出上限 {limit} 个 token 达 {about}{over} 个。请缩短消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
@@ -425,13 +405,8 @@
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>A reply is being written in “{title}”.</source>
-            <translation>“{title}”中正在撰写回复。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Go There</source>
-            <translation>转到那里</translation>
+            <source>A reply is being generated in “{title}”.</source>
+            <translation>正在“{title}”中生成回复。</translation>
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
@@ -440,8 +415,13 @@
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
-            <source>Open the chat in which the reply is being written</source>
-            <translation>打开正在撰写回复的对话</translation>
+            <source>Open Chat</source>
+            <translation>打开聊天</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/elsewhere_bar.py" />
+            <source>Open the chat in which the reply is being generated</source>
+            <translation>打开正在生成回复的聊天</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
@@ -2075,6 +2055,11 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
+            <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
+            <translation>回复仍在撰写。请先停止它或等它结束，再切换模型。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker.py" />
             <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
             <translation>{reason} 请指定一个，或只用目标模型：以普通方式解码。</translation>
         </message>
@@ -3094,11 +3079,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/window/chat_commands.py" />
             <source>Undo: {undoable}</source>
             <translation>撤销：{undoable}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>Attach Files</source>
-            <translation>附加文件</translation>
         </message>
         <message>
             <location filename="../../app/window/main_window.py" />

@@ -40,7 +40,7 @@ class Running:
 
     def load(self) -> None:
         self.slipstream.start()
-        self.until(lambda: self.conductor.loading is None)
+        self.until(lambda: self.conductor.loader.progress is None)
 
     def type(self, text: str) -> None:
         self.window.composer.field.setPlainText(text)

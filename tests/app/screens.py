@@ -131,7 +131,7 @@ def main(code: str, folder: Path | None) -> int:
     ask("Show me")
     note = home / "note.md"
     note.write_text("1")
-    conductor.attaching.attach([note])
+    conductor.attachments.attach([note])
     settle(300)
     window.transcript.finding.open()
     look("chat", window)

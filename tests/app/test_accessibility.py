@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.chat.announcer import LONGEST, Announcing, sentence
+from app.chat.announcer import MAX_LENGTH, Announcer, sentence
 from app.settings.settings_dialog import SettingsDialog
 from app.window.palette import Palette
 from app.window.placement import GRIP_HEIGHT, onto_screen
@@ -80,12 +80,12 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     app = start(ScriptedEngine([[commit("First thoughts", 2, "thinking"), a_round(), commit(RICH, 9), done()]]), data=tmp_path)
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    app.conductor.attaching.attach([note])
-    app.until(lambda: bool(app.conductor.attaching.counts))
+    app.conductor.attachments.attach([note])
+    app.until(lambda: bool(app.conductor.attachments.counts))
     app.ask("Show me")
-    app.conductor.attaching.attach([note])
-    app.until(lambda: bool(app.conductor.attaching.files))
-    app.conductor.tell("A notice.")
+    app.conductor.attachments.attach([note])
+    app.until(lambda: bool(app.conductor.attachments.files))
+    app.conductor.notify("A notice.")
     window = app.window
     window.transcript.finding.open()
     window.show_settings()
@@ -127,12 +127,12 @@ def test_every_command_of_the_menus_has_words_and_no_two_share_a_shortcut(start:
 def test_a_finished_reply_is_announced_once_and_its_tokens_never(start: Start) -> None:
     said: list[str] = []
     app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
-    Announcing(app.conductor, app.window, said.append)
+    Announcer(app.conductor, app.window, said.append)
     app.ask("Count")
     assert said == ["Reply finished. One two three."]
     app.ask("Again")
     assert said[1:] == ["The reply failed. It broke."]
-    app.conductor.tell("Something to know.")
+    app.conductor.notify("Something to know.")
     assert said[2:] == ["Something to know."]
 
 
@@ -140,7 +140,7 @@ def test_a_long_reply_is_announced_by_its_beginning(start: Start) -> None:
     app = start(ScriptedEngine([answer("word " * 1000)]))
     app.ask("Go")
     words = sentence(app.conductor.chat.turns[-1])
-    assert words.endswith("…") and len(words) < LONGEST + 40
+    assert words.endswith("…") and len(words) < MAX_LENGTH + 40
 
 
 # Where the window is

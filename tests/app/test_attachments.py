@@ -261,7 +261,7 @@ def drop(app: Running, *files: Path) -> None:
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(one)) for one in files])
     app.window.composer.field.insertFromMimeData(data)
-    app.until(lambda: app.conductor.attaching.reading == 0)
+    app.until(lambda: not app.conductor.attachments.reading)
 
 
 def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(start: Start, file: File, tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_dropped_file_shows_its_size_and_tokens_and_is_sent_with_the_message(s
     (tmp_path / "data").mkdir(exist_ok=True)
     drop(app, file("notes.md", b"# Notes\nThe answer is 42."), file("a.bin", b"\0\1\2"))
     composer = app.window.composer
-    app.until(lambda: bool(app.conductor.attaching.counts))
+    app.until(lambda: bool(app.conductor.attachments.counts))
     (chip,) = composer.files.chips
     assert chip.open_button.text() == "notes.md" and chip.facts.text() == "1 KB · 7 tokens"
     assert "a.bin" in app.notices[-1] and composer.text == ""
@@ -287,7 +287,7 @@ def test_a_file_can_be_removed_and_can_be_sent_without_text(start: Start, file: 
     app = start()
     drop(app, file("one.py", b"print(1)"), file("two.py", b"print(2)"))
     app.window.composer.files.chips[0].remove_button.click()
-    assert [one.name for one in app.conductor.attaching.files] == ["two.py"]
+    assert [one.name for one in app.conductor.attachments.files] == ["two.py"]
     app.ask("")
     assert app.engine.requests[0].messages[-1].content == "--- two.py ---\nprint(2)\n--- end of two.py ---"
     assert app.conductor.chat.title == "two.py"
@@ -300,23 +300,23 @@ def test_editing_a_message_restores_its_files_and_cancelling_restores_the_draft(
     drop(app, file("new.txt", b"new"))
     app.type("Second")
     app.conductor.edit(app.conductor.chat.turns[0])
-    assert [one.name for one in app.conductor.attaching.files] == ["old.txt"] and app.window.composer.text == "First"
+    assert [one.name for one in app.conductor.attachments.files] == ["old.txt"] and app.window.composer.text == "First"
     app.conductor.cancel_edit()
-    assert [one.name for one in app.conductor.attaching.files] == ["new.txt"] and app.window.composer.text == "Second"
+    assert [one.name for one in app.conductor.attachments.files] == ["new.txt"] and app.window.composer.text == "Second"
 
 
 def test_a_message_cannot_be_sent_while_its_file_is_being_read(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     gate = threading.Event()
     monkeypatch.setattr("app.chat.attachment_reader.read", lambda path, cancellation: (gate.wait(60), read(path))[1])
-    app.conductor.attaching.attach([file("n.txt", b"content")])
+    app.conductor.attachments.attach([file("n.txt", b"content")])
     app.send("What does it say?")
     assert not app.conductor.busy and app.window.composer.text == "What does it say?"
     assert "still being read" in app.notices[-1]
     gate.set()
-    app.until(lambda: app.conductor.attaching.reading == 0)
+    app.until(lambda: not app.conductor.attachments.reading)
     app.ask("What does it say?")
-    assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attaching.files == []
+    assert "content" in app.engine.requests[-1].messages[-1].content and app.conductor.attachments.files == []
 
 
 def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: File, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,20 +325,20 @@ def test_a_file_that_never_finishes_reading_can_be_skipped(start: Start, file: F
     monkeypatch.setattr(
         "app.chat.attachment_reader.read", lambda path, cancellation: never_done.wait() if path.name == "b.pdf" else read(path)
     )
-    app.conductor.attaching.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
-    app.until(lambda: app.conductor.attaching.readings[0].path.name == "b.pdf")
+    app.conductor.attachments.attach([file("a.txt", b"first"), file("b.pdf", b"never"), file("c.txt", b"last")])
+    app.until(lambda: app.conductor.attachments.reading[0].path.name == "b.pdf")
     composer = app.window.composer
-    app.until(lambda: all(one.result for one in app.conductor.attaching.readings[1:]))
-    assert [one.name for one in app.conductor.attaching.files] == ["a.txt"]
+    app.until(lambda: all(one.result for one in app.conductor.attachments.reading[1:]))
+    assert [one.name for one in app.conductor.attachments.files] == ["a.txt"]
     assert composer.files.waiting.label.text() == "Reading b.pdf and 1 more…" and composer.files.waiting.isVisible()
     composer.files.waiting.leave_button.click()
-    assert [one.name for one in app.conductor.attaching.files] == ["a.txt", "c.txt"]
+    assert [one.name for one in app.conductor.attachments.files] == ["a.txt", "c.txt"]
     assert not composer.files.waiting.isVisible()
     app.ask("What do they say?")
     assert "first" in app.engine.requests[-1].messages[-1].content
     never_done.set()  # the read ends after all, and its result is ignored
     app.until(lambda: not any(thread.name == "attachment" for thread in threading.enumerate()))
-    assert app.conductor.attaching.files == []
+    assert app.conductor.attachments.files == []
 
 
 @pytest.fixture
@@ -357,13 +357,13 @@ def release(app: Running, gate: threading.Event) -> None:
 
 def test_a_file_stays_with_the_chat_it_was_attached_in(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
-    attaching, composer = app.conductor.attaching, app.window.composer
+    attaching, composer = app.conductor.attachments, app.window.composer
     app.ask("First")
     first = app.conductor.chat.id
     attaching.attach([file("n.txt", b"content"), file("bad.bin", b"\0\1")])
     app.type("About the file")
     app.conductor.new_chat()
-    assert attaching.reading == 0 and not composer.files.waiting.isVisible()
+    assert not attaching.reading and not composer.files.waiting.isVisible()
     app.ask("It holds up nothing here")
     release(app, gated)
     assert attaching.files == [] and "bad.bin" in app.notices[-1]
@@ -377,15 +377,15 @@ def test_a_file_stays_with_the_chat_it_was_attached_in(start: Start, file: File,
 
 def test_a_file_being_read_for_the_draft_is_not_sent_with_an_edit(start: Start, file: File, gated: threading.Event) -> None:
     app = start()
-    attaching = app.conductor.attaching
+    attaching = app.conductor.attachments
     app.ask("First")
     attaching.attach([file("draft.txt", b"for the draft")])
     app.conductor.edit(app.conductor.chat.turns[0])
-    assert attaching.reading == 0
+    assert not attaching.reading
     attaching.attach([file("edit.txt", b"for the edit")])
-    (edits,) = attaching.readings
+    (edits,) = attaching.reading
     app.conductor.cancel_edit()
-    assert edits.cancellation.cancelled and [one.path.name for one in attaching.readings] == ["draft.txt"]
+    assert edits.cancellation.cancelled and [one.path.name for one in attaching.reading] == ["draft.txt"]
     app.conductor.edit(app.conductor.chat.turns[0])
     release(app, gated)
     assert attaching.files == []
@@ -405,8 +405,8 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
         raise UserError("pdf_too_slow", "It takes too long.")
 
     monkeypatch.setattr("app.chat.attachment_reader.read", refused)
-    app.conductor.attaching.attach([file("slow.pdf", b"slow")])
-    (reading,) = app.conductor.attaching.readings
+    app.conductor.attachments.attach([file("slow.pdf", b"slow")])
+    (reading,) = app.conductor.attachments.reading
     (reader,) = [thread for thread in threading.enumerate() if thread.name == "attachment"]
 
     def end(cancellation: ReadCancellation) -> None:
@@ -415,7 +415,7 @@ def test_skipping_a_file_shows_no_error_even_if_reading_it_fails_at_once(
 
     monkeypatch.setattr(ReadCancellation, "cancel", end)
     app.window.composer.files.waiting.leave_button.click()
-    assert reading.result == "It takes too long." and not app.conductor.attaching.reading
+    assert reading.result == "It takes too long." and not app.conductor.attachments.reading
     QApplication.processEvents()
     assert app.notices == []
 
@@ -425,7 +425,7 @@ def test_skipping_a_pdf_or_closing_the_window_kills_its_process(start: Start, fi
     slow = file("slow.pdf", slow_pdf())
     app = start()
     for end in (app.window.composer.files.waiting.leave_button.click, app.window.close):
-        app.conductor.attaching.attach([slow])
+        app.conductor.attachments.attach([slow])
         app.until(lambda: bool(started))
         end()
         app.until(lambda: started[-1].returncode is not None)
@@ -454,7 +454,7 @@ class Ending(application.Slipstream):
         self.look = QTimer(self, interval=20)
         self.look.timeout.connect(self.end)
         self.look.start()
-        self.conductor.pair_changed.connect(lambda: self.conductor.attaching.attach([Path(os.environ["PDF"])]))
+        self.conductor.loader.loaded.connect(lambda: self.conductor.attachments.attach([Path(os.environ["PDF"])]))
     def end(self):
         if Noted.started:
             self.look.stop()

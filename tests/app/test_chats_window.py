@@ -157,10 +157,10 @@ def test_a_reply_goes_on_while_another_chat_is_read(start: Start) -> None:
     new = app.conductor.chat.id
     app.conductor.open_chat(old)
     app.until(lambda: app.conductor.chat.id == old)
-    assert app.conductor.written_chat == new and shown_text(app) == "Old."
+    assert app.conductor.reply_job.chat.id == new and shown_text(app) == "Old."
     app.type("Not now")
     app.window.composer.field.submitted.emit()
-    assert "is being written in “New?”" in app.notices[-1] and app.window.composer.text == "Not now"
+    assert "is being generated in “New?”" in app.notices[-1] and app.window.composer.text == "Not now"
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Old."

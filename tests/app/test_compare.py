@@ -51,7 +51,7 @@ def test_closing_the_dialog_stops_the_comparison(start: Start) -> None:
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     app.window.compare_dialog.close()
     app.until(lambda: not app.conductor.busy)
     app.ask("And on")
@@ -62,7 +62,7 @@ def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         app.window.close()
     assert app.window.compare_dialog is None
@@ -107,7 +107,7 @@ def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> N
     first = app.window.transcript.reply_views()[0]
     app.send("Two")
     first.buttons.both_ways.click()
-    assert app.window.compare_dialog is None and "A reply is being written" in app.notices[-1]
+    assert app.window.compare_dialog is None and "A reply is being generated" in app.notices[-1]
     app.conductor.stop()
     app.until(lambda: not app.conductor.busy)
 
@@ -191,7 +191,7 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) 
     app = start(ScriptedEngine([answer("Hi."), [commit("Once"), threading.Event()]]))
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    app.until(lambda: "plain" in app.conductor.comparison.replies)
+    app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     app.send("Now?")
     assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
     app.window.compare_dialog.close()

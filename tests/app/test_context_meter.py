@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from PySide6.QtGui import QImage
 
-from app.chat.context_meter import Room
+from app.chat.context_meter import ContextUse
 from app.chat.context_view import sentence
 from app.conversations import wording
 from app.conversations.reply import Reply
@@ -44,9 +44,9 @@ def test_chat_instructions_and_draft_are_counted_a_moment_after_the_last_change(
 def test_what_does_not_fit_is_said_before_it_is_sent(start: Start) -> None:
     app = start(counting())
     app.type("x " * 95)
-    app.until(lambda: shown(app) == "5 tokens left, then the reply stops")
+    app.until(lambda: shown(app) == "5 tokens left")
     app.type("x " * 130)
-    app.until(lambda: shown(app).startswith("Too long by 31 of 100 tokens: shorten it"))
+    app.until(lambda: shown(app).startswith("31 tokens over the limit of 100"))
     app.type("")
     app.until(lambda: shown(app).startswith("0 of 100"))
 
@@ -103,12 +103,12 @@ def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> N
 def test_a_pasted_megabyte_is_counted_like_anything_else(start: Start) -> None:
     app = start(counting())
     app.type("word " * 200_000)
-    app.until(lambda: shown(app).startswith("Too long by 199,901 of 100 tokens"))
+    app.until(lambda: shown(app).startswith("199,901 tokens over the limit of 100"))
 
 
 def test_a_full_context_says_what_can_be_done() -> None:
-    assert "start a new chat" in sentence(Room(100, 100)) and "edit" in sentence(Room(2000, 100))
-    assert sentence(Room(99, 100, exact=False)) == "~1 token left, then the reply stops"
+    assert "Start a new chat" in sentence(ContextUse(100, 100)) and "edit" in sentence(ContextUse(2000, 100))
+    assert sentence(ContextUse(99, 100, exact=False)) == "~1 token left"
 
 
 def test_a_question_stands_in_the_middle_of_its_bubble(start: Start) -> None:

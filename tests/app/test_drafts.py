@@ -23,16 +23,16 @@ def test_what_was_written_and_not_sent_stays_with_its_chat(start: Start, tmp_pat
     app.ask("One")
     note = tmp_path / "note.md"
     note.write_text("A note.")
-    app.conductor.attaching.attach([note])
-    app.until(lambda: len(app.conductor.attaching.files) == 1)
+    app.conductor.attachments.attach([note])
+    app.until(lambda: len(app.conductor.attachments.files) == 1)
     app.type("to the first")
     app.conductor.new_chat()
-    assert app.window.composer.text == "" and not app.conductor.attaching.files
+    assert app.window.composer.text == "" and not app.conductor.attachments.files
     app.type("to a new one")
     first = next(iter(app.conductor.library.entries))
     app.conductor.open_chat(first)
     app.until(lambda: app.conductor.chat.id == first)
-    assert app.window.composer.text == "to the first" and [one.name for one in app.conductor.attaching.files] == ["note.md"]
+    assert app.window.composer.text == "to the first" and [one.name for one in app.conductor.attachments.files] == ["note.md"]
     app.conductor.new_chat()
     app.ask(app.window.composer.text)
     assert [turn.prompt for turn in app.conductor.chat.turns] == ["to a new one"]

@@ -118,12 +118,12 @@ def test_a_load_that_failed_can_be_tried_again_from_the_empty_page(start: Start)
     welcome = app.window.transcript.welcome
     app.slipstream.start()
     assert not welcome.load_again.isVisible()
-    app.until(lambda: app.conductor.loading is None)
+    app.until(lambda: app.conductor.loader.progress is None)
     assert welcome.load_again.isVisible() and app.notices == ["The file is damaged."]
     engine.load_error = None
     engine.load_gate = threading.Event()
     welcome.load_again.click()
     assert not welcome.load_again.isVisible() and app.notices == []
     engine.load_gate.set()
-    app.until(lambda: app.conductor.pair is not None)
+    app.until(lambda: app.conductor.loader.pair is not None)
     assert not welcome.load_again.isVisible()

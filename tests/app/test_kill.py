@@ -72,9 +72,9 @@ def second():
 
 seconds.timeout.connect(second)
 seconds.start()
-conductor.pair_changed.connect(lambda: conductor.send("Tell me everything"))
+conductor.loader.loaded.connect(lambda: conductor.send("Tell me everything"))
 conductor.library.load()
-conductor.load()
+conductor.use()
 app.exec()
 """
 

@@ -91,8 +91,8 @@ from tests.benchmarks.recorded_engine import RecordedEngine
 class Restarting(application.Slipstream):
     def __init__(self, app, where):
         super().__init__(app, where, RecordedEngine)
-        self.conductor.pair_changed.connect(lambda: self.conductor.send("Go"))
-        self.conductor.reply_changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
+        self.conductor.loader.loaded.connect(lambda: self.conductor.send("Go"))
+        self.conductor.reply_job.changed.connect(lambda turn: turn.reply.tokens > 30 and self.restart())
 
 class Starter(QProcess):
     def startDetached(*command):

@@ -64,12 +64,12 @@ def test_every_command_that_can_be_done_is_there_with_its_keys(start: Start) -> 
 
 def test_a_few_letters_and_enter_do_it(start: Start, qtbot: QtBot) -> None:
     app = start()
-    assert app.conductor.dflash
+    assert app.conductor.next_mode == "dflash"
     palette = open_palette(app)
     qtbot.keyClicks(palette.field, "dfl")
     assert palette.shown[0].text == "DFlash"
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert not app.conductor.dflash
+    assert app.conductor.next_mode == "plain"
     app.until(lambda: not app.window.findChildren(Palette))
 
 

@@ -87,12 +87,12 @@ def test_only_the_chat_in_which_a_reply_is_written_can_stop_it(start: Start, qtb
     app.conductor.open_chat(old)
     app.until(lambda: app.conductor.chat.id == old)
     assert composer.button.accessibleName() == "Send" and not stop.isEnabled()
-    assert bar.isVisible() and bar.label.text() == "A reply is being written in “New?”."
+    assert bar.isVisible() and bar.label.text() == "A reply is being generated in “New?”."
     qtbot.keyClick(composer.field, Qt.Key.Key_Escape)
     app.conductor.stop()
     app.type("Not now")
     composer.button.click()
-    assert composer.text == "Not now" and "go there to stop it" in app.notices[-1]
+    assert composer.text == "Not now" and "stop it there" in app.notices[-1]
     app.conductor.library.rename(new, "Another name")
     assert "“Another name”" in bar.label.text()
     bar.go.click()

@@ -25,7 +25,7 @@ def test_the_page_measures_once_and_again_on_request(start: Callable[..., Runnin
     engine = ScriptedEngine()
     running = start(engine)
     page = opened(running)
-    running.until(lambda: running.conductor.measuring.found is not None and not running.conductor.measuring.running)
+    running.until(lambda: running.conductor.roofline_job.found is not None and not running.conductor.roofline_job.running)
     assert threading.get_ident() not in engine.threads
     assert page.chip.text() == "Some Chip"
     assert (page.memory.figure.text(), page.compute.figure.text()) == ("273.0 GB/s", "8.1 TFLOP/s")
@@ -36,7 +36,7 @@ def test_the_page_measures_once_and_again_on_request(start: Callable[..., Runnin
     assert page.phases["plain"].text.text() == "89 % of the memory limit · 1 token in 18.4 ms"
     assert "of the compute limit" in page.phases["prefill"].text.text()
     page.again.click()
-    running.until(lambda: not running.conductor.measuring.running)
+    running.until(lambda: not running.conductor.roofline_job.running)
     page.close()
     assert opened(running) is not page
     assert engine.measured == [False, True], "a known result is shown, not measured again"
@@ -51,7 +51,7 @@ def test_a_message_stops_the_measurement_and_is_answered(start: Callable[..., Ru
     assert page.bar.isVisible() and not page.again.isEnabled()
     running.ask("Hello?")
     assert running.reply.text() if hasattr(running.reply, "text") else running.conductor.chat.turns[-1].reply.answer
-    running.until(lambda: not running.conductor.measuring.running)
+    running.until(lambda: not running.conductor.roofline_job.running)
     assert page.state.text() == "Measurement stopped." and page.again.isEnabled()
 
 
@@ -62,8 +62,8 @@ def test_closing_the_page_stops_the_measurement(start: Callable[..., Running]) -
     page = opened(running)
     running.until(lambda: bool(engine.measured))
     page.close()
-    running.until(lambda: not running.conductor.measuring.running)
-    assert running.conductor.measuring.found is None
+    running.until(lambda: not running.conductor.roofline_job.running)
+    assert running.conductor.roofline_job.found is None
 
 
 def test_an_error_is_shown_and_chatting_still_works(start: Callable[..., Running], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,22 +75,22 @@ def test_an_error_is_shown_and_chatting_still_works(start: Callable[..., Running
     monkeypatch.setattr(engine, "roofline", fail)
     running = start(engine)
     page = opened(running)
-    running.until(lambda: bool(running.conductor.measuring.error))
+    running.until(lambda: bool(running.conductor.roofline_job.error))
     assert page.error.label.text() == "No." and page.error.isVisible()
     running.ask("Hello?")
 
 
 def test_the_page_is_drawn_light_and_dark_and_without_a_measurement(start: Callable[..., Running]) -> None:
     running = start()
-    running.conductor.measuring.found = None
+    running.conductor.roofline_job.found = None
     page = opened(running)
-    running.until(lambda: not running.conductor.measuring.running)
+    running.until(lambda: not running.conductor.roofline_job.running)
     pictures = []
     for appearance in ("light", "dark"):
         running.slipstream.theme.set_appearance(appearance)  # type: ignore[arg-type]
         pictures.append(page.chart.grab().toImage())
     assert pictures[0] != pictures[1]
-    running.conductor.measuring.forget()
+    running.conductor.roofline_job.forget()
     assert page.about.text() == "Not measured yet." and not page.chart.isVisible()
 
 

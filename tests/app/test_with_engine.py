@@ -36,7 +36,7 @@ def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Pa
         slipstream = Slipstream(qapp, Places(tmp_path, tmp_path))
         started.append(slipstream)
         slipstream.start()
-        qtbot.waitUntil(lambda: slipstream.conductor.loading is None, timeout=PATIENCE_MS)
+        qtbot.waitUntil(lambda: slipstream.conductor.loader.progress is None, timeout=PATIENCE_MS)
         return slipstream
 
     yield start
@@ -66,7 +66,7 @@ def test_a_drafter_that_does_not_fit_is_told_in_the_chat(begin: Begin, pair: tup
     slipstream = begin()
     (notice,) = slipstream.window.transcript.notices()
     assert "drafter" in notice and "Something went wrong" not in notice
-    assert slipstream.conductor.pair is None
+    assert slipstream.conductor.loader.pair is None
 
 
 def test_after_the_files_are_mended_loading_again_succeeds(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
@@ -74,20 +74,20 @@ def test_after_the_files_are_mended_loading_again_succeeds(begin: Begin, pair: t
     whole = weights.read_bytes()
     weights.write_bytes(whole[:1000])
     slipstream = begin()
-    assert slipstream.conductor.pair is None
+    assert slipstream.conductor.loader.pair is None
     weights.write_bytes(whole)
     slipstream.window.transcript.load.emit()
-    qtbot.waitUntil(lambda: slipstream.conductor.pair is not None, timeout=PATIENCE_MS)
+    qtbot.waitUntil(lambda: slipstream.conductor.loader.pair is not None, timeout=PATIENCE_MS)
 
 
 def test_a_prompt_longer_than_the_context_is_told_and_the_next_one_is_answered(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
     conductor = slipstream.conductor
-    assert conductor.pair is not None, slipstream.window.transcript.notices()
-    conductor.send("word " * conductor.pair.context_limit)
+    assert conductor.loader.pair is not None, slipstream.window.transcript.notices()
+    conductor.send("word " * conductor.loader.pair.context_limit)
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     error = slipstream.window.transcript.reply_views()[-1].error
-    assert error is not None and "this target holds" in error.label.text()
+    assert error is not None and "this model's context holds" in error.label.text()
     conductor.send("Hi")
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     reply = conductor.chat.turns[-1].reply

@@ -83,7 +83,7 @@ def record_path(kernel: str) -> list[str]:
         composer = slipstream.window.composer
 
         def send() -> None:
-            if slipstream.conductor.pair is None:
+            if slipstream.conductor.loader.pair is None:
                 QTimer.singleShot(50, send)
                 return
             QTest.keyClicks(composer.field, "How many divisors does 84 have?")

@@ -65,8 +65,8 @@ def _take(out: Path) -> int:
         slipstream.theme.set_appearance("light")
         window.resize(960, 720)
         slipstream.start()
-        until(lambda: conductor.loading is None)
-        if conductor.pair is None:
+        until(lambda: conductor.loader.progress is None)
+        if conductor.loader.pair is None:
             print("\n".join(window.transcript.notices()), file=sys.stderr)
             slipstream.host.wait(20)
             return 1
@@ -84,7 +84,7 @@ def _take(out: Path) -> int:
         conductor.send(QUESTIONS[0])
         until(lambda: not conductor.busy)
         settle()
-        conductor.reply_changed.connect(grab_soon)
+        conductor.reply_job.changed.connect(grab_soon)
         for _ in range(20):  # a short reply may be over before there is enough of it to see
             if len(conductor.chat.turns) == 1:
                 conductor.send(QUESTIONS[1])

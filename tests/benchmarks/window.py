@@ -105,8 +105,8 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
         slipstream.start()
         heart = Heartbeat()
         try:
-            _until(lambda: slipstream.conductor.loading is None)
-            if slipstream.conductor.pair is None:
+            _until(lambda: slipstream.conductor.loader.progress is None)
+            if slipstream.conductor.loader.pair is None:
                 raise UserError("The models could not be loaded; `slipstream doctor` says more.")
             _until(lambda: False, WARM_S if seconds > 5 else 0.2)
             open_ms = _open(slipstream, history)

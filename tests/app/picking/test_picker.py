@@ -103,12 +103,12 @@ def test_this_machine_is_measured_once_though_another_pair_is_loaded(start: Star
     fetch(hub, Cache())
     app = start()
     opened(app)
-    app.until(lambda: app.window.picker.measured_machine and not app.conductor.measuring.running)
+    app.until(lambda: app.window.picker.measured_machine and not app.conductor.roofline_job.running)
     assert len(app.engine.measured) == 1
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "ready")
     card(app).main.click()
-    app.until(lambda: state(app) == "loaded" and app.conductor.loading is None)
+    app.until(lambda: state(app) == "loaded" and app.conductor.loader.progress is None)
     app.window.picker.refresh()
     qtbot.wait(500)
     assert len(app.engine.measured) == 1
@@ -330,8 +330,8 @@ def test_a_failed_load_keeps_the_old_pair_where_only_files_were_looked_at(start:
     from mlx_engine.requests import LoadPair
 
     app.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.conductor.loading is None)
-    assert app.conductor.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
+    app.until(lambda: app.conductor.loader.progress is None)
+    assert app.conductor.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
 
 
 def test_a_load_that_fails_later_says_that_none_is_loaded_and_one_that_is_cancelled_too(start: Start) -> None:
@@ -341,18 +341,18 @@ def test_a_load_that_fails_later_says_that_none_is_loaded_and_one_that_is_cancel
     app = start(engine)
     engine.load_error = refuse("The target is damaged.")
     app.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.conductor.loading is None)
-    assert app.conductor.pair is None and app.notices[-1] == "The target is damaged. No models are loaded now."
+    app.until(lambda: app.conductor.loader.progress is None)
+    assert app.conductor.loader.pair is None and app.notices[-1] == "The target is damaged. No models are loaded now."
     engine.load_error = None
-    app.conductor.load()
-    app.until(lambda: app.conductor.pair is not None)
+    app.conductor.use()
+    app.until(lambda: app.conductor.loader.pair is not None)
     engine.load_gate = threading.Event()
     app.conductor.use(LoadPair(Path("/somewhere"), None))
-    app.until(lambda: app.conductor.loading is not None and app.conductor.loading.fraction > 0)
-    app.conductor.cancel_load()
+    app.until(lambda: app.conductor.loader.progress is not None and app.conductor.loader.progress.fraction > 0)
+    app.conductor.loader.cancel()
     engine.load_gate.set()
-    app.until(lambda: app.conductor.loading is None)
-    assert app.conductor.pair is None or "cancelled" not in app.notices[-1]
+    app.until(lambda: app.conductor.loader.progress is None)
+    assert app.conductor.loader.pair is None or "cancelled" not in app.notices[-1]
 
 
 def test_it_has_room_for_large_text_which_stays_large_when_the_appearance_changes(start: Start) -> None:
