@@ -1,94 +1,71 @@
-"""A pair that the user names: two repos of the hub, or two folders. Whether they go together is said first."""
+"""Adding a custom pair of two repos or two folders, after a compatibility check."""
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QGridLayout, QLineEdit, QWidget
 
 from app.language import tr
 from app.models.background import while_there
 from app.models.picker import Picker, is_folder
 from app.widgets.button import button
-from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, set_look
-
-
-def _hint() -> str:
-    return tr("OWNER/NAME, or a folder")
+from app.widgets.label import small_label
+from app.widgets.layout import column, row
+from app.widgets.theme import Theme, set_look
 
 
 class OwnPairDialog(QDialog):
-    """Check first, then Add."""
+    """The main button checks the pair, then adds it."""
 
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._picker = picker
         self._checked: tuple[str, str] | None = None
-        self.setWindowTitle(tr("Own Pair"))
-        self.setAccessibleName(tr("Own pair"))
+        self.setWindowTitle(tr("Custom Pair"))
+        self.setAccessibleName(tr("Custom Pair"))
         self.setMinimumWidth(680)
-        text = Label(
+        introduction = small_label(
+            theme,
             tr(
-                "A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. "
-                "Only data files are ever read, never a repo’s Python."
-            )
-        )
-        text.setWordWrap(True)
-        theme.set_font(text, SMALL)
-        set_look(text, "secondary")
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(8)
-        grid.setVerticalSpacing(8)
-        grid.setColumnStretch(1, 1)
-        self.target, self.drafter = QLineEdit(), QLineEdit()
-        for field in (self.target, self.drafter):
-            set_look(field, "entry")
-        rows = (
-            (tr("Target"), self.target, _hint(), tr("Choose the target’s folder"), self._browse_target),
-            (
-                tr("Drafter"),
-                self.drafter,
-                tr("OWNER/NAME, a folder, or nothing"),
-                tr("Choose the drafter’s folder"),
-                self._browse_drafter,
+                "The target is any model that mlx-lm supports; the drafter must be trained for it. Without a drafter, decoding is "
+                "plain. Python code in a repo never runs."
             ),
+            "secondary",
+            wrap=True,
         )
-        for row, (name, field, hint, choose, act) in enumerate(rows):
-            label = Label(name)
-            theme.set_font(label, SMALL, bold=True)
-            label.setBuddy(field)
-            field.setAccessibleName(name)
-            field.setPlaceholderText(hint)
-            field.textChanged.connect(self._changed)
-            browse = button(tr("Folder…"), choose, "bordered")
-            browse.clicked.connect(act)
-            grid.addWidget(label, row, 0)
-            grid.addWidget(field, row, 1)
-            grid.addWidget(browse, row, 2)
-        self.search = button(tr("Find"), tr("Look for a drafter of this target, on this disk and on the hub"), "bordered")
-        self.search.clicked.connect(self._find)
-        grid.addWidget(self.search, 1, 3)
-        self.verdict = Label()
-        self.verdict.setWordWrap(True)
-        self.verdict.setAccessibleName(tr("Whether they go together"))
-        theme.set_font(self.verdict, SMALL)
-        self.go = button(tr("Check"), tr("Check whether they go together"), "primary")
+        grid = QGridLayout()
+        grid.setSpacing(8)
+        grid.setColumnStretch(1, 1)
+        self.target = self._add_field(theme, grid, tr("Target"), tr("owner/name or a folder"), tr("Choose the target folder"))
+        self.drafter = self._add_field(
+            theme, grid, tr("Drafter"), tr("owner/name or a folder (optional)"), tr("Choose the drafter folder")
+        )
+        self.search = button(tr("Find"), tr("Find a drafter on this disk and on the hub"), "bordered", self._find)
+        grid.addWidget(self.search, grid.rowCount() - 1, 3)
+        self.verdict = small_label(theme, wrap=True)
+        self.verdict.setAccessibleName(tr("Result"))
+        self.go = button(tr("Check"), tr("Check compatibility"), "primary", self._go)
         self.go.setDefault(True)
-        self.go.clicked.connect(self._go)
-        close = button(tr("Cancel"), tr("Cancel"), "bordered")
-        close.clicked.connect(self.reject)
-        foot = QHBoxLayout()
-        foot.addStretch(1)
-        foot.addWidget(close)
-        foot.addWidget(self.go)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(24, 24, 24, 16)
-        layout.setSpacing(16)
-        layout.addWidget(text)
-        layout.addLayout(grid)
-        layout.addWidget(self.verdict)
-        layout.addStretch(1)
-        layout.addLayout(foot)
+        cancel = button(tr("Cancel"), look="bordered", clicked=self.reject)
+        footer = row(None, cancel, self.go)
+        column(introduction, grid, self.verdict, None, footer, spacing=16, margins=(24, 24, 24, 16), parent=self)
         self._changed()
         self.target.setFocus()
+
+    def _add_field(self, theme: Theme, grid: QGridLayout, name: str, hint: str, choose: str) -> QLineEdit:
+        def browse() -> None:
+            if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
+                field.setText(folder)
+
+        field = QLineEdit()
+        set_look(field, "entry")
+        field.setAccessibleName(name)
+        field.setPlaceholderText(hint)
+        field.textChanged.connect(self._changed)
+        label = small_label(theme, name, bold=True)
+        label.setBuddy(field)
+        index = grid.rowCount()
+        for position, widget in enumerate((label, field, button(tr("Folder…"), choose, "bordered", browse))):
+            grid.addWidget(widget, index, position)
+        return field
 
     @property
     def names(self) -> tuple[str, str]:
@@ -96,7 +73,7 @@ class OwnPairDialog(QDialog):
 
     @Slot()
     def _changed(self) -> None:
-        """What was checked is not what stands here any more."""
+        """Require a new check: the names have changed."""
         self._checked = None
         self.go.setText(tr("Check"))
         self._wait(False)
@@ -108,51 +85,38 @@ class OwnPairDialog(QDialog):
         if self._checked == (target, drafter):
             self._picker.add(target, drafter)
             self.accept()
-            return
-        if drafter and is_folder(target) != is_folder(drafter):
-            self._say(tr("Give two repos or two folders: one of each does not work."), "danger")
-            return
-        self._wait(True)
-        self._say(tr("Looking at both…") if drafter else tr("Looking at it…"), "secondary")
-        self._picker.check(target, drafter, while_there(self._answered))
+        elif drafter and is_folder(target) != is_folder(drafter):
+            self._say(tr("Enter two repos or two folders."), "danger")
+        else:
+            self._wait(True)
+            self._say(tr("Checking…"), "secondary")
+            self._picker.check(target, drafter, while_there(self._answered))
 
     @Slot()
     def _find(self) -> None:
         self._wait(True)
-        self._say(tr("Looking for a drafter…"), "secondary")
+        self._say(tr("Searching for a drafter…"), "secondary")
         self._picker.find_drafter(self.names[0], while_there(self._found), while_there(self._answered))
 
     def _found(self, drafter: str) -> None:
-        """It was chosen because it goes with the target; the check says so."""
         self.drafter.setText(drafter)
         self._go()
 
     def _wait(self, waiting: bool) -> None:
-        for one in (self.go, self.search):
-            one.setEnabled(bool(self.names[0]) and not waiting)
+        for widget in (self.go, self.search):
+            widget.setEnabled(bool(self.names[0]) and not waiting)
 
-    def _answered(self, sentence: str) -> None:
+    def _answered(self, problem: str) -> None:
         self._wait(False)
-        if sentence:
-            self._say(sentence, "danger")
+        if problem:
+            self._say(problem, "danger")
             return
         self._checked = self.names
         self.go.setText(tr("Add"))
-        self._say(tr("They go together.") if self.names[1] else tr("It can be run, plainly."), "secondary")
+        compatible = tr("The target and the drafter are compatible.") if self.names[1] else tr("Runs with plain decoding.")
+        self._say(compatible, "secondary")
 
-    def _say(self, sentence: str, kind: str) -> None:
-        set_look(self.verdict, kind)
-        self.verdict.setText(sentence)
+    def _say(self, text: str, look: str) -> None:
+        set_look(self.verdict, look)
+        self.verdict.setText(text)
         self.adjustSize()
-
-    @Slot()
-    def _browse_target(self) -> None:
-        self._browse(self.target)
-
-    @Slot()
-    def _browse_drafter(self) -> None:
-        self._browse(self.drafter)
-
-    def _browse(self, field: QLineEdit) -> None:
-        if folder := QFileDialog.getExistingDirectory(self, tr("Choose a Folder"), field.text()):
-            field.setText(folder)

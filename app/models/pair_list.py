@@ -1,4 +1,4 @@
-"""The pairs of the picker, one a row: its name, its size and fit, and what is being done with it."""
+"""The list of pairs: name, size, fit, and state."""
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -15,7 +15,7 @@ CANDIDATE = Qt.ItemDataRole.UserRole
 
 
 class PairList(QListView):
-    """Follows the picker's rows; the selected one is the picker's."""
+    """Shows the rows of the picker and its selection."""
 
     def __init__(self, theme: Theme, picker: Picker, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -24,7 +24,7 @@ class PairList(QListView):
         self._filling = False
         self.setModel(self._rows)
         self.setItemDelegate(_Row(theme, picker, self))
-        self.setAccessibleName(tr("Pairs of models"))
+        self.setAccessibleName(tr("Model pairs"))
         self.setFrameShape(QListView.Shape.NoFrame)
         self.setMouseTracking(True)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
@@ -32,27 +32,27 @@ class PairList(QListView):
         self.setUniformItemSizes(True)
         self.selectionModel().currentChanged.connect(self._select)
         picker.listed.connect(self.fill)
-        picker.changed.connect(self.renew)
+        picker.changed.connect(self.update_rows)
         theme.text_resized.connect(self.fill)
         self.fill()
 
     @Slot()
     def fill(self) -> None:
-        """Show the rows as they are now."""
+        """Show the current rows."""
         self._filling = True
         self._rows.fill()
         self._filling = False
-        self.renew()
+        self.update_rows()
         self.scrollTo(self.currentIndex())
 
     @Slot()
-    def renew(self) -> None:
-        """Show what has changed in the rows, and which one is selected."""
-        self._rows.renew()
-        place = self._rows.place(self._picker.selected)
-        if place != self.currentIndex().row():
+    def update_rows(self) -> None:
+        """Show changes of the rows and of the selection."""
+        self._rows.update()
+        row = self._rows.index_of(self._picker.selected)
+        if row != self.currentIndex().row():
             self._filling = True
-            self.setCurrentIndex(self._rows.index(place, 0) if place >= 0 else QModelIndex())
+            self.setCurrentIndex(self._rows.index(row, 0) if row >= 0 else QModelIndex())
             self._filling = False
 
     @Slot(QModelIndex)
@@ -72,14 +72,14 @@ class _Rows(QAbstractListModel):
         self._shown = self._picker.rows
         self.endResetModel()
 
-    def renew(self) -> None:
-        fresh = {one.id: one for one in self._picker.rows}
-        self._shown = [fresh.get(one.id, one) for one in self._shown]
+    def update(self) -> None:
+        current = {one.id: one for one in self._picker.rows}
+        self._shown = [current.get(one.id, one) for one in self._shown]
         if self._shown:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._shown) - 1, 0))
 
-    def place(self, id: str) -> int:
-        return next((place for place, one in enumerate(self._shown) if one.id == id), -1)
+    def index_of(self, id: str) -> int:
+        return next((row for row, one in enumerate(self._shown) if one.id == id), -1)
 
     def rowCount(self, parent: Index | None = None) -> int:
         return 0 if parent is not None and parent.isValid() else len(self._shown)

@@ -1,16 +1,17 @@
 """At the left: search, the list of chats, and what was just deleted with its way back."""
 
-from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.store import SearchHit, terms_of
 from app.language import tr
 from app.sidebar.chat_list import ChatList
 from app.sidebar.search_results import SearchResults
-from app.widgets.icon_button import ICON_SIZE, IconButton, draw_icon
+from app.widgets.icon_button import IconButton
 from app.widgets.label import Label
+from app.widgets.search_field import SearchField
 from app.widgets.theme import SMALL, Theme, set_look
 
 SEARCH_MS = 150
@@ -33,7 +34,7 @@ class Sidebar(QWidget):
         set_look(self, "sidebar")
         self.setMinimumWidth(NARROWEST)
         self.setMaximumWidth(WIDEST)
-        self.search = _SearchField(theme)
+        self.search = _SearchField(theme, tr("Search"), tr("Search all chats"))
         self.search.textChanged.connect(self._search_soon)
         self.search.left.connect(self._leave_search)
         self.new = IconButton(theme, "new", tr("New Chat"))
@@ -144,16 +145,8 @@ class Sidebar(QWidget):
             self.list.setFocus()
 
 
-class _SearchField(QLineEdit):
+class _SearchField(SearchField):
     left = Signal(str)  # "escape", "open" for Enter, "down"
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        set_look(self, "search")
-        self.setPlaceholderText(tr("Search"))
-        self.setAccessibleName(tr("Search all chats"))
-        self.setClearButtonEnabled(True)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() == Key.Key_Escape:
@@ -167,13 +160,6 @@ class _SearchField(QLineEdit):
             self.left.emit(how)
         else:
             super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        painter = QPainter(self)
-        painter.translate(QPointF(5, (self.height() - ICON_SIZE) / 2))
-        draw_icon(painter, "search", QColor(self._theme.colors.faint))
-        painter.end()
 
 
 class UndoBar(QFrame):

@@ -1380,23 +1380,23 @@
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Bring back what was deleted last</source>
-            <translation>Das zuletzt Gelöschte zurückholen</translation>
+            <source>Delete the removed pairs now</source>
+            <translation>Entfernte Paare jetzt löschen</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Deleted</source>
-            <translation>Gelöscht</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Free Now</source>
+            <source>Free Up Now</source>
             <translation>Jetzt freigeben</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Give up bringing back, and free the room now</source>
-            <translation>Nicht mehr zurückholen und den Platz jetzt freigeben</translation>
+            <source>Removed</source>
+            <translation>Entfernt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/deleted_bar.py" />
+            <source>Restore the pair removed last</source>
+            <translation>Zuletzt entferntes Paar wiederherstellen</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
@@ -1405,8 +1405,8 @@
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>{names}: deleted. {room} become free when you quit.</source>
-            <translation>{names}: gelöscht. {room} werden beim Beenden frei.</translation>
+            <source>{names} removed. {size} will be freed when you quit.</source>
+            <translation>{names} entfernt. {size} werden beim Beenden frei.</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
@@ -1420,18 +1420,18 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Asking the hub whose token it is…</source>
-            <translation>Der Hub wird gefragt, wessen Token es ist…</translation>
+            <source>Check the token and save it in the keychain</source>
+            <translation>Token prüfen und im Schlüsselbund sichern</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>At most {rate}/s</source>
-            <translation>Höchstens {rate}/s</translation>
+            <source>Checking the token…</source>
+            <translation>Token wird geprüft …</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Check the token and keep it in the keychain</source>
-            <translation>Das Token prüfen und im Schlüsselbund behalten</translation>
+            <source>Close settings</source>
+            <translation>Einstellungen schließen</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1440,33 +1440,13 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>For repos that want conditions accepted first. Kept in this system’s keychain, shown to the hub alone.</source>
-            <translation>Für Repos, deren Bedingungen erst angenommen werden müssen. Liegt im Schlüsselbund dieses Systems und geht nur an den Hub.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Forget</source>
-            <translation>Vergessen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>How far the move is</source>
-            <translation>Wie weit das Verschieben ist</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
             <source>Hub token</source>
             <translation>Token des Hubs</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>It is named by {variable}, so it cannot be moved from here.</source>
-            <translation>{variable} legt ihn fest, darum kann er hier nicht verschoben werden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Keep</source>
-            <translation>Behalten</translation>
+            <source>Limits all downloads together.</source>
+            <translation>Begrenzt alle Downloads zusammen.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1480,8 +1460,13 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Move the Models Where?</source>
-            <translation>Wohin mit den Modellen?</translation>
+            <source>Move Models To</source>
+            <translation>Modelle verschieben nach</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move progress</source>
+            <translation>Fortschritt beim Verschieben</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1495,13 +1480,18 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Moving: {done} of {total}. Pairs can be neither fetched, used nor deleted meanwhile; chats go on.</source>
-            <translation>Verschoben: {done} von {total}. So lange lassen sich Paare weder laden noch verwenden noch löschen; Chats gehen weiter.</translation>
+            <source>Moving models: {done} of {total}</source>
+            <translation>Modelle werden verschoben: {done} von {total}</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>No limit</source>
-            <translation>Unbegrenzt</translation>
+            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
+            <translation>Für zugangsbeschränkte Modelle. Im Schlüsselbund gesichert und nur an den Hub gesendet.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Remove</source>
+            <translation>Entfernen</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1510,38 +1500,48 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Stop the move</source>
-            <translation>Das Verschieben anhalten</translation>
+            <source>Save</source>
+            <translation>Sichern</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>The keychain holds no token.</source>
-            <translation>Der Schlüsselbund enthält kein Token.</translation>
+            <source>Set by {variable}, so it can’t be moved here.</source>
+            <translation>Durch {variable} festgelegt, daher hier nicht verschiebbar.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>The token is forgotten.</source>
-            <translation>Das Token ist vergessen.</translation>
+            <source>Stop moving</source>
+            <translation>Verschieben stoppen</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>The token of {account} is kept.</source>
-            <translation>Das Token von {account} ist hinterlegt.</translation>
+            <source>There is no token in the keychain.</source>
+            <translation>Im Schlüsselbund ist kein Token.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>What downloads take of your connection at most, together.</source>
-            <translation>So viel nehmen alle Downloads zusammen höchstens von Ihrer Verbindung.</translation>
+            <source>Token removed.</source>
+            <translation>Token entfernt.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>{room} free on its disk.</source>
-            <translation>{room} frei auf seinem Datenträger.</translation>
+            <source>Token saved for {account}.</source>
+            <translation>Token für {account} gesichert.</translation>
         </message>
         <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. Only data files are ever read, never a repo’s Python.</source>
-            <translation>Ein Zielmodell ist jedes Modell, das mlx-lm ausführt; sein Drafter wurde für es trainiert. Ohne Drafter dekodiert es einfach. Gelesen werden nur Dateien mit Daten, nie das Python eines Repos.</translation>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Unlimited</source>
+            <translation>Unbegrenzt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>You can keep chatting, but not download, load, or delete models.</source>
+            <translation>Sie können weiter chatten, aber keine Modelle herunterladen, laden oder löschen.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>{size} available</source>
+            <translation>{size} verfügbar</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1555,8 +1555,13 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Check whether they go together</source>
-            <translation>Prüfen, ob sie zusammenpassen</translation>
+            <source>Check compatibility</source>
+            <translation>Kompatibilität prüfen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>Checking…</source>
+            <translation>Wird geprüft …</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1565,13 +1570,18 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Choose the drafter’s folder</source>
+            <source>Choose the drafter folder</source>
             <translation>Ordner des Drafters wählen</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Choose the target’s folder</source>
+            <source>Choose the target folder</source>
             <translation>Ordner des Zielmodells wählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>Custom Pair</source>
+            <translation>Eigenes Paar</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1580,8 +1590,18 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
+            <source>Enter two repos or two folders.</source>
+            <translation>Geben Sie zwei Repos oder zwei Ordner ein.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
             <source>Find</source>
             <translation>Suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>Find a drafter on this disk and on the hub</source>
+            <translation>Drafter auf diesem Volume und im Hub suchen</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1590,53 +1610,13 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Give two repos or two folders: one of each does not work.</source>
-            <translation>Geben Sie zwei Repos oder zwei Ordner an: je eines von beiden geht nicht.</translation>
+            <source>Runs with plain decoding.</source>
+            <translation>Läuft mit einfachem Dekodieren.</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>It can be run, plainly.</source>
-            <translation>Es läuft, einfach dekodiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Look for a drafter of this target, on this disk and on the hub</source>
-            <translation>Nach einem Drafter für dieses Zielmodell suchen, auf dieser Platte und beim Hub</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Looking at both…</source>
-            <translation>Beide werden angesehen…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Looking at it…</source>
-            <translation>Es wird angesehen…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Looking for a drafter…</source>
-            <translation>Ein Drafter wird gesucht…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>OWNER/NAME, a folder, or nothing</source>
-            <translation>BESITZER/NAME, Ordner oder nichts</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>OWNER/NAME, or a folder</source>
-            <translation>BESITZER/NAME oder ein Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Own Pair</source>
-            <translation>Eigenes Paar</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Own pair</source>
-            <translation>Eigenes Paar</translation>
+            <source>Searching for a drafter…</source>
+            <translation>Drafter wird gesucht …</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1645,13 +1625,23 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>They go together.</source>
-            <translation>Sie passen zusammen.</translation>
+            <source>The target and the drafter are compatible.</source>
+            <translation>Zielmodell und Drafter passen zusammen.</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Whether they go together</source>
-            <translation>Ob sie zusammenpassen</translation>
+            <source>The target is any model that mlx-lm supports; the drafter must be trained for it. Without a drafter, decoding is plain. Python code in a repo never runs.</source>
+            <translation>Das Zielmodell ist ein beliebiges Modell, das mlx-lm unterstützt; der Drafter muss dafür trainiert sein. Ohne Drafter wird einfach dekodiert. Python-Code eines Repos wird nie ausgeführt.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>owner/name or a folder</source>
+            <translation>Besitzer/Name oder ein Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>owner/name or a folder (optional)</source>
+            <translation>Besitzer/Name oder ein Ordner (optional)</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2020,8 +2010,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
-            <source>Pairs of models</source>
-            <translation>Paare von Modellen</translation>
+            <source>Model pairs</source>
+            <translation>Modellpaare</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
@@ -2070,13 +2060,23 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair of your own: two repos or two folders</source>
-            <translation>Ein eigenes Paar hinzufügen: zwei Repos oder zwei Ordner</translation>
+            <source>Add a pair of two repos or two folders</source>
+            <translation>Paar aus zwei Repos oder zwei Ordnern hinzufügen</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Looking through the catalogue and this disk…</source>
-            <translation>Katalog und Platte werden durchgesehen…</translation>
+            <source>Custom Pair…</source>
+            <translation>Eigenes Paar …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Disk space</source>
+            <translation>Speicherplatz</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Looking for models…</source>
+            <translation>Modelle werden gesucht …</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2090,28 +2090,13 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Moving the models: {done} of {total}</source>
-            <translation>Modelle verschieben: {done} von {total}</translation>
+            <source>No pair matches this filter.</source>
+            <translation>Kein Paar passt zu diesem Filter.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair matches “{words}” here. Own Pair… takes any two repos of the hub.</source>
-            <translation>Kein Paar passt hier zu „{words}“. „Eigenes Paar…“ nimmt zwei beliebige Repos des Hubs.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair passes this filter.</source>
-            <translation>Kein Paar kommt durch diesen Filter.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Own Pair…</source>
-            <translation>Eigenes Paar…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Room on the disk</source>
-            <translation>Platz auf dem Datenträger</translation>
+            <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
+            <translation>Kein Paar passt zu „{search}“. Mit „Eigenes Paar“ fügen Sie eines aus dem Hub hinzu.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2125,18 +2110,13 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Show: {what}</source>
-            <translation>Zeigen: {what}</translation>
+            <source>Show: {filter}</source>
+            <translation>Anzeigen: {filter}</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>{name} is complete and checked.</source>
-            <translation>{name} ist vollständig und geprüft.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{room} free on this disk</source>
-            <translation>{room} frei auf diesem Datenträger</translation>
+            <source>{name} has been downloaded and verified.</source>
+            <translation>{name} wurde geladen und überprüft.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2417,11 +2397,6 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different colors.</source>
             <translation>Unterstreicht entworfene, kopierte und eigene Tokens des Zielmodells in verschiedenen Farben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Close settings</source>
-            <translation>Einstellungen schließen</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

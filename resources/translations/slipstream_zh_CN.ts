@@ -1380,23 +1380,23 @@
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Bring back what was deleted last</source>
-            <translation>恢复最近删除的内容</translation>
+            <source>Delete the removed pairs now</source>
+            <translation>立即删除已移除的模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Deleted</source>
-            <translation>已删除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/deleted_bar.py" />
-            <source>Free Now</source>
+            <source>Free Up Now</source>
             <translation>立即释放</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>Give up bringing back, and free the room now</source>
-            <translation>放弃恢复，立即释放空间</translation>
+            <source>Removed</source>
+            <translation>已移除</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/deleted_bar.py" />
+            <source>Restore the pair removed last</source>
+            <translation>恢复最近移除的模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
@@ -1405,8 +1405,8 @@
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
-            <source>{names}: deleted. {room} become free when you quit.</source>
-            <translation>{names}：已删除。退出时释放 {room}。</translation>
+            <source>{names} removed. {size} will be freed when you quit.</source>
+            <translation>已移除 {names}。退出时将释放 {size}。</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
@@ -1420,18 +1420,18 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Asking the hub whose token it is…</source>
-            <translation>正在询问 Hub 这是谁的令牌…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>At most {rate}/s</source>
-            <translation>最多 {rate}/秒</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Check the token and keep it in the keychain</source>
+            <source>Check the token and save it in the keychain</source>
             <translation>检查令牌并存入钥匙串</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Checking the token…</source>
+            <translation>正在检查令牌…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Close settings</source>
+            <translation>关闭设置</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1440,33 +1440,13 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>For repos that want conditions accepted first. Kept in this system’s keychain, shown to the hub alone.</source>
-            <translation>用于需要先接受条款的仓库。保存在本系统的钥匙串中，只会交给 Hub。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Forget</source>
-            <translation>移除</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>How far the move is</source>
-            <translation>移动进度</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
             <source>Hub token</source>
             <translation>Hub 令牌</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>It is named by {variable}, so it cannot be moved from here.</source>
-            <translation>它由 {variable} 指定，因此无法在此移动。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/model_settings.py" />
-            <source>Keep</source>
-            <translation>保存</translation>
+            <source>Limits all downloads together.</source>
+            <translation>限制所有下载的总速度。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1480,8 +1460,13 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Move the Models Where?</source>
-            <translation>把模型移到哪里？</translation>
+            <source>Move Models To</source>
+            <translation>将模型移至</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Move progress</source>
+            <translation>移动进度</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1495,13 +1480,18 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Moving: {done} of {total}. Pairs can be neither fetched, used nor deleted meanwhile; chats go on.</source>
-            <translation>正在移动：{done} / {total}。其间不能下载、使用或删除模型；对话照常进行。</translation>
+            <source>Moving models: {done} of {total}</source>
+            <translation>正在移动模型：{done} / {total}</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>No limit</source>
-            <translation>不限</translation>
+            <source>Needed for gated models. Stored in the keychain and sent only to the hub.</source>
+            <translation>受限模型需要令牌。令牌存放在钥匙串中，只发送给 Hub。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Remove</source>
+            <translation>移除</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1510,38 +1500,48 @@
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>Stop the move</source>
+            <source>Save</source>
+            <translation>存储</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Set by {variable}, so it can’t be moved here.</source>
+            <translation>由 {variable} 指定，无法在此移动。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/model_settings.py" />
+            <source>Stop moving</source>
             <translation>停止移动</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>The keychain holds no token.</source>
+            <source>There is no token in the keychain.</source>
             <translation>钥匙串中没有令牌。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>The token is forgotten.</source>
+            <source>Token removed.</source>
             <translation>令牌已移除。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>The token of {account} is kept.</source>
-            <translation>已保存 {account} 的令牌。</translation>
+            <source>Token saved for {account}.</source>
+            <translation>已存储 {account} 的令牌。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>What downloads take of your connection at most, together.</source>
-            <translation>所有下载合计最多占用的网速。</translation>
+            <source>Unlimited</source>
+            <translation>不限</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
-            <source>{room} free on its disk.</source>
-            <translation>所在磁盘剩余 {room}。</translation>
+            <source>You can keep chatting, but not download, load, or delete models.</source>
+            <translation>您可以继续对话，但不能下载、加载或删除模型。</translation>
         </message>
         <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>A target is any model that mlx-lm runs; its drafter was trained for it. Without a drafter it decodes plainly. Only data files are ever read, never a repo’s Python.</source>
-            <translation>目标模型可以是 mlx-lm 能运行的任何模型；它的草稿模型是专为它训练的。没有草稿模型时以普通方式解码。只读取数据文件，绝不读取仓库中的 Python。</translation>
+            <location filename="../../app/models/model_settings.py" />
+            <source>{size} available</source>
+            <translation>可用空间 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1555,8 +1555,13 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Check whether they go together</source>
-            <translation>检查它们是否相配</translation>
+            <source>Check compatibility</source>
+            <translation>检查兼容性</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>Checking…</source>
+            <translation>正在检查…</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1565,13 +1570,18 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Choose the drafter’s folder</source>
+            <source>Choose the drafter folder</source>
             <translation>选择草稿模型的文件夹</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Choose the target’s folder</source>
+            <source>Choose the target folder</source>
             <translation>选择目标模型的文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>Custom Pair</source>
+            <translation>自定义模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1580,8 +1590,18 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
+            <source>Enter two repos or two folders.</source>
+            <translation>请输入两个仓库或两个文件夹。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
             <source>Find</source>
             <translation>查找</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>Find a drafter on this disk and on the hub</source>
+            <translation>在本机磁盘和 Hub 上查找草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1590,53 +1610,13 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Give two repos or two folders: one of each does not work.</source>
-            <translation>请给出两个仓库或两个文件夹：不能各给一个。</translation>
+            <source>Runs with plain decoding.</source>
+            <translation>以普通解码运行。</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>It can be run, plainly.</source>
-            <translation>可以运行，以普通方式解码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Look for a drafter of this target, on this disk and on the hub</source>
-            <translation>在本机磁盘和模型库中查找此目标模型的草稿模型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Looking at both…</source>
-            <translation>正在查看两者…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Looking at it…</source>
-            <translation>正在查看…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Looking for a drafter…</source>
+            <source>Searching for a drafter…</source>
             <translation>正在查找草稿模型…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>OWNER/NAME, a folder, or nothing</source>
-            <translation>OWNER/NAME、文件夹或留空</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>OWNER/NAME, or a folder</source>
-            <translation>所有者/名称，或一个文件夹</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Own Pair</source>
-            <translation>自定模型对</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/own_pair.py" />
-            <source>Own pair</source>
-            <translation>自定模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1645,13 +1625,23 @@
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>They go together.</source>
-            <translation>它们相配。</translation>
+            <source>The target and the drafter are compatible.</source>
+            <translation>目标模型与草稿模型兼容。</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
-            <source>Whether they go together</source>
-            <translation>它们是否相配</translation>
+            <source>The target is any model that mlx-lm supports; the drafter must be trained for it. Without a drafter, decoding is plain. Python code in a repo never runs.</source>
+            <translation>目标模型可以是 mlx-lm 支持的任何模型；草稿模型须为其训练。没有草稿模型时使用普通解码。绝不运行仓库中的 Python 代码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>owner/name or a folder</source>
+            <translation>所有者/名称，或文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/own_pair.py" />
+            <source>owner/name or a folder (optional)</source>
+            <translation>所有者/名称，或文件夹（可选）</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -2020,7 +2010,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
-            <source>Pairs of models</source>
+            <source>Model pairs</source>
             <translation>模型对</translation>
         </message>
         <message>
@@ -2070,13 +2060,23 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Add a pair of your own: two repos or two folders</source>
-            <translation>添加您自己的模型对：两个仓库或两个文件夹</translation>
+            <source>Add a pair of two repos or two folders</source>
+            <translation>添加由两个仓库或两个文件夹组成的模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Looking through the catalogue and this disk…</source>
-            <translation>正在查看目录和本机磁盘…</translation>
+            <source>Custom Pair…</source>
+            <translation>自定义模型对…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Disk space</source>
+            <translation>磁盘空间</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/picker_dialog.py" />
+            <source>Looking for models…</source>
+            <translation>正在查找模型…</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2090,28 +2090,13 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Moving the models: {done} of {total}</source>
-            <translation>正在移动模型：{done} / {total}</translation>
+            <source>No pair matches this filter.</source>
+            <translation>没有符合此筛选条件的模型对。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair matches “{words}” here. Own Pair… takes any two repos of the hub.</source>
-            <translation>这里没有与“{words}”匹配的模型对。“自定模型对…”接受模型库中的任意两个仓库。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>No pair passes this filter.</source>
-            <translation>没有模型对符合此筛选条件。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Own Pair…</source>
-            <translation>自定模型对…</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>Room on the disk</source>
-            <translation>磁盘空间</translation>
+            <source>No pair matches “{search}”. Use Custom Pair to add one from the hub.</source>
+            <translation>没有与“{search}”匹配的模型对。使用“自定义模型对”从 Hub 添加。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2125,18 +2110,13 @@
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>Show: {what}</source>
-            <translation>显示：{what}</translation>
+            <source>Show: {filter}</source>
+            <translation>显示：{filter}</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
-            <source>{name} is complete and checked.</source>
-            <translation>{name} 已下载完整并通过检查。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/picker_dialog.py" />
-            <source>{room} free on this disk</source>
-            <translation>此磁盘剩余 {room}</translation>
+            <source>{name} has been downloaded and verified.</source>
+            <translation>{name} 已下载并通过校验。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
@@ -2417,11 +2397,6 @@
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different colors.</source>
             <translation>用不同颜色的下划线标出草稿、复制和目标模型的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/settings/settings_dialog.py" />
-            <source>Close settings</source>
-            <translation>关闭设置</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />

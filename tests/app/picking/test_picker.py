@@ -1,4 +1,4 @@
-"""The picker with the hub of the tests: search, download, use, one reply, delete; and what it says when things go wrong."""
+"""The picker with a test hub: search, download, use, chat, delete, and errors."""
 
 import json
 import os
@@ -33,8 +33,8 @@ from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import expect_whole, fetch
 
 
-def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By keyboard alone, from the window's shortcut to the last button."""
+def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole path by keyboard."""
     engine = ScriptedEngine()
     loads: list[tuple[Path, Path | None]] = []
     real = engine.load
@@ -66,7 +66,7 @@ def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot
     assert state(app) == "ready" and dialog.card.delete.isVisible()
     dialog.card.delete.click()
     app.until(lambda: state(app) == "absent" and dialog.deleted.isVisible())
-    assert not target.exists() and dialog.deleted.label.text() == "Zebra 1B: deleted. 2 MB become free when you quit."
+    assert not target.exists() and dialog.deleted.label.text() == "Zebra 1B removed. 2 MB will be freed when you quit."
     dialog.deleted.undo.click()
     app.until(lambda: state(app) == "ready")
     assert (target / "config.json").is_file() and not dialog.deleted.isVisible()
@@ -79,17 +79,17 @@ def test_search_download_use_one_reply_delete(start: Start, hub: LocalHub, qtbot
     dialog.card.delete.click()
     app.until(lambda: dialog.deleted.isVisible())
     dialog.deleted.free.click()
-    app.until(lambda: dialog.said.text() == "2 MB are free again.")
+    app.until(lambda: dialog.message.text() == "2 MB are free again.")
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
 
 
-def test_a_pair_can_be_used_as_soon_as_a_reply_has_ended(start: Start, hub: LocalHub) -> None:
+def test_a_pair_can_be_used_once_the_reply_is_complete(start: Start, hub: LocalHub) -> None:
     fetch(hub, Cache())
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("a"), gate, done()]]))
     opened(app)
     look_at(app, "zebra-1b")
-    app.window.models.room_soon.stop()
+    app.window.models.space_timer.stop()
     app.send("Hello?")
     app.until(lambda: not card(app).main.isEnabled())
     assert card(app).main.toolTip() == "A reply is still being written."
@@ -98,8 +98,8 @@ def test_a_pair_can_be_used_as_soon_as_a_reply_has_ended(start: Start, hub: Loca
     assert card(app).main.isEnabled() and not card(app).main.toolTip()
 
 
-def test_this_machine_is_measured_once_though_another_pair_is_loaded(start: Start, hub: LocalHub, qtbot: QtBot) -> None:
-    """Also where what was measured cannot be stored, as with this engine."""
+def test_the_machine_is_measured_once_even_if_another_pair_is_loaded(start: Start, hub: LocalHub, qtbot: QtBot) -> None:
+    """Even if the result cannot be stored, as with this engine."""
     fetch(hub, Cache())
     app = start()
     opened(app)
@@ -115,7 +115,7 @@ def test_this_machine_is_measured_once_though_another_pair_is_loaded(start: Star
 
 
 def weights(root: Path) -> int:
-    """Bytes of everything but lock files under a folder, which may be cleared meanwhile."""
+    """Return the bytes of all files but lock files in a folder that may be emptied at the same time."""
     found = 0
     for folder, _, names in os.walk(root):
         for name in names:
@@ -124,7 +124,7 @@ def weights(root: Path) -> int:
     return found
 
 
-def test_what_was_deleted_is_freed_when_the_app_is_quit_and_after_a_crash(start: Start, hub: LocalHub) -> None:
+def test_deleted_pairs_are_purged_on_quit_and_after_a_crash(start: Start, hub: LocalHub) -> None:
     cache = Cache()
     fetch(hub, cache)
     app = start()
@@ -136,12 +136,12 @@ def test_what_was_deleted_is_freed_when_the_app_is_quit_and_after_a_crash(start:
     app.window.close()
     assert weights(cache.root) == 0
     fetch(hub, cache)
-    Aside(cache).take(PAIR.repos)  # and then it crashed
+    Aside(cache).take(PAIR.repos)  # as if it had crashed
     app = start()
     app.until(lambda: weights(cache.root) == 0)
 
 
-def test_what_cannot_be_brought_back_now_can_be_later(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_restore_can_be_repeated(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache()
     fetch(hub, cache)
     app = start()
@@ -155,7 +155,7 @@ def test_what_cannot_be_brought_back_now_can_be_later(start: Start, hub: LocalHu
     held = locks.acquire(moving_lock())
     assert held is not None
     dialog.deleted.undo.click()
-    app.until(lambda: dialog.said.text().startswith("The models are being moved to another folder."))
+    app.until(lambda: dialog.message.text().startswith("The models are being moved to another folder."))
     assert dialog.deleted.isVisible()
     held.release()
     dialog.deleted.undo.click()
@@ -163,7 +163,7 @@ def test_what_cannot_be_brought_back_now_can_be_later(start: Start, hub: LocalHu
     expect_whole(hub, cache)
 
 
-def test_settings_of_models_hold_at_once_and_are_kept(
+def test_model_settings_apply_at_once_and_are_stored(
     start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: dict[str, str] = {}
@@ -175,23 +175,23 @@ def test_settings_of_models_hold_at_once_and_are_kept(
     app.window.models.settings.click()
     dialog = app.window.models.findChild(ModelSettingsDialog)
     assert dialog is not None
-    app.until(lambda: "GB free" in dialog.room.text())
-    assert app.window.models.room.text().endswith("free on this disk") and not dialog.move_button.isEnabled()
+    app.until(lambda: "GB available" in dialog.room.text())
+    assert app.window.models.space.text().endswith("available") and not dialog.move_button.isEnabled()
     assert "HF_HUB_CACHE" in dialog.room.text()
     dialog.limit.setCurrentIndex(3)
     dialog.limit.activated.emit(3)
     app.until(lambda: kept_limit() == 5e6)
-    assert dialog.limit.currentText() == "At most 5 MB/s"
-    assert not dialog.keep.isEnabled()
+    assert dialog.limit.currentText() == "5 MB/s"
+    assert not dialog.save.isEnabled()
     dialog.token.setText("hf_mine")
-    dialog.keep.click()
-    app.until(lambda: "anna" in dialog.said.text())
+    dialog.save.click()
+    app.until(lambda: "anna" in dialog.message.text())
     assert kept == {hub.url: "hf_mine"} and dialog.token.text() == ""
-    dialog.forget.click()
-    app.until(lambda: dialog.said.text() == "The token is forgotten.")
+    dialog.remove.click()
+    app.until(lambda: dialog.message.text() == "Token removed.")
 
 
-def test_a_move_says_how_far_it_is_and_what_is_refused_meanwhile(
+def test_moving_models_shows_progress_and_blocks_loading(
     start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HF_HUB_CACHE")
@@ -209,26 +209,26 @@ def test_a_move_says_how_far_it_is_and_what_is_refused_meanwhile(
     app.window.picker.move(tmp_path / "elsewhere")
     dialog = app.window.models
     assert dialog is not None
-    app.until(lambda: dialog.room.text().startswith("Moving the models: 0 KB of 2 MB"))
+    app.until(lambda: dialog.space.text().startswith("Moving models: 0 KB of 2 MB"))
     app.window.picker.select("demo")
     card(app).main.click()
-    assert "are being moved" in dialog.said.text() and state(app) == "ready"
+    assert "are being moved" in dialog.message.text() and state(app) == "ready"
     goes_on.set()
     app.until(lambda: app.window.picker.storage.moving is None)
-    assert f"The models lie in {tmp_path / 'elsewhere'} now." in dialog.said.text()
+    assert f"The models lie in {tmp_path / 'elsewhere'} now." in dialog.message.text()
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "loaded")
     assert not before.root.exists() or weights(before.root) == 0
 
 
-def test_a_pair_that_cannot_run_says_why(start: Start) -> None:
+def test_an_unsupported_pair_says_why(start: Start) -> None:
     app = start()
     opened(app)
     look_at(app, "glm-5.3-flash")
     assert state(app) == "unavailable" and "mlx-lm has no model" in card(app).trouble.text() and not card(app).main.isVisible()
 
 
-def test_an_own_pair_that_does_not_go_together_gets_the_sentence(start: Start, hub: LocalHub) -> None:
+def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHub) -> None:
     hub.repo("lab/other", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
     app = start()
     opened(app)
@@ -249,7 +249,7 @@ def test_an_own_pair_that_does_not_go_together_gets_the_sentence(start: Start, h
     assert app.window.picker.may_download
 
 
-def test_the_drafter_of_an_own_target_is_looked_for(start: Start, hub: LocalHub, tmp_path: Path) -> None:
+def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp_path: Path) -> None:
     hub.repo("mlx/Zebra-4B-8bit", target_files(100_000))
     hub.repo("lab/Zebra-4B-DFlash", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
     hub.repo("lab/Zebra-4B-DFlash-b16", drafter_files(9_000))
@@ -266,16 +266,18 @@ def test_the_drafter_of_an_own_target_is_looked_for(start: Start, hub: LocalHub,
     assert dialog is not None and not dialog.search.isEnabled()
     dialog.target.setText("mlx/Zebra-4B-8bit")
     dialog.search.click()
-    assert dialog.verdict.text() == "Looking for a drafter…" and not dialog.go.isEnabled()
+    assert dialog.verdict.text() == "Searching for a drafter…" and not dialog.go.isEnabled()
     app.until(lambda: dialog.go.text() == "Add")
-    assert dialog.drafter.text() == "lab/Zebra-4B-DFlash-b16" and dialog.verdict.text() == "They go together."
+    assert (
+        dialog.drafter.text() == "lab/Zebra-4B-DFlash-b16" and dialog.verdict.text() == "The target and the drafter are compatible."
+    )
     dialog.drafter.setText("")
     dialog.target.setText("owner/alone")
     dialog.search.click()
     app.until(dialog.search.isEnabled)
     assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalogue, on this disk or on the hub.")
     assert dialog.verdict.text().endswith("Name one, or take the target alone: it decodes plainly.")
-    for target in ("owner/phi", str(tmp_path / "phi")):  # no drafter can help there
+    for target in ("owner/phi", str(tmp_path / "phi")):  # no drafter is possible
         dialog.target.setText(target)
         dialog.search.click()
         app.until(dialog.search.isEnabled)
@@ -289,7 +291,7 @@ def test_the_drafter_of_an_own_target_is_looked_for(start: Start, hub: LocalHub,
     assert dialog.drafter.text() == str(drafter)
 
 
-def test_an_own_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path: Path) -> None:
+def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path: Path) -> None:
     target, drafter = demo_pair()
     (tmp_path / "mine").mkdir()
     for role, folder in (("target", target), ("drafter", drafter)):
@@ -308,7 +310,7 @@ def test_an_own_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path: 
     opened(again)
     mine = next(one for one in again.window.picker.rows if one.own)
     look_at(again, mine.id)
-    assert state(again) in ("ready", "loaded") and card(again).forget.isVisible(), "it is there at the next start"
+    assert state(again) in ("ready", "loaded") and card(again).forget.isVisible(), "it is listed at the next start"
     (tmp_path / "mine" / "drafter").unlink()
     again.window.picker.refresh()
     again.until(lambda: state(again) == "unavailable")
@@ -317,7 +319,7 @@ def test_an_own_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path: 
     again.until(lambda: not any(one.own for one in again.window.picker.rows))
 
 
-def test_a_failed_load_keeps_the_old_pair_where_only_files_were_looked_at(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ScriptedEngine()
     app = start(engine)
     opened(app)
@@ -334,7 +336,7 @@ def test_a_failed_load_keeps_the_old_pair_where_only_files_were_looked_at(start:
     assert app.conductor.loader.pair is not None and app.notices[-1] == "The drafter does not fit. Demo pair is still loaded."
 
 
-def test_a_load_that_fails_later_says_that_none_is_loaded_and_one_that_is_cancelled_too(start: Start) -> None:
+def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(start: Start) -> None:
     from mlx_engine.requests import LoadPair
 
     engine = ScriptedEngine()
@@ -355,7 +357,7 @@ def test_a_load_that_fails_later_says_that_none_is_loaded_and_one_that_is_cancel
     assert app.conductor.loader.pair is None or "cancelled" not in app.notices[-1]
 
 
-def test_it_has_room_for_large_text_which_stays_large_when_the_appearance_changes(start: Start) -> None:
+def test_large_text_fits_and_survives_a_change_of_appearance(start: Start) -> None:
     app = start()
     opened(app)
     theme, dialog = app.slipstream.theme, app.window.models
@@ -370,22 +372,22 @@ def test_it_has_room_for_large_text_which_stays_large_when_the_appearance_change
         theme.set_text_size(15)
 
 
-def test_a_folder_that_nobody_can_judge_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("Odd", "Zebra"):
         folder = shutil.copytree(demo_pair()[0], tmp_path / ".lmstudio/models/lab" / name)
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps({**config, "odd": name == "Odd"}))
     known = survey.fit
 
-    def stumbling(target: dict, *given: Any, **named: Any) -> Fit:
+    def failing(target: dict, *given: Any, **named: Any) -> Fit:
         return known(target, *given, **named) if not target.get("odd") else 1 // 0  # type: ignore[return-value]
 
-    monkeypatch.setattr(survey, "fit", stumbling)
+    monkeypatch.setattr(survey, "fit", failing)
     found = {one.name: one.shown.trouble for one in survey.survey().candidates}
     assert "cannot judge" in found["Odd"] and found["Zebra"] == ""
 
 
-def test_everything_in_the_picker_has_a_name(start: Start) -> None:
+def test_every_control_of_the_picker_has_a_name(start: Start) -> None:
     app = start()
     opened(app)
     assert app.window.models is not None
@@ -401,15 +403,15 @@ def test_everything_in_the_picker_has_a_name(start: Start) -> None:
     assert nameless == []
 
 
-def test_the_speed_that_is_noted_is_that_of_the_reply_that_ended(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not that of whichever chat is shown then."""
+def test_the_recorded_speed_is_that_of_the_finished_reply(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not that of the chat that is open."""
     noted: list[float | None] = []
     monkeypatch.setattr(MeasuredSpeeds, "saw", lambda self, key, stats: bool(noted.append(stats.decode_tok_s)))
     gate = threading.Event()
     fast = [commit("b", 40), gate, done(tokens=40, decode_tok_s=999.0)]
     app = start(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))
     app.ask("First")
-    app.until(lambda: noted == [11.0])  # what is noted by two threads comes in any order
+    app.until(lambda: noted == [11.0])  # two threads record in any order
     first = app.conductor.chat.id
     app.window.commands.new.trigger()
     app.send("Second")
@@ -418,7 +420,7 @@ def test_the_speed_that_is_noted_is_that_of_the_reply_that_ended(start: Start, m
     app.until(lambda: app.conductor.chat.id == first)
     gate.set()
     app.until(lambda: not app.conductor.busy)
-    app.conductor.compare()  # its figures are kept elsewhere
+    app.conductor.compare()  # comparisons are not recorded
     app.until(lambda: not app.conductor.busy)
     app.until(lambda: len(noted) == 2)
     assert noted == [11.0, 999.0]
