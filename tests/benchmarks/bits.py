@@ -1,9 +1,9 @@
-"""What fewer bits cost a drafter: its size, and tokens per round and acceptance with the same prompts.
+"""Measure what fewer bits cost a drafter: size, tokens per round and acceptance.
 
     python -m tests.benchmarks.bits [--pair DIR] [--temperature 0] [--max-tokens 96] [--json]
 
-DIR holds target/ and drafter/; the prompts are those of DIR/cases.json (raw token ids) where there is one, else the bench's own.
-The text does not depend on the drafter, so every row answers alike. No figure here depends on the machine's speed.
+DIR contains target/ and drafter/. The prompts come from DIR/cases.json (raw token ids) if it exists, else from `slipstream bench`.
+The text doesn't depend on the drafter, so every row answers alike. No figure depends on the machine's speed.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 from mlx_engine.bench.prompts import PROMPTS  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
@@ -26,7 +26,7 @@ BITS = (16, 8, 4)
 
 
 def requests(folder: Path | None, temperature: float, max_tokens: int, width: int) -> list[GenerationRequest]:
-    """What to ask: the same for every row."""
+    """Return the requests, the same for every row."""
     cases = folder / "cases.json" if folder else None
     shared = {"width": width, "sampling": Sampling(temperature=temperature), "seed": 1, "max_tokens": max_tokens}
     if cases is not None and cases.is_file():
@@ -36,10 +36,10 @@ def requests(folder: Path | None, temperature: float, max_tokens: int, width: in
 
 
 def stats_of(engine: Engine, request: GenerationRequest) -> Stats:
-    """The figures of one reply.
+    """Return the statistics of one reply.
 
     Raises:
-        UserError: it failed.
+        UserError: the reply failed.
     """
     for event in engine.generate(request):
         if isinstance(event, Failed):
@@ -50,7 +50,7 @@ def stats_of(engine: Engine, request: GenerationRequest) -> Stats:
 
 
 def measure(folder: Path | None, temperature: float, max_tokens: int) -> list[dict]:
-    """A row for every number of bits."""
+    """Return one row per number of bits."""
     rows = []
     for bits in BITS:
         engine = Engine()

@@ -1,6 +1,7 @@
-"""Pairs as deep as real ones and otherwise tiny, of random weights: the host does for each layer what it does for a large one's.
+"""Pairs with the depth of real ones and random weights, otherwise tiny.
 
-Head dimensions, grouped heads and taps are real ones, since MLX picks its kernels by them; hidden sizes and vocabulary are not.
+The host's work per layer is that of a large pair. Head dimensions, grouped heads and taps are realistic, because MLX picks its
+kernels by them; hidden sizes and vocabulary are not.
 """
 
 import json
@@ -48,7 +49,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def write(kind: str, folder: Path) -> tuple[Path, Path]:
-    """Write one of `KINDS` and a drafter of five layers for it; folders of target and drafter."""
+    """Write a pair of `KINDS` with a five-layer drafter; return the folders of target and drafter."""
     config = KINDS[kind]
     text = config.get("text_config", config)
     target, drafter = folder / "target", folder / "drafter"

@@ -1,8 +1,8 @@
-"""What the demo pair can do: fresh questions answered exactly right, and tokens per round, by kind.
+"""Measure what the demo pair can do: exact answers to fresh questions, and tokens per round, by kind.
 
     python -m tests.benchmarks.demo_pair [--count 300] [--json]
 
-A reply is right when it is, word for word and step for step, the one right answer; thinking included where it was asked for.
+A reply counts as right only if it equals the expected answer exactly, including the thinking where it was requested.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from statistics import mean
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 from mlx_engine.comparison import collect  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
@@ -24,16 +24,16 @@ from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message  # noqa: E402
 from resources.demo_pair.corpus.questions import Question, fresh_questions  # noqa: E402
 
-_LONGEST = 900  # tokens; no right answer is as long
+_LONGEST = 900  # tokens; every right answer is shorter
 
 
 @dataclass
 class Kind:
-    """What one kind of question came to."""
+    """Results for one kind of question."""
 
     asked: int = 0
     right: int = 0
-    tokens: int = 0  # that rounds yielded; what a last round drafted beyond the end is not counted
+    tokens: int = 0  # produced by rounds, without drafts beyond the end of the reply
     rounds: int = 0
 
     @property
@@ -42,11 +42,11 @@ class Kind:
 
 
 def ask(engine: Engine, question: Question) -> tuple[str, tuple[int, int]]:
-    """The reply as the target wrote it, think block included, and the tokens that its rounds yielded, and how many rounds."""
+    """Return the reply including its thinking block, the tokens of its rounds, and the number of rounds."""
     request = GenerationRequest(
         messages=tuple(Message(**turn) for turn in question.messages),  # type: ignore[arg-type]
         thinking=question.thinking,
-        width=engine.pair.info.block_size,  # tokens per round are stated for the whole block
+        width=engine.pair.info.block_size,  # tokens per round refer to the full block
         max_tokens=_LONGEST,
     )
     events = list(engine.generate(request))

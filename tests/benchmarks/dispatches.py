@@ -1,10 +1,9 @@
-"""How many Metal dispatches a traced graph costs: an estimate from MLX's sources, one row of a table for each kind of primitive.
+"""Estimate how many Metal dispatches a traced graph costs, with a table row per kind of primitive.
 
-Files are those of MLX at commit 846d176 (0.32.2-dev), under mlx/backend/. Views cost nothing; a reshape costs a copy where the
-order in memory does not allow a view, which is followed from array to array. What is estimated, and not followed: a product is one
-dispatch, though one whose K dimension is split is two; an update is counted in place, as where nothing else holds its array; and
-what two operations make of the very same arrays is counted once, since MLX's export merges them. So the figures are lower bounds,
-for every loop alike.
+Files refer to MLX at commit 846d176 (0.32.2-dev), under mlx/backend/. Views cost nothing. A reshape costs a copy where the memory
+order allows no view, which is followed from array to array. Simplifications: a product is one dispatch (two if its K dimension is
+split), an update is in place, and equal operations on the same arrays count once because MLX's export merges them. The figures are
+lower bounds for every loop alike.
 """
 
 from collections import Counter
@@ -16,12 +15,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from tests.benchmarks.tracing import MARK, Primitive, Tensor
 
-Layout = np.ndarray  # of int8, over a single byte: its strides are the array's, in elements
+Layout = np.ndarray  # int8 over a single byte, so its strides equal the array's in elements
 
 
 @dataclass(frozen=True)
 class Row:
-    """A kind of primitive: its dispatches in words, and the source that says so."""
+    """A kind of primitive: its dispatches, and the source file that shows them."""
 
     names: tuple[str, ...]
     dispatches: str
@@ -69,15 +68,15 @@ TABLE = (
     Row(("a kernel of one's own",), "1, and 1 for each input not in rows", "metal/custom_kernel.cpp CustomKernel::eval_gpu"),
     Row(("every other",), "1: unary, binary, ternary", "metal/unary.cpp, binary.cpp, ternary.cpp"),
 )  # fmt: skip
-_TILED = (64, 72, 80, 96, 128)  # head dims of the attention for more than 8 queries
+_TILED = (64, 72, 80, 96, 128)  # head dims of MLX's attention for more than 8 queries
 VIEWS = frozenset(TABLE[0].names)
 
 
 @dataclass
 class Count:
-    """What a graph costs. `kinds` are dispatches by primitive or kernel; `bytes` are read and written by all dispatches."""
+    """The cost of a graph: dispatches by primitive or kernel, and bytes read and written."""
 
-    primitives: int = 0  # that are no views
+    primitives: int = 0  # without views
     dispatches: int = 0
     bytes: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -90,7 +89,7 @@ class Count:
 
 
 def count(primitives: Iterable[Primitive]) -> Count:
-    """The cost of a traced graph."""
+    """Return the cost of a traced graph."""
     layouts: dict[str, Layout] = {}
     total = Count()
     for each in primitives:
@@ -108,7 +107,7 @@ def _name(each: Primitive) -> str:
 
 
 def _cost(each: Primitive, inputs: list[Layout]) -> tuple[int, list[Layout] | None]:
-    """Dispatches, and the layouts of the outputs where they are views of the first input."""
+    """Return dispatches and the layouts of outputs that are views of the first input."""
     if each.name in VIEWS or each.name in ("Reshape", "Flatten"):
         return _view(each, inputs)
     if each.name == "CustomKernel":
@@ -139,7 +138,7 @@ def _kernel(each: Primitive, inputs: list[Layout]) -> int:
 
 
 def _kernel_layouts(each: Primitive) -> list[Layout] | None:
-    """Where a kernel does not leave its outputs in rows."""
+    """Return layouts of kernels whose outputs are not in row order."""
     if not each.kernel.startswith(MARK + "scaled_dot_product_attention"):
         return None
     batch, heads, rows, dim = each.outputs[0].shape
@@ -147,7 +146,7 @@ def _kernel_layouts(each: Primitive) -> list[Layout] | None:
 
 
 def attention(inputs: tuple[Tensor, ...], causal: bool) -> int:
-    """Dispatches of `mx.fast.scaled_dot_product_attention` for queries, keys, values and perhaps a mask."""
+    """Return the dispatches of `mx.fast.scaled_dot_product_attention`."""
     (_, heads, rows, dim), (_, kv_heads, keys, _) = inputs[0].shape, inputs[1].shape
     if rows <= 8 and rows * (heads // kv_heads) <= 32 and dim in (64, 96, 128, 256):
         return 2 if keys >= 1024 else 1
@@ -177,7 +176,7 @@ def _view(each: Primitive, inputs: list[Layout]) -> tuple[int, list[Layout] | No
         view = layout.view()
         try:
             view.shape = shapes[0]
-        except AttributeError:  # no view of this order in memory
+        except AttributeError:  # no view has this memory order
             return 1, None
         return 0, [view]
     return 0, [layout] * len(shapes) if all(shape == layout.shape for shape in shapes) else None
@@ -195,12 +194,12 @@ def _rows(layout: Layout) -> bool:
 
 
 def _product_takes(layout: Layout) -> bool:
-    """Whether a product reads this operand where it lies: in rows, or in columns."""
+    """Whether a product reads this operand without a copy: in rows or in columns."""
     return layout.ndim < 2 or 1 in (layout.strides[-1], layout.strides[-2]) or 1 in layout.shape[-2:]
 
 
 def where(primitives: Iterable[Primitive], name: Callable[[Primitive], str]) -> Counter[str]:
-    """Dispatches by a name of one's own."""
+    """Return dispatches grouped by a given name."""
     out: Counter[str] = Counter()
     for each in primitives:
         out[name(each)] += count([each]).dispatches

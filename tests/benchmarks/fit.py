@@ -1,11 +1,10 @@
-"""The memory that is predicted before a download, beside the peak that a pair then reaches.
+"""Compare the memory predicted before a download with the peak that a pair reaches.
 
     python -m tests.benchmarks.fit [--only NAME] [--context 1024 --context 4096] [--json]
 
-Every case runs in a process of its own: the pair is loaded, reads a prompt of the context's length less a short reply, and writes
-that reply in blocks as wide as the drafter's. The measured peak is MLX's own count of the bytes that it held at once, over loading
-and the reply. Beside the demo pair there are random pairs of four families, of at least 200 MB of weights, made from mlx-lm's
-config classes in a temporary folder.
+Every case runs in its own process: it loads the pair, reads a prompt of the context's length minus a short reply, and generates
+that reply in blocks of the drafter's width. The measured peak is MLX's own count of bytes held at once. Besides the demo pair there
+are random pairs of four families with at least 200 MB of weights, built from mlx-lm's config classes in a temporary folder.
 """
 
 import argparse
@@ -22,7 +21,7 @@ from typing import Any
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 from mlx.utils import tree_flatten  # noqa: E402
@@ -37,13 +36,13 @@ from mlx_engine.pairs.fit import fit  # noqa: E402
 from mlx_engine.requests import GenerationRequest  # noqa: E402
 from tests.benchmarks.memory import ask  # noqa: E402
 
-REPLY = 32  # tokens, after which nothing new is held
+REPLY = 32  # tokens; memory doesn't grow after them
 MB = 1_000_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """A random pair: a target's config, the bits of its weights, and its drafter's layers (True where they slide)."""
+    """A random pair: target config, weight bits, and which drafter layers use a sliding window."""
 
     config: dict[str, Any]
     bits: int = 16
@@ -123,7 +122,7 @@ CASES = {
 
 
 def make(case: Case, folder: Path) -> tuple[Path, Path]:
-    """Write a random pair; returns the target's and the drafter's folder."""
+    """Write a random pair; return the folders of target and drafter."""
     target, drafter = folder / "target", folder / "drafter"
     shutil.copytree(demo_pair()[0], target, ignore=shutil.ignore_patterns("*.safetensors", "config.json"))
     config = json.loads(json.dumps(case.config))  # mlx-lm writes into it
@@ -191,8 +190,7 @@ def _make_drafter(case: Case, folder: Path) -> None:
 
 
 def measure(target: Path, drafter: Path, context: int) -> dict[str, Any]:
-    """In this process: the bytes that MLX held at the peak of loading and of a reply that ends at `context` tokens, and what was
-    predicted from configs and file sizes."""
+    """Measure in this process: MLX's peak bytes over loading and a reply, and the prediction."""
     mx.reset_peak_memory()
     engine = Engine()
     for _ in engine.load(target, drafter):
@@ -217,7 +215,7 @@ def measure(target: Path, drafter: Path, context: int) -> dict[str, Any]:
 
 
 def in_a_fresh_process(target: Path, drafter: Path, context: int) -> dict[str, Any]:
-    """`measure` where nothing else was held before."""
+    """Run `measure` in a new process."""
     words = [sys.executable, "-m", "tests.benchmarks.fit", "--measure", str(target), str(drafter), str(context)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -254,7 +252,7 @@ def _words(row: dict[str, Any]) -> str:
 
 
 def table(found: dict[str, Any]) -> str:
-    """What was predicted and measured, in lines for a person."""
+    """Format predictions and measurements as text."""
     return "\n".join(f"{row['pair']:<20} {row['files'] / MB:4,.0f} MB of files, {_words(row)}" for row in found["rows"])
 
 

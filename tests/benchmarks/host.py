@@ -1,11 +1,12 @@
-"""`slipstream bench --host`: what a round costs beside arithmetic, counted without a GPU.
+"""Measure what a round costs besides arithmetic, without a GPU.
 
-Of a greedy DFlash round 16 rows wide: primitives that are no views, estimated Metal dispatches (`dispatches.py`), the bytes they
-move, how often the host waits for the device, and how long the host is busy with building the graph. The pairs are as deep as
-real ones and otherwise tiny (`deep_pairs.py`). Other decoders are counted in the same way, where they are installed:
-`tests/peers/run.sh --host` makes an environment for them. Metal kernels of a loop's own cannot run here: where a loop asks whether
-there is Metal, it takes its other way, and that is what is counted. The host's time is its thread's processor time here, so that
-other work of the machine is no part of it.
+    python -m tests.benchmarks.host [--json]
+
+For a greedy DFlash round of 16 rows it counts primitives without views, estimated Metal dispatches (`dispatches.py`), bytes moved,
+how often the host waits for the device, and how long it builds the graph. The pairs have realistic depth and are otherwise tiny
+(`deep_pairs.py`). Other decoders are counted the same way if installed: `tests/peers/run.sh --host` creates an environment for
+them. Their Metal kernels can't run here; their fallbacks are counted. Host time is the thread's processor time, so other work
+doesn't count.
 """
 
 import argparse
@@ -20,7 +21,7 @@ from typing import Any
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 from mlx_lm.models.cache import KVCache  # noqa: E402
@@ -43,9 +44,9 @@ Loop = Callable[[Path, Path], Iterator[None]]
 
 @dataclass(frozen=True)
 class Cost:
-    """A round of one loop. `parts` are dispatches by kind; `host_s` has the host's processor time for every round that was timed.
+    """One round of a loop: dispatches by kind, and host seconds of every timed round.
 
-    Of the host's `waits`, those in `idle` leave the device without work.
+    `idle` counts the waits that leave the device without work.
     """
 
     primitives: int
@@ -59,10 +60,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class Parts:
-    """Dispatches of our own round, part by part; `kernel` where a kernel of ours takes the plain operations' place.
+    """Dispatches of our own round by part; `kernel` if our kernels replace MLX operations.
 
-    The round is one that is queued before the one before it is read. `verify` is the target's pass with its taps, `a_layer` the
-    mean over its layers, embedding and head left out.
+    The round is queued before the previous one is read. `verify` is the target's pass with taps, `a_layer` the mean per layer
+    without embedding and head.
     """
 
     draft: int
@@ -78,10 +79,10 @@ class Parts:
 
 
 def ours(target: Path, drafter: Path, operations: Operations = PLAIN) -> Iterator[None]:
-    """Our own loop, a round at a time."""
+    """Run our own loop, one round at a time."""
     engine = _loaded(target, drafter)
     engine.pair.use(operations)
-    engine.pair.use_costs(replace(ASSUMED, queued=True))  # as on a Mac that calibration found to gain by it
+    engine.pair.use_costs(replace(ASSUMED, queued=True))  # as on a Mac where calibration found this faster
     request = GenerationRequest(prompt_tokens=PROMPT, width=deep_pairs.BLOCK, max_tokens=1000, ignore_eos=True, reuse=False)
     for event in engine.generate(request):
         if isinstance(event, Failed):
@@ -91,7 +92,7 @@ def ours(target: Path, drafter: Path, operations: Operations = PLAIN) -> Iterato
 
 
 def _while_traced(name: str) -> Any:
-    """A kernel while a round is traced; its reference in the rounds before, which have to compute something."""
+    """Use a kernel while a round is traced, and its reference in the rounds before."""
     kernel = with_kernels((name,), tracing.kernel)
 
     def run(*arguments: Any) -> Any:
@@ -104,7 +105,7 @@ _ALL = replace(PLAIN, **{name: _while_traced(name) for name in KERNELS})
 
 
 def with_our_kernels(target: Path, drafter: Path) -> Iterator[None]:
-    """Our own loop with every kernel that it knows how to use."""
+    """Run our own loop with every kernel."""
     return ours(target, drafter, _ALL)
 
 
@@ -112,7 +113,7 @@ LOOPS: dict[str, Loop] = {"Slipstream": ours, "Slipstream, kernels": with_our_ke
 
 
 def cost(loop: Loop, target: Path, drafter: Path) -> Cost:
-    """Warm a loop up, time some rounds, and trace one. Rounds with our kernels are timed while they are built, and not run."""
+    """Warm up a loop, time some rounds, and trace one. Rounds with kernels are built but not run."""
 
     def warm() -> Iterator[None]:
         rounds = loop(target, drafter)
@@ -147,9 +148,9 @@ def cost(loop: Loop, target: Path, drafter: Path) -> Cost:
 
 
 def parts(target: Path, drafter: Path) -> Parts:
-    """The parts of our own round, each traced by itself.
+    """Trace each part of our own round by itself.
 
-    One that is queued behind another: where it begins and how many rows of the one before were kept, only the device knows.
+    The round is queued behind another: only the device knows where it begins and how many rows were kept.
     """
     with tracing.as_with_metal():
         pair = _loaded(target, drafter).pair
@@ -160,7 +161,7 @@ def parts(target: Path, drafter: Path) -> Parts:
         caches.rewind(0)
         own.inject(context, features)
         start, kept = len(PROMPT), mx.array([rows], mx.int32)
-        # where a round begins that is queued behind another of as many rows, which nobody has read
+        # where a round begins that is queued behind an unread one of equal width
         behind = Place(mx.array([start + rows], mx.int32), start + 1, start + rows, kept).span(rows)
         mx.eval(features, caches.state, context.state, behind.positions, behind.end, behind.place.at, kept)
         chooser, block = Chooser(Sampling(), 0), mx.array(PROMPT[:rows])
@@ -174,7 +175,7 @@ def parts(target: Path, drafter: Path) -> Parts:
         def injected() -> list:
             fresh = own.context()
             fresh.position = context.position
-            fresh.kinds = {window: kind.share() for window, kind in context.kinds.items()}  # spare rows and all
+            fresh.kinds = {window: kind.share() for window, kind in context.kinds.items()}  # including spare rows
             own.inject(PlacedContext(fresh, behind), some)
             return fresh.state
 
@@ -230,7 +231,7 @@ def _loaded(target: Path, drafter: Path) -> Engine:
 
 
 def measure(kinds: list[str], loops: list[str]) -> dict[str, Any]:
-    """Every loop on every pair; a loop that cannot run says why."""
+    """Measure every loop on every pair; a loop that can't run says why."""
     report: dict[str, Any] = {}
     for kind in kinds:
         with tempfile.TemporaryDirectory() as folder:
@@ -239,7 +240,7 @@ def measure(kinds: list[str], loops: list[str]) -> dict[str, Any]:
             for name in loops:
                 try:
                     row["loops"][name] = asdict(cost(LOOPS[name], *pair))
-                except Exception as error:  # a peer may fail in any way, and that is its row
+                except Exception as error:  # other decoders may fail in any way; the row says so
                     if not name.startswith("Slipstream"):
                         row["loops"][name] = {"error": _reason(error)}
                         continue
@@ -260,7 +261,7 @@ def _reason(error: Exception) -> str:
 
 
 def table(report: dict[str, Any]) -> str:
-    """For a person."""
+    """Format the report as text."""
     lines: list[str] = []
     for kind, row in report.items():
         own = row["parts"]

@@ -1,6 +1,6 @@
-"""Other decoders' loops, a round at a time: z-lab's `dflash` 0.1.0, `dflash-mlx` 0.1.8, `mlx-vlm` 0.7.10, all from PyPI.
+"""Other decoders' loops, one round at a time: `dflash` 0.1.0, `dflash-mlx` 0.1.8, `mlx-vlm` 0.7.10 from PyPI.
 
-A round ends with its first token; what a loop does between that and its next draft belongs to the round that follows.
+A round ends with its first token. Work between that and the next draft counts toward the next round.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,24 +14,24 @@ _PROMPT = list(range(20, 84))
 
 
 def z_lab(target: Path, drafter: Path) -> Iterator[None]:
-    """z-lab's MLX loop; it yields once a round."""
+    """z-lab's MLX loop, which yields once per round."""
     from dflash import model_mlx  # type: ignore[import-not-found]
 
     model, tokenizer = mlx_lm_load(str(target))[:2]
-    model_mlx.snapshot_download = lambda name, **_: name  # it asks the hub; the folder is here already
+    model_mlx.snapshot_download = lambda name, **_: name  # it would ask the hub; the folder is local
     draft = model_mlx.load_draft(str(drafter))
     for _ in model_mlx.stream_generate(model, draft, tokenizer, mx.array(_PROMPT), max_tokens=1000):
         yield
 
 
 def dflash_mlx(target: Path, drafter: Path) -> Iterator[None]:
-    """dflash-mlx's loop, blocks as its defaults have them."""
+    """dflash-mlx's loop with its default blocks."""
     from dflash_mlx.engine.events import TokenEvent  # type: ignore[import-not-found]
     from dflash_mlx.runtime import stream_dflash_generate  # type: ignore[import-not-found]
     from dflash_mlx.runtime.bundle import load_runtime_bundle  # type: ignore[import-not-found]
     from dflash_mlx.runtime.context import build_offline_runtime_context  # type: ignore[import-not-found]
 
-    context = build_offline_runtime_context(verify_mode="dflash")  # its usual mode shortens blocks that fail, as these do
+    context = build_offline_runtime_context(verify_mode="dflash")  # its default mode shortens failing blocks, as these are
     bundle = load_runtime_bundle(model_ref=str(target), draft_ref=str(drafter), draft_quant="none", verify_config=context.verify)
     mx.eval(bundle.target_model.parameters(), bundle.draft_model.parameters())
     drafts = _Counted(type(bundle.draft_backend), "draft_greedy")
@@ -73,7 +73,7 @@ def mlx_vlm(target: Path, drafter: Path) -> Iterator[None]:
 
 
 class _Counted:
-    """Counts the calls of a method, by which rounds are told apart where a loop yields tokens."""
+    """Counts calls of a method, to tell rounds apart where a loop yields tokens."""
 
     def __init__(self, owner: type, name: str) -> None:
         self.calls = 0
@@ -86,7 +86,7 @@ class _Counted:
         setattr(owner, name, counted)
 
     def rounds(self, tokens: Iterator[Any]) -> Iterator[None]:
-        """Once for each call, at the first token after it."""
+        """Yield once per counted call, at the first token after it."""
         before = 0
         for _ in tokens:
             if self.calls > before:

@@ -1,10 +1,9 @@
-"""What chats hold in memory, and what a later turn saves.
+"""Measure what chats hold in memory and what a later turn saves.
 
     python -m tests.benchmarks.memory [--turns 50] [--tokens 8192] [--runs 10] [--json]
 
-Three parts. A long sitting: turn after turn, a new chat whenever the context is full, with what MLX holds after each. A long
-prompt: what its prefill and decoding hold and need in passing, beside the arithmetic of keys and values. A second and a
-sixth turn: the time to the first token with and without what came before, in turn, alternating which comes first.
+Three parts: a long session (turn after turn, a new chat when the context is full), a long prompt (peak and held bytes of prefill
+and decoding), and the time to first token of a second and a sixth turn with and without reuse, interleaved.
 """
 
 import argparse
@@ -18,7 +17,7 @@ from typing import Any
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
@@ -34,10 +33,10 @@ MB = 1 << 20
 
 
 def ask(engine: Engine, request: GenerationRequest) -> CompletedReply:
-    """One reply.
+    """Return one reply.
 
     Raises:
-        RuntimeError: the engine could not answer.
+        RuntimeError: the engine failed.
     """
     events = list(engine.generate(request))
     ended = events[-1]
@@ -47,7 +46,7 @@ def ask(engine: Engine, request: GenerationRequest) -> CompletedReply:
 
 
 def sitting(engine: Engine, turns: int, max_tokens: int) -> list[dict[str, int]]:
-    """Chat for so many turns; what is held after each, in bytes."""
+    """Chat for a number of turns; return the bytes held after each."""
     rows: list[dict[str, int]] = []
     messages: tuple[Message, ...] = ()
     for turn in range(turns):
@@ -72,7 +71,7 @@ def sitting(engine: Engine, turns: int, max_tokens: int) -> list[dict[str, int]]
 
 
 def long_prompt(engine: Engine, length: int, max_tokens: int) -> dict[str, int]:
-    """Prefill and decode a prompt of so many tokens; bytes held by it and needed in passing, and what its rows take.
+    """Prefill and decode a long prompt; return bytes held, peak, and the arithmetic of its rows.
 
     The context limit is raised for it: positions beyond the trained ones give poor text and cost the same.
     """
@@ -89,13 +88,13 @@ def long_prompt(engine: Engine, length: int, max_tokens: int) -> dict[str, int]:
             peak = event.stats.peak_memory_bytes - before
     mx.clear_cache()
     held = mx.get_active_memory() - before
-    branch = engine.snapshots.start((*tokens, 0))  # taken out of the store, to see what it is made of
+    branch = engine.snapshots.start((*tokens, 0))  # removed from the store to inspect it
     rows = branch.caches.nbytes + (branch.context.nbytes if branch.context else 0)
     return {"tokens": length, "rows": rows, "prefilled": prefilled, "held": held, "peak": peak}
 
 
 def next_turn(engine: Engine, turn: int, runs: int) -> dict[str, Any]:
-    """Seconds to the first token of the `turn`-th turn, by chat and run, with and without reuse."""
+    """Return seconds to first token of one turn, by chat and run, with and without reuse."""
     seconds: dict[bool, list[list[float]]] = {True: [], False: []}
     reused, lengths = [], []
     for chat in range(6):
@@ -109,7 +108,7 @@ def next_turn(engine: Engine, turn: int, runs: int) -> dict[str, Any]:
         for run in range(runs):
             for reuse in (True, False) if (run + chat) % 2 else (False, True):
                 engine.free_memory()
-                ask(engine, GenerationRequest(before, max_tokens=200))  # the same reply is behind both
+                ask(engine, GenerationRequest(before, max_tokens=200))  # both continue the same reply
                 stats = ask(engine, GenerationRequest(messages, max_tokens=1, reuse=reuse)).stats
                 assert stats.ttft_s is not None
                 of_chat[reuse].append(stats.ttft_s)
@@ -129,7 +128,7 @@ def next_turn(engine: Engine, turn: int, runs: int) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    """What was measured, in lines for a person."""
+    """Format the results as text."""
     lines: list[str] = []
     if rows := result.get("sitting"):
         late = [row["active"] for row in rows[len(rows) // 2 :]]
@@ -173,7 +172,7 @@ def main() -> int:
         pass
     engine.snapshots.budget = asked.budget * MB
     result: dict[str, Any] = {"when": time.strftime("%Y-%m-%d"), "blas": blas.prepare().name, "budget": asked.budget * MB}
-    ask(engine, GenerationRequest((Message("user", PROMPTS[0].text),), max_tokens=32, reuse=False))  # warms up
+    ask(engine, GenerationRequest((Message("user", PROMPTS[0].text),), max_tokens=32, reuse=False))  # warm-up
     mx.clear_cache()
     result["weights"] = mx.get_active_memory()
     if asked.turns:

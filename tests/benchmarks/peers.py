@@ -1,13 +1,12 @@
-"""Slipstream beside other decoders: the same pair, the same prompts, one process, run by run in turn.
+"""Compare Slipstream with other decoders: same pair, same prompts, one process, interleaved.
 
     tests/peers/run.sh [--runs 3] [--processes 3] [--json]
 
-makes an environment of its own under build/ and runs this in it. Compared, in float32, greedily: plain decoding with mlx-lm's
-`stream_generate`; speculative decoding with the same, which needs a small language model (`--draft-model`); DFlash with z-lab's
-loop (PyPI `dflash` 0.1.0), `dflash-mlx` 0.1.8 and `mlx-dspark` 0.20.3, whose drafters are not quantised here. What cannot run is
-listed with the reason. All rates are (tokens - 1) / (time of the last token - time of the first). All targets share one set of
-weights, since where an array lies in memory can cost a few per cent; for the rest of what lies where, the runs of several processes
-are pooled.
+creates an environment under build/ and runs this in it. Compared greedily in float32: plain decoding with mlx-lm's
+`stream_generate`; mlx-lm's speculative decoding, which needs a small model (`--draft-model`); DFlash with z-lab's loop (`dflash`
+0.1.0), `dflash-mlx` 0.1.8 and `mlx-dspark` 0.20.3, with unquantized drafters. A decoder that can't run is listed with the reason.
+Rates are (tokens - 1) / (time of the last token - time of the first). All targets share one set of weights, because memory
+placement alone can cost a few percent; the runs of several processes are pooled for the same reason.
 """
 
 import argparse
@@ -29,7 +28,7 @@ from typing import Any, NamedTuple
 
 from mlx_engine import blas
 
-IN_USE = blas.prepare()  # before anything imports MLX
+IN_USE = blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 import mlx.nn as nn  # noqa: E402
@@ -49,7 +48,7 @@ from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
 
 class Run(NamedTuple):
-    """One reply: its tokens and decode rate in tokens a second."""
+    """One reply: tokens, and decode rate in tokens per second."""
 
     tokens: tuple[int, ...]
     rate: float
@@ -63,7 +62,7 @@ def _between(times: list[float], tokens: list[int]) -> Run:
 
 
 def slipstream(engine: Engine, mode: Mode) -> Decoder:
-    """Our own engine through its door."""
+    """Our engine."""
 
     def decode(prompt: list[int], limit: int) -> Run:
         events = list(engine.generate(GenerationRequest(prompt_tokens=tuple(prompt), mode=mode, max_tokens=limit, reuse=False)))
@@ -76,9 +75,9 @@ def slipstream(engine: Engine, mode: Mode) -> Decoder:
 
 
 def same_weights(model: Any, ours: Any) -> Any:
-    """The model with our own target's arrays in place of its own, which are the same numbers elsewhere in memory."""
+    """Give a model our target's arrays: equal numbers at the same memory addresses."""
     for layer, mine in zip(model.layers, ours.layers, strict=True):
-        layer.update(getattr(mine, "layer", mine).parameters())  # a tapped layer stands for the layer
+        layer.update(getattr(mine, "layer", mine).parameters())  # a tapped layer wraps the layer
     for name, part in ours.model.items():
         if name != "layers" and isinstance(part, nn.Module):
             model.model[name].update(part.parameters())
@@ -103,7 +102,7 @@ def mlx_lm_plain(target: Path, ours: Any) -> Decoder:
 
 
 def mlx_lm_speculative(target: Path, draft: Path | None, ours: Any) -> Decoder:
-    """mlx-lm's `stream_generate` with a small language model that drafts."""
+    """mlx-lm's `stream_generate` with a small draft model."""
     if draft is None:
         raise UserError("it drafts with a small language model of the same vocabulary, and none was given (--draft-model)")
     model, tokenizer = mlx_lm_load(str(target))[:2]
@@ -123,7 +122,7 @@ def mlx_lm_speculative(target: Path, draft: Path | None, ours: Any) -> Decoder:
 
 
 def dflash_mlx(target: Path, drafter: Path, ours: Any) -> Decoder:
-    """dflash-mlx's loop, in the mode that is its usual one."""
+    """dflash-mlx's loop in its default mode."""
     from dflash_mlx.engine.events import TokenEvent  # type: ignore[import-not-found]
     from dflash_mlx.runtime import get_stop_token_ids, stream_dflash_generate  # type: ignore[import-not-found]
     from dflash_mlx.runtime.bundle import load_runtime_bundle  # type: ignore[import-not-found]
@@ -161,7 +160,7 @@ def z_lab(target: Path, drafter: Path, ours: Any) -> Decoder:
     from dflash import model_mlx  # type: ignore[import-not-found]
 
     model, tokenizer = mlx_lm_load(str(target))[:2]
-    model_mlx.snapshot_download = lambda name, **_: name  # it asks the hub; the folder is here already
+    model_mlx.snapshot_download = lambda name, **_: name  # it would ask the hub; the folder is local
     draft = model_mlx.load_draft(str(drafter))
     same_weights(model, ours)
     draft.set_dtype(mx.float32)
@@ -200,9 +199,9 @@ def mlx_dspark(target: Path, drafter: Path, ours: Any) -> Decoder:
 
 
 def measure(decoders: dict[str, Decoder], prompts: list[list[int]], runs: int, limit: int, seed: int) -> dict[str, list[list[Run]]]:
-    """Every decoder on every prompt, [prompts][runs], in turn and each time in another order, after a warm-up.
+    """Run every decoder on every prompt, [prompts][runs], in random order after a warm-up.
 
-    The order is drawn, since a run is a little faster after one that kept both cores busy.
+    The order is random because a run is a little faster after one that kept both cores busy.
     """
     out: dict[str, list[list[Run]]] = {name: [[] for _ in prompts] for name in decoders}
     names, draw = list(decoders), random.Random(seed)
@@ -246,18 +245,18 @@ def main() -> int:
 
 
 def _child(number: int) -> dict:
-    """The report of one more process like this one."""
+    """Return the report of another process like this one."""
     command = [sys.executable, "-m", "tests.benchmarks.peers", *sys.argv[1:], "--processes", "1", "--seed", str(number), "--json"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
 def _part(asked: argparse.Namespace) -> dict:
-    """One process's runs: [prompts][runs] of rates and of whether the text is plain decoding's."""
+    """Return one process's runs, [prompts][runs]: rates, and whether the text equals plain decoding's."""
     target, drafter = (asked.target, asked.drafter) if asked.target else demo_pair()
     engine = Engine()
     for _ in engine.load(target, drafter):
         pass
-    for _ in calibrate(engine.pair, threading.Event(), for_later=False):  # as the app does once for every pair
+    for _ in calibrate(engine.pair, threading.Event(), for_later=False):  # as the app does once per pair
         pass
     ours = engine.pair.target.model
     decoders: dict[str, Decoder] = {
@@ -278,7 +277,7 @@ def _part(asked: argparse.Namespace) -> dict:
             decoder = make()
             decoder(prompts[0], 16)  # some fail only when they decode
             decoders[name] = decoder
-        except Exception as error:  # a peer may fail in any way, and that is its row
+        except Exception as error:  # other decoders may fail in any way; the row says so
             missing[name] = (str(error).strip() or type(error).__name__).splitlines()[0]
     before = os.getloadavg()[0]
     measured = measure(decoders, prompts, asked.runs, asked.max_tokens, asked.seed)
@@ -294,7 +293,7 @@ def _part(asked: argparse.Namespace) -> dict:
 
 
 def _pooled(parts: list[dict]) -> dict:
-    """All processes' runs together."""
+    """Return the runs of all processes together."""
 
     def pool(what: str) -> dict[str, list[list]]:
         return {
@@ -332,7 +331,7 @@ def _version(package: str) -> str:
 
 
 def _same(tokens: tuple[int, ...], reference: tuple[int, ...]) -> bool:
-    """Equal but for an end token, which some loops yield and some do not."""
+    """Whether two replies are equal apart from an end token, which some loops omit."""
     shorter, longer = sorted((tokens, reference), key=len)
     return longer[: len(shorter)] == shorter and len(longer) - len(shorter) <= 1
 

@@ -1,14 +1,13 @@
-"""What the drafter should propose at a temperature: tokens per round of every rule, closed and open-ended prompts apart.
+"""Measure what the drafter should propose at a temperature: tokens per round of every rule.
 
     python -m tests.benchmarks.proposals [--seeds 5] [--temperatures 0.6 1.0] [--json]
 
-Every rule but the two yardsticks gives the same text for a seed: there the target picks its token by keyed noise, and a proposal is
-kept while it is that token. The yardsticks, which no seed ties to plain decoding: *rejection* draws the proposals from the drafter
-and keeps each with the chance p / q, as is usual in speculative sampling (arXiv 2211.17192); *independent* draws them and keeps
-those that the target's own draw hits.
+Every rule except two yardsticks gives the same text for a seed: the target picks its token by keyed noise, and a proposal is kept
+while it equals that token. The yardsticks depend on more than the seed: *rejection* draws proposals from the drafter and keeps each
+with probability p / q (arXiv 2211.17192); *independent* draws them and keeps those that equal the target's own draw.
 
-Tokens per round are all tokens that rounds yielded over all rounds; what a last round drafted beyond the end is not counted. The
-intervals (95 %) come from resampling prompts, and seeds within a prompt. No figure here depends on the machine's speed.
+Tokens per round are all tokens over all rounds, without drafts beyond the end of a reply. The 95% intervals come from resampling
+prompts, and seeds within a prompt. No figure depends on the machine's speed.
 """
 
 import argparse
@@ -22,7 +21,7 @@ from typing import Protocol, cast
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 import numpy as np  # noqa: E402
@@ -38,7 +37,7 @@ from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.targets.caches import Caches  # noqa: E402
 
-# A question and how its reply begins. The demo pair was taught nothing like them, so it is unsure and its text varies.
+# Questions and how their replies begin. The demo pair wasn't trained on them, so its text varies.
 OPEN = (
     ("Tell me a story.", "Once upon a time"),
     ("Name a capital.", ""),
@@ -54,24 +53,24 @@ OPEN = (
     ("What will tomorrow bring?", "Tomorrow"),
 )
 GROUPS = ("closed", "open", "all")
-_LONGEST = 120  # tokens a reply
+_LONGEST = 120  # tokens per reply
 _RESAMPLES = 2000
 
 
 class Rule(Protocol):
-    """One way to propose and to verify, for one reply."""
+    """A way to propose and verify, for one reply."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Proposals, uint32 [rows], from the drafter's logits [rows, V]."""
+        """Return proposals, uint32 [rows], for the drafter's logits [rows, V]."""
         ...
 
     def verify(self, logits: mx.array, drafts: mx.array, noise: mx.array) -> list[int]:
-        """The tokens that a round yields, from the target's logits [rows + 1, V]."""
+        """Return the tokens of a round for the target's logits [rows + 1, V]."""
         ...
 
 
 class SameNoise:
-    """Kept while the target's keyed choice; proposed under the same noise at `cooling` times the temperature, 0 being argmax."""
+    """Propose under the target's noise at `cooling` times the temperature; 0 is argmax."""
 
     def __init__(self, chooser: Chooser, cooling: float) -> None:
         self.chooser, self.cooling = chooser, cooling
@@ -99,7 +98,7 @@ class Default(SameNoise):
 
 
 class Independent(SameNoise):
-    """Kept while the target's keyed choice; proposed by random draws of its own."""
+    """Propose by independent random draws."""
 
     def __init__(self, chooser: Chooser) -> None:
         super().__init__(chooser, 1.0)
@@ -111,7 +110,7 @@ class Independent(SameNoise):
 
 
 class Rejection:
-    """Drawn from the drafter's law q, kept with the chance p / q; else the token is drawn from what p has above q."""
+    """Draw from the drafter's distribution q; keep with probability p / q, else draw from the rest of p."""
 
     def __init__(self, chooser: Chooser) -> None:
         self._temperature, self._random = chooser.sampling.temperature, np.random.default_rng(chooser.seed)
@@ -153,7 +152,7 @@ RULES: dict[str, Callable[[Chooser], Rule]] = {
 
 @dataclass(frozen=True)
 class Count:
-    """What the rounds of one reply came to."""
+    """The rounds of one reply."""
 
     tokens: int
     rounds: int
@@ -161,16 +160,16 @@ class Count:
 
 @dataclass(frozen=True)
 class Read:
-    """A prompt that has been read: what every reply to it starts from."""
+    """A prefilled prompt, from which every reply to it starts."""
 
     length: int
     caches: Caches
     context: DraftContext
-    logits: mx.array  # [1, V], of what follows the prompt
+    logits: mx.array  # [1, V], for the token after the prompt
 
 
 def read(pair: LoadedPair, prompt: Sequence[int]) -> Read:
-    """Prefill, once for all rules and seeds."""
+    """Prefill once for all rules and seeds."""
     assert pair.drafter is not None
     caches, context = pair.target.caches(), pair.drafter.context()
     *_, logits = prefill(pair.target, caches, prompt, pair.drafter, context)
@@ -180,7 +179,7 @@ def read(pair: LoadedPair, prompt: Sequence[int]) -> Read:
 
 
 def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
-    """One reply in rounds of the drafter's block size, up to its end or `_LONGEST` tokens."""
+    """Generate one reply in rounds of the drafter's block size, up to its end or `_LONGEST` tokens."""
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
     caches, context, ends = target.fork(begun.caches), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
@@ -204,7 +203,7 @@ def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
 
 
 def prompts(pair: LoadedPair) -> dict[str, list[list[int]]]:
-    """Prompt tokens of the closed and the open-ended prompts."""
+    """Return the prompt tokens of closed and open-ended prompts."""
 
     def ask(text: str, begun: str = "") -> list[int]:
         return chat.render(pair.tokenizer, GenerationRequest((Message("user", text),), continue_from=begun)).tokens
@@ -222,7 +221,7 @@ def per_round(cells: Sequence[Sequence[Count]]) -> float:
 
 
 def compared(ours: list[list[Count]], theirs: list[list[Count]]) -> tuple[float, float, float]:
-    """Tokens per round of one rule over another's, with the 95 % interval of a paired bootstrap."""
+    """Return one rule's tokens per round over another's, with a 95% paired bootstrap interval."""
     draw, ratios = random.Random(0), []
     for _ in range(_RESAMPLES):
         a, b = [], []
@@ -237,7 +236,7 @@ def compared(ours: list[list[Count]], theirs: list[list[Count]]) -> tuple[float,
 
 
 def measure(pair: LoadedPair, temperature: float, seeds: int) -> Table:
-    """Every rule on every prompt with every seed."""
+    """Run every rule on every prompt with every seed."""
     asked = prompts(pair)
     table: Table = {name: {group: [] for group in asked} for name in RULES}
     for group, questions in asked.items():
@@ -257,7 +256,7 @@ def measure(pair: LoadedPair, temperature: float, seeds: int) -> Table:
 
 
 def summary(table: Table) -> dict:
-    """Tokens per round of every rule and group, and their ratio to rejection's."""
+    """Return tokens per round by rule and group, and the ratio to rejection."""
     return {
         name: {
             group: {"tokens_per_round": per_round(cells), "to_rejection": compared(cells, table["rejection"][group])}
@@ -284,7 +283,7 @@ def main() -> int:
 
 
 def table_of(report: dict) -> str:
-    """The report as the table that mlx_engine/README.md shows."""
+    """Format the report as the table in docs/performance.md."""
     lines = []
     for heat, rules in report.items():
         heads = [f"T = {heat}: {group}" if group != "all" else "all, over rejection's (95 %)" for group in GROUPS]

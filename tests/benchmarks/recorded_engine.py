@@ -1,4 +1,4 @@
-"""An engine that plays a recording at a given speed: what the window costs, measured without a model's own load."""
+"""An engine that plays a recording at a given speed, to measure the window without a model's load."""
 
 import threading
 import time
@@ -67,7 +67,7 @@ print([n for n in range(50) if is_prime(n)])  # 2, 3, 5, 7, ...
 For one number the test above takes about `√n / 2` steps, which is a few thousand for a number of eight digits.
 
 '''
-# With what else a reply may hold.
+# Text with everything else that a reply can contain.
 RICH = (
     TEXT
     + r"""The number of divisors of $n = \prod p_i^{a_i}$ is
@@ -82,18 +82,18 @@ $$
 """
 )
 TOKEN_CHARS = 4
-BLOCK = 16  # rows a round
-ACCEPTED = (15, 9, 12, 4, 15, 7, 15, 2)  # of each round in turn
+BLOCK = 16  # rows per round
+ACCEPTED = (15, 9, 12, 4, 15, 7, 15, 2)  # per round, repeated
 
 
 def _by(tokens: int) -> tuple[Source, ...]:
-    """All but the last token of a round were drafted."""
+    """Every token of a round except the last was drafted."""
     drafter: tuple[Source, ...] = ("drafter",)
     return (*drafter * (tokens - 1), "target")
 
 
 class RecordedEngine(EngineDouble):
-    """The engine's door, with a text instead of a model. `tok_s` None plays as fast as it can."""
+    """An engine with a fixed text instead of a model. With a rate of None it plays as fast as possible."""
 
     def __init__(self, text: str = TEXT, dflash_tok_s: float | None = 500.0, plain_tok_s: float | None = 130.0) -> None:
         self._text = text
@@ -112,7 +112,7 @@ class RecordedEngine(EngineDouble):
         kept = tested = 0
         reason: StopReason = "eos"
         while done < len(tokens):
-            due = began + (done + 1) / rate if rate else 0.0  # from the start, so that late wake-ups do not add up
+            due = began + (done + 1) / rate if rate else 0.0  # from the start, so that late wake-ups don't accumulate
             if cancel.wait(max(0.0, due - time.monotonic())):
                 reason = "cancelled"
                 break

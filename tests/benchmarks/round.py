@@ -1,9 +1,8 @@
-"""Where a round's time goes: building and running the draft and the verify, and what follows, beside a plain step.
+"""Measure where a round's time goes: draft, verify and the rest, next to a plain step.
 
     python -m tests.benchmarks.round [--width 16] [--json]
 
-Every part is waited for before the next begins, so that the parts can be told apart; a real round overlaps them and is a little
-shorter than their sum.
+Each part finishes before the next begins. A real round overlaps them and is slightly shorter than their sum.
 """
 
 import argparse
@@ -18,7 +17,7 @@ from typing import Any
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
@@ -39,7 +38,7 @@ class Clock:
         self.seconds: dict[str, list[float]] = defaultdict(list)
 
     def time(self, name: str, work: Callable[[], Any]) -> Any:
-        """Do the work and note how long it took."""
+        """Run the work and record its duration."""
         start = time.perf_counter()
         result = work()
         self.seconds[name].append(time.perf_counter() - start)
@@ -47,7 +46,7 @@ class Clock:
 
 
 def measure(pair: LoadedPair, prompt: list[int], width: int, rounds: int, clock: Clock) -> None:
-    """Rounds and plain steps after one prompt. Every round keeps half of its rows, whatever the drafts are worth."""
+    """Run rounds and plain steps after one prompt. Every round keeps half of its rows, whatever was drafted."""
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
     caches, context = target.caches(), drafter.context()

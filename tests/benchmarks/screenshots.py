@@ -1,7 +1,7 @@
-"""The README's pictures, made by the running app with the demo pair.
+"""Take the README's pictures of the running app with the demo pair.
 
-python -m app.screenshots                 into resources/pictures/
-python -m app.screenshots --out FOLDER
+python -m tests.benchmarks.screenshots                 into resources/pictures/
+python -m tests.benchmarks.screenshots --out FOLDER
 """
 
 import argparse
@@ -12,19 +12,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 QUESTIONS = ("How many positive whole-number divisors does 196 have?", "Write a Python function that checks if a number is prime.")
-SHORTEST = 40  # tokens to have in a picture of a reply that still grows
-LAYOUT_MS = 15  # until the layout has made room for new text
+SHORTEST = 40  # tokens in the picture of a growing reply
+LAYOUT_MS = 15  # until the layout has settled
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Writes window.png, window-dark.png and compare.png."""
+    """Write window.png, window-dark.png and compare.png."""
     parser = argparse.ArgumentParser(prog="python -m app.screenshots", description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[2] / "resources" / "pictures")
     out: Path = parser.parse_args(arguments).out
     out.mkdir(parents=True, exist_ok=True)
     if sys.platform.startswith("linux") and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    os.environ.setdefault("QT_SCALE_FACTOR", "2")  # as sharp as on a Retina screen; read when Qt starts
+    os.environ.setdefault("QT_SCALE_FACTOR", "2")  # Retina resolution; read when Qt starts
     return _take(out)
 
 
@@ -85,7 +85,7 @@ def _take(out: Path) -> int:
         until(lambda: not conductor.busy)
         settle()
         conductor.reply_job.changed.connect(grab_soon)
-        for _ in range(20):  # a short reply may be over before there is enough of it to see
+        for _ in range(20):  # a short reply may end before enough of it is visible
             if len(conductor.chat.turns) == 1:
                 conductor.send(QUESTIONS[1])
             else:

@@ -1,11 +1,11 @@
-"""The width controller on machines that are not at hand: decoding simulated from costs of passes and chances of acceptance.
+"""Simulate the width controller on machines that are not available, from pass costs and acceptance probabilities.
 
     python -m tests.benchmarks.simulation [--seeds 5] [--rounds 300] [--json]
 
-A machine is what passes cost by width and context depth, worked out from published speed-ups and tokens per round (each with its
-source); a text is how often drafts are kept. Every reply is decoded by the controller and by every fixed width, plain included, on
-the same text with the same scatter of times; the figure is the controller's rate over the best fixed one's. The controller starts
-cold, knowing neither costs nor chances, or with the machine's table, as after calibration.
+A machine is the cost of passes by width and context depth, derived from published speed-ups and tokens per round (each with its
+source). A text is how often drafts are accepted. Every reply is decoded by the controller and by every fixed width on the same text
+with the same timing noise. The figure is the controller's rate over that of the best fixed width. The controller starts cold or
+with the machine's table, as after calibration.
 """
 
 import argparse
@@ -18,12 +18,12 @@ from statistics import mean
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassKind
 from mlx_engine.decoding.width import AutomaticWidth, FixedWidth, PairHistory, PassOutcome, WidthController
 
-SCATTER = 0.05  # of a pass's time
+SCATTER = 0.05  # share of a pass's time
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A pair on a machine. Costs are in plain steps at the least depth, `source` says where they are from."""
+    """A pair on a machine. Costs are in plain steps at the smallest depth."""
 
     name: str
     source: str
@@ -32,14 +32,14 @@ class Machine:
 
 
 def machine(name: str, source: str, block: int, draft: float, rounds: dict[int, dict[int, float]]) -> Machine:
-    """From what whole rounds cost, in plain steps at the same depth: `rounds[depth][width]`."""
+    """Derive a machine from the cost of whole rounds in plain steps: `rounds[depth][width]`."""
     depths, widths = tuple(rounds), tuple(next(iter(rounds.values())))
     verify = tuple(tuple(row[width] - draft for width in widths) for row in rounds.values())
     flat = tuple(tuple(draft for _ in widths) for _ in depths)
     return Machine(name, source, block, CostTable(depths, widths, tuple(1.0 for _ in depths), verify, flat))
 
 
-# Published: a speed-up s at n tokens a round means that a round costs n / s plain steps. Widths between are interpolated.
+# A published speed-up s at n tokens per round means that a round costs n / s plain steps. Widths in between are interpolated.
 MACHINES = (
     machine(
         "M4 Pro, 27B 8-bit", "mlx-dspark: 3.07 to 4.23 x with 7 drafts; long context 1.48 x with 3, 0.53 to 0.97 x with 7", 8, 0.12,
@@ -83,9 +83,9 @@ MACHINES = (
 
 @dataclass(frozen=True)
 class Text:
-    """Chances that a draft is kept, in stretches: (chance, tokens) that follow each other again and again.
+    """Acceptance probabilities in stretches (probability, tokens) that repeat.
 
-    `later` multiplies the chance with every position of a block.
+    `later` multiplies the probability with every position of a block.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Text:
     later: float = 0.99
 
     def ease(self, tokens: int, draw: random.Random) -> list[tuple[float, float]]:
-        """For every position: how hard its token is, 0 to 1, and the chance below which it is kept."""
+        """Return for every position the token's difficulty, 0 to 1, and the acceptance threshold."""
         out: list[tuple[float, float]] = []
         while len(out) < tokens:
             for chance, length in self.stretches:
@@ -122,7 +122,7 @@ def decode(
     slower: float = 1.0,
     scatter: float = SCATTER,
 ) -> tuple[float, list[PassOutcome]]:
-    """Time for a reply as long as the text, in plain steps at the least depth, and what its passes gave."""
+    """Return the time of a reply in plain steps at the smallest depth, and the outcome of its passes."""
     draw, time, at, outcomes = random.Random(seed), 0.0, 0, []
     tokens = len(ease) - 16
     while at < tokens:
@@ -148,14 +148,14 @@ class Result:
     machine: str
     text: str
     depth: int
-    best: int  # the fixed width that was best, the most often
-    plain: float  # the best fixed width's rate over plain's
+    best: int  # the width that was best most often
+    plain: float  # best fixed width's rate over plain
     cold: list[float]
     warm: list[float]
 
 
 def run(machine: Machine, text: Text, depth: int, seeds: int, rounds: int) -> Result:
-    """Every width and the controller, over as many tokens as the best width needs `rounds` passes for."""
+    """Run every width and the controller over as many tokens as the best width needs `rounds` passes for."""
     widths = [width for width in LADDER if width <= machine.block]
     cold: list[float] = []
     warm: list[float] = []
@@ -180,7 +180,7 @@ def run(machine: Machine, text: Text, depth: int, seeds: int, rounds: int) -> Re
 
 
 def depths(machine: Machine) -> tuple[int, ...]:
-    """The depths that a machine's figures reach to."""
+    """Return the depths that a machine's figures cover."""
     return tuple(depth for depth in (2048, 8192, 32768) if depth <= machine.table.depths[-1])
 
 

@@ -1,9 +1,9 @@
-"""What a stretch of decoding asks of MLX, found without computing it: every primitive, every wait for the device.
+"""Record what a stretch of decoding asks of MLX without computing it: every primitive, every wait for the device.
 
-The stretch runs as it stands, with stand-ins for `mx.eval`, `mx.async_eval`, `item` and `tolist` that note what was wanted, compute
-nothing and hand out made-up numbers; then `mx.export_function` lists the primitives that lead to what was wanted. On a CPU MLX
-spells out what a GPU does in one kernel (`mx.fast`, compiled functions, the gated delta rule). Those become markers, kernels with a
-name and no content. So a loop is counted as a GPU would run it, on a machine that has none.
+The stretch runs unchanged with replacements for `mx.eval`, `mx.async_eval`, `item` and `tolist` that record what was requested,
+compute nothing and return made-up numbers. Then `mx.export_function` lists the primitives behind them. What a GPU does in one
+kernel (`mx.fast`, compiled functions, the gated delta rule) becomes a marker: a kernel with a name and no content. A loop is
+counted as a GPU would run it, without a GPU.
 """
 
 import copy
@@ -21,17 +21,17 @@ from mlx.utils import tree_flatten
 from mlx_lm.models import gated_delta
 
 FAST = ("rms_norm", "layer_norm", "rope", "scaled_dot_product_attention")
-MARK = "mark_"  # how the names of markers begin
-_GRAPH: Any = mx.array  # whose methods are stood in for
+MARK = "mark_"  # prefix of marker names
+_GRAPH: Any = mx.array  # whose methods are replaced
 _READS = ("item", "tolist")
-active = False  # while a stretch is traced: kernels that cannot run here may be called then
-_made_together: list[list[mx.array]] = []  # outputs of one kernel each, of the present trace
-KEPT = 8  # drafts that are kept in a round that is traced
+active = False  # set while tracing, when kernels that can't run here may be called
+_made_together: list[list[mx.array]] = []  # outputs of each kernel in the current trace
+KEPT = 8  # accepted drafts in a traced round
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """An array of the graph: its letter, shape and bytes of an element."""
+    """An array of the graph: letter, shape and bytes per element."""
 
     name: str
     shape: tuple[int, ...]
@@ -47,30 +47,30 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Primitive:
-    """One node: MLX's name for it, or that of a kernel or marker, with its arguments."""
+    """A node: MLX's name for it, or that of a kernel or marker, with its arguments."""
 
     name: str
     arguments: tuple[Any, ...]
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
-    kernel: str = ""  # of a CustomKernel: its name; of a marker: what it stands for
+    kernel: str = ""  # name of a CustomKernel, or what a marker replaces
 
 
 @dataclass
 class Trace:
-    """The primitives of a stretch in order, and how often the host waited for something that was not computed yet.
+    """The primitives of a stretch in order, and how often the host waited for something not yet computed.
 
-    In `idle` of these waits nothing was queued behind what it waited for, so that the device had no work until the host went on.
+    `idle` counts the waits with nothing queued behind them: the device had no work until the host continued.
     """
 
     primitives: list[Primitive] = field(default_factory=list)
     waits: int = 0
     idle: int = 0
-    queued: int = 0  # times that work was handed over without waiting
+    queued: int = 0  # submissions without waiting
 
 
 def kernel(**description: Any) -> Callable[..., list[mx.array]]:
-    """`mx.fast.metal_kernel` for our own kernels while they are traced: their outputs are computed together."""
+    """Replace `mx.fast.metal_kernel` for our kernels while they are traced."""
     made: Any = mx.fast.metal_kernel(**description)
 
     def call(**arguments: Any) -> list[mx.array]:
@@ -81,26 +81,25 @@ def kernel(**description: Any) -> Callable[..., list[mx.array]]:
 
 
 def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
-    """Run a stretch `before` times and once more; what it asked for before, and what it asked for in all.
+    """Run a stretch `before` times and once more; return what the last run asked for.
 
-    The difference is one stretch, as it is when many follow each other: what one leaves to the next is found in both. What was made
-    holds no numbers, so that whatever took part is of no use afterwards.
+    The traced arrays contain no numbers and can't be used afterwards.
     """
     found, earlier = Trace(), Trace()
     _made_together.clear()
     wanted: list[mx.array] = []
     early: list[mx.array] = []
     alive: list[mx.array] = []
-    known: dict[int, int] = {}  # ids of all that was wanted, and how often work had been queued before
-    here: set[int] = set()  # of what the host has waited for
+    known: dict[int, int] = {}  # ids requested, and submissions before each
+    here: set[int] = set()  # what the host has waited for
 
     def want(parts: Any, done: Container[int]) -> list[mx.array]:
-        """Note what is neither computed nor in `done`, and give it."""
+        """Record what is neither computed nor in `done`, and return it."""
         fresh = [array for _, array in _leaves(parts) if isinstance(array, mx.array) and id(array) not in done and _pending(array)]
         new = [array for array in fresh if id(array) not in known]
         known.update({id(array): found.queued for array in new})
-        alive.extend(new)  # so that no other array gets its id
-        wanted.extend(copy.copy(array) for array in new)  # handles of their own, which no update in place changes
+        alive.extend(new)  # keeps its id in use
+        wanted.extend(copy.copy(array) for array in new)  # separate handles that in-place updates don't change
         return fresh
 
     def waited(*parts: Any) -> None:
@@ -110,7 +109,7 @@ def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
         last = max(known[id(array)] for array in fresh)
         found.waits += 1
         found.idle += last >= found.queued - 1
-        here.update(each for each, at in known.items() if at <= last)  # what was queued before it has been computed as well
+        here.update(each for each, at in known.items() if at <= last)  # everything queued before it is computed as well
         for together in _made_together:
             if not here.isdisjoint(map(id, together)):
                 here.update(map(id, together))
@@ -159,9 +158,9 @@ def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
 
 
 def built_s(stretch: Callable[[], Any], times: int) -> tuple[float, ...]:
-    """Processor seconds of the host for each of so many runs of a stretch that is only built: its kernels cannot run here.
+    """Return host processor seconds for each of several runs that are built but not computed.
 
-    What a stretch reads is made up, as in `trace`, whose rules hold here too; nothing is replaced by markers.
+    Inputs are made up as in `trace`; nothing is replaced by markers.
     """
     out: list[float] = []
     salts = count(17)
@@ -187,7 +186,7 @@ def built_s(stretch: Callable[[], Any], times: int) -> tuple[float, ...]:
 
 @contextmanager
 def replaced(owner: Any, name: str, stand_in: Any) -> Iterator[None]:
-    """An attribute replaced meanwhile."""
+    """Replace an attribute inside the block."""
     before = getattr(owner, name)
     setattr(owner, name, stand_in)
     try:
@@ -198,7 +197,7 @@ def replaced(owner: Any, name: str, stand_in: Any) -> Iterator[None]:
 
 @contextmanager
 def as_with_metal() -> Iterator[None]:
-    """Loops take the way meanwhile that they take where a GPU is the default device; streams stay the CPU's."""
+    """Make loops take the branch for a GPU inside the block; streams stay on the CPU."""
     default, new, own = mx.default_stream, mx.new_stream, mx.new_thread_local_stream
     with (
         replaced(mx, "default_device", lambda: mx.Device(mx.gpu)),
@@ -211,13 +210,13 @@ def as_with_metal() -> Iterator[None]:
 
 @contextmanager
 def markers() -> Iterator[None]:
-    """Everything that a GPU runs as one kernel is one marker meanwhile."""
-    mx.disable_compile()  # a compiled function's own graph cannot hold markers
+    """Turn everything that a GPU runs as one kernel into one marker inside the block."""
+    mx.disable_compile()  # a compiled function's graph can't contain markers
     with ExitStack() as stack:
         stack.callback(mx.enable_compile)
         for name in FAST:
             stack.enter_context(replaced(mx.fast, name, _marked(name, getattr(mx.fast, name))))
-        stack.enter_context(replaced(mx, "contiguous", _marked("contiguous", mx.contiguous)))  # which MLX cannot export
+        stack.enter_context(replaced(mx, "contiguous", _marked("contiguous", mx.contiguous)))  # MLX can't export it
         stack.enter_context(replaced(gated_delta, "gated_delta_ops", _marked("gated_delta", gated_delta.gated_delta_ops)))
         for module in [module for name, module in sys.modules.items() if name.split(".")[0] not in ("builtins", "sys")]:
             for name, part in list(getattr(module, "__dict__", {}).items()):
@@ -227,7 +226,7 @@ def markers() -> Iterator[None]:
 
 
 def _marked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose results are a marker's, of the shapes that the real ones have."""
+    """Return a function with a marker's results, in the shapes of the real ones."""
 
     def marked(*args: Any, **kwargs: Any) -> Any:
         results = function(*args, **kwargs)
@@ -259,18 +258,18 @@ def _leaves(parts: Any) -> list[tuple[str, Any]]:
 
 
 def _pending(array: mx.array) -> bool:
-    """Whether an array is not computed yet: only then its graph has a node."""
+    """Whether an array is not computed yet; only then its graph has a node."""
     text = io.StringIO()
     mx.export_to_dot(text, array)
     return "rectangle" in text.getvalue()
 
 
 def _numbers(array: mx.array, salt: int) -> Any:
-    """Made-up numbers of an array's shape. In two lists the first `KEPT` of a row are alike, the next ones are not."""
+    """Return made-up numbers of an array's shape, with the first `KEPT` of a row alike in two lists."""
     if not array.shape:
         return KEPT
     if array.shape == (2,):
-        return [KEPT, 10 + salt % 90]  # how many were kept, and what follows
+        return [KEPT, 10 + salt % 90]  # accepted count and next token
 
     def row(shape: tuple[int, ...]) -> Any:
         if len(shape) == 1:
@@ -292,7 +291,7 @@ def _primitive(what: dict[str, Any]) -> Primitive:
 
 @contextmanager
 def exportable() -> Iterator[None]:
-    """Leave nothing behind meanwhile that MLX cannot export, though a later stretch may refer to it."""
+    """Allow only what MLX can export inside the block."""
     mx.disable_compile()
     try:
         with replaced(mx, "contiguous", lambda array, *_: array * 1), replaced(gated_delta, "gated_delta_ops", _shapes_only):
@@ -302,7 +301,7 @@ def exportable() -> Iterator[None]:
 
 
 class Clock:
-    """Measures how long the host is busy with a stretch: its thread's processor time, less what it spends inside evaluation."""
+    """Measures the host's processor time of a stretch, without time spent in evaluation."""
 
     def __init__(self) -> None:
         self.waited_s = 0.0
@@ -323,7 +322,7 @@ class Clock:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Count what is spent in evaluation meanwhile. The gated delta rule, spelt out on a CPU, is a stand-in of its shapes."""
+        """Measure time in evaluation inside the block. The gated delta rule is replaced by its shapes."""
         with ExitStack() as stack:
             for owner, name in ((mx, "eval"), (mx, "async_eval"), (mx, "clear_cache"), *((_GRAPH, name) for name in _READS)):
                 stack.enter_context(replaced(owner, name, self._timed(getattr(owner, name))))
@@ -331,7 +330,7 @@ class Clock:
             yield
 
     def host_s(self, stretch: Callable[[], Any]) -> float:
-        """Seconds of the host for one run of a stretch."""
+        """Return the host's seconds for one run of a stretch."""
         before, began = self.waited_s, time.thread_time()
         stretch()
         return time.thread_time() - began - (self.waited_s - before)

@@ -1,8 +1,8 @@
-"""A picture of one reply: the width of every round, how much of it was kept, and where decoding was plain.
+"""Draw one reply: the width of every round, how much was accepted, and where decoding was plain.
 
     python -m tests.benchmarks.width_picture [--out FILE.svg] [--prompt TEXT] [--temperature T] [--seed S]
 
-The reply goes from left to right, a token a step; a round is as broad as the tokens that it yielded and as high as it was wide.
+Tokens run from left to right. A round is as broad as its tokens and as high as its width.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 
 from mlx_engine import blas
 
-blas.prepare()  # before anything imports MLX
+blas.prepare()  # before MLX is imported
 
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import Commit, Finished, Round, Stats  # noqa: E402
@@ -22,7 +22,7 @@ from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
-_STEP, _ROW, _LEFT, _TOP = 3.0, 11.0, 64.0, 56.0  # pixels: a token, a row, margins
+_STEP, _ROW, _LEFT, _TOP = 3.0, 11.0, 64.0, 56.0  # pixels per token and row, margins
 _INK, _GREY, _KEPT, _COPIED, _REFUSED, _PLAIN = "#1d2733", "#6b7682", "#2f7fd6", "#1f9d6b", "#c9dcf2", "#f0b37e"
 
 
@@ -36,7 +36,7 @@ class Passed:
 
 
 def record(engine: Engine, request: GenerationRequest) -> tuple[list[Passed], Stats]:
-    """The passes of one reply in order."""
+    """Return the passes of one reply in order."""
     passes: list[Passed] = []
     known, prefilled = False, False
     for event in engine.generate(request):
@@ -56,7 +56,7 @@ def record(engine: Engine, request: GenerationRequest) -> tuple[list[Passed], St
 
 
 def picture(passes: list[Passed], stats: Stats, title: str) -> str:
-    """An SVG."""
+    """Return an SVG."""
     block = max(16, *(each.width for each in passes))
     broad = _LEFT + 24 + _STEP * sum(each.accepted + 1 for each in passes)
     broad, base = max(broad, 640), _TOP + _ROW * block

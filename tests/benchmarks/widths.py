@@ -1,10 +1,10 @@
-"""What the width controller is worth: automatic widths beside every fixed one and plain decoding, on three sorts of text.
+"""Measure the width controller: automatic width against every fixed one and plain decoding, on three kinds of text.
 
     python -m tests.benchmarks.widths [--runs 3] [--prompts 24] [--cold] [--json]
 
-The pair's own kinds of prompts; hopeless text (prompts of random tokens, and a drafter of random weights); and copies, a question
-asked again after its answer, where lookup may propose. All modes take turns on every prompt in an order that is drawn; a rate is
-all tokens of a run over all its seconds of decoding. Costs are calibrated first; with --cold they are learnt on the way.
+The kinds: the pair's own prompts; hopeless text (prompts of random tokens, and a random drafter); and copies (a question repeated
+after its answer, where lookup applies). All modes run on every prompt in random order. A rate is all tokens of a run over its
+decoding seconds. Costs are calibrated first; with --cold they are learned on the way.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from typing import Any
 
 from mlx_engine import blas
 
-IN_USE = blas.prepare()  # before anything imports MLX
+IN_USE = blas.prepare()  # before MLX is imported
 
 import mlx.core as mx  # noqa: E402
 
@@ -36,12 +36,12 @@ from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message  # noqa: E402
 from mlx_engine.tuning.calibration import calibrate  # noqa: E402
 
-_LONG = 256  # tokens of a hopeless reply
+_LONG = 256  # tokens in a hopeless reply
 _COPIED = ("table", "list", "function", "counting", "divisors", "talk", "sorting")
 
 
 def random_drafter(folder: Path, into: Path) -> Path:
-    """A drafter of the same shape whose matrices are noise."""
+    """Return a drafter of the same shape with random matrices."""
     mx.random.seed(0)
     (into / "config.json").write_bytes((folder / "config.json").read_bytes())
     for file in folder.glob("*.safetensors"):
@@ -56,7 +56,7 @@ def random_drafter(folder: Path, into: Path) -> Path:
 
 
 def loaded(target: Path, drafter: Path, cold: bool, lookup: bool = True) -> Engine:
-    """An engine with the pair, calibrated unless `cold`."""
+    """Return an engine with the pair, calibrated unless `cold`."""
     engine = Engine()
     for _ in engine.load(target, drafter):
         pass
@@ -68,20 +68,20 @@ def loaded(target: Path, drafter: Path, cold: bool, lookup: bool = True) -> Engi
 
 
 def answer(engine: Engine, request: GenerationRequest) -> CompletedReply:
-    """One reply."""
+    """Return one reply."""
     events = list(engine.generate(request))
     ended = events[-1]
     assert isinstance(ended, Finished), ended
     return collect(events, ended)
 
 
-Mode = tuple[str, Engine, dict[str, Any]]  # what it is called, who answers, and what it changes in a request
+Mode = tuple[str, Engine, dict[str, Any]]  # name, engine, changes to the request
 
 
 def measure(
     modes: list[Mode], requests: list[GenerationRequest], runs: int, draw: random.Random
 ) -> dict[str, list[list[CompletedReply]]]:
-    """Every mode on every request, [requests][runs], in turn, after a warm-up."""
+    """Run every mode on every request, [requests][runs], interleaved after a warm-up."""
     out: dict[str, list[list[CompletedReply]]] = {name: [[] for _ in requests] for name, _, _ in modes}
     for _, engine, changes in modes:
         answer(engine, dataclasses.replace(requests[0], **changes))
@@ -93,7 +93,7 @@ def measure(
 
 
 def rates(replies: list[list[CompletedReply]]) -> list[float]:
-    """Tokens a second of every run, all requests together."""
+    """Return tokens per second of every run, all requests together."""
     out = []
     for run in zip(*replies, strict=True):
         timed = [(reply.stats.tokens - 1, reply.stats.decode_tok_s) for reply in run]
@@ -102,7 +102,7 @@ def rates(replies: list[list[CompletedReply]]) -> list[float]:
 
 
 def summary(measured: dict[str, list[list[CompletedReply]]], auto: str, others: list[str]) -> dict[str, Any]:
-    """Medians of rates, and the automatic mode over the best of the others: over their medians, and prompt by prompt."""
+    """Return median rates, and the automatic mode over the best of the others: by medians and by prompt."""
     by_mode = {name: rates(replies) for name, replies in measured.items()}
     best = max(others, key=lambda name: median(by_mode[name]))
     single = {
@@ -179,7 +179,7 @@ def main() -> int:
 
 
 def table(report: dict[str, Any]) -> str:
-    """The report for a person."""
+    """Format the report as text."""
     machine = report["machine"]
     load = " to ".join(f"{value:.1f}" for value in machine["load"])
     lines = [f"float32, {machine['name']}, {machine['threads']} threads, load {load}, {machine['runs']} runs"]

@@ -1,11 +1,11 @@
-"""What the window costs while a reply streams: the longest gap of its event loop, how busy its thread is, what memory it takes.
+"""Measure what the window costs while a reply streams: event-loop gaps, busy time, memory.
 
-    python -m app.bench                  the demo pair, at full speed, for a minute
-    python -m app.bench --recorded       a recorded reply at 400 tokens a second, without a model
-    python -m app.bench --json
+    python -m tests.benchmarks.window                  the demo pair, at full speed, for a minute
+    python -m tests.benchmarks.window --recorded       a recorded reply at 400 tokens per second, without a model
+    python -m tests.benchmarks.window --json
 
-The reply streams into a chat of 300 messages with code, tables and maths, whose opening is measured too. A timer beats every 5 ms
-in the window's thread; a gap is the time between two beats.
+The reply streams into a chat of 300 messages with code, tables and math, whose opening is measured too. A timer fires every 5 ms on
+the window's thread; a gap is the time between two events.
 """
 
 import argparse
@@ -42,13 +42,15 @@ BEAT_MS = 5
 LIMIT_MS = 33.0
 BUSY_LIMIT = 0.35
 OPEN_LIMIT_MS = 300.0
-WARM_S = 4.0  # lexers, fonts and the first paint are not part of a reply
+WARM_S = 4.0  # lexers, fonts and first paint don't belong to a reply
 
 
 @dataclass(frozen=True)
 class Report:
-    """Gaps in milliseconds; `busy` is the share of the time that the window's thread used a processor; `memory_mb` is the process's
-    at the beginning, in the middle and at the end, None where the system does not say."""
+    """Gaps in milliseconds, the busy share of the window's thread, and the process's memory in MB.
+
+    Memory is taken at the beginning, middle and end; None where the system doesn't report it.
+    """
 
     engine: str
     mode: str
@@ -68,7 +70,7 @@ class Report:
 
 
 class Heartbeat(QObject):
-    """Notes the time between beats while a reply streams."""
+    """Records the time between timer events while a reply streams."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -92,7 +94,7 @@ class Heartbeat(QObject):
 
 
 def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: int = 300, tinted: bool = False) -> Report:
-    """Stream replies for some seconds into a window of its own and measure it."""
+    """Stream replies for some seconds into a new window and measure it."""
     app = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(app, QApplication)
     app.setQuitOnLastWindowClosed(False)
@@ -147,7 +149,7 @@ class _Streamed:
 
 
 def _open(slipstream: Slipstream, messages: int) -> float:
-    """Show a chat of that many messages; the milliseconds until it was painted."""
+    """Show a chat with that many messages; return the milliseconds until it was painted."""
     chat = Chat()
     for number in range(messages // 2):
         turn = chat.ask(PROMPTS[number % len(PROMPTS)], "dflash")
@@ -162,7 +164,7 @@ def _open(slipstream: Slipstream, messages: int) -> float:
 
 
 def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float, tokens: int | None) -> _Streamed:
-    """One reply of so many tokens, or as many as fit into the time, one after the other."""
+    """Stream one reply of that many tokens, or several until the time is over."""
     conductor = slipstream.conductor
     done = _Streamed([])
     _note_memory(done.memory)
@@ -171,7 +173,7 @@ def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float,
     middle.timeout.connect(lambda: _note_memory(done.memory))
     middle.start(round(seconds * 500))
     while done.wall < seconds - 0.5 or not done.stats:
-        # Each question by itself: the demo pair's context would not hold the chat that is shown.
+        # One question at a time: the demo pair's context can't hold the whole chat.
         conductor.chat = Chat(settings=ChatSettings(dflash=mode == "dflash", max_tokens=tokens or 1024))
         began, used = time.monotonic(), time.thread_time()
         heart.start()
@@ -189,14 +191,14 @@ def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float,
 
 
 def _note_memory(found: list[float]) -> None:
-    """The process's resident memory in MB, where Linux says it."""
+    """Return the resident memory in MB on Linux."""
     with contextlib.suppress(OSError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
         found.append(round(pages * os.sysconf("SC_PAGE_SIZE") / 1e6, 1))
 
 
 def _until(condition: Callable[[], bool], seconds: float = 600.0) -> None:
-    """Let the event loop run as it does in the app, until the condition holds."""
+    """Run the event loop until the condition holds."""
     loop = QEventLoop()
     watch = QTimer()
     deadline = time.monotonic() + seconds
@@ -211,7 +213,7 @@ def _until(condition: Callable[[], bool], seconds: float = 600.0) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Prints the report; 1 when something was over its limit."""
+    """Print the report; 1 if a limit was exceeded."""
     parser = argparse.ArgumentParser(prog="python -m app.bench", description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--recorded", action="store_true", help="play a recorded reply instead of decoding")
     parser.add_argument("--rate", type=float, default=400.0, help="tokens a second of the recording (default 400)")
