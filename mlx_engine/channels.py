@@ -1,9 +1,9 @@
-"""Which channel a reply's tokens belong to, thinking or answer, as the target's own markers tell.
+"""Which channel each token of a reply belongs to, thinking or answer, by the target's own markers.
 
-Two ways of marking are in use. A *pair* of markers opens and closes the thinking: `<think>` and `</think>`, for Gemma 4
-`<|channel>thought` and `<channel|>`. Or a reply is a row of *headed messages*: `<|start|>`, a header, `<|message|>`, the text, and
-`<|end|>`; the header names a channel (`<|channel|>analysis`, gpt-oss) or a reader (`to=self`, Muse), and what is not meant for the
-user is thinking.
+Two kinds of markers are in use. A *pair* opens and closes the thinking: `<think>` and `</think>`, or Gemma 4's
+`<|channel>thought` and `<channel|>`. Or a reply is a series of *messages with headers*: `<|start|>`, a header, `<|message|>`, the
+text, `<|end|>`. The header names a channel (`<|channel|>analysis`, gpt-oss) or a recipient (`to=self`, Muse). What is not
+addressed to the user is thinking.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine.events import Channel
 
 Marker = tuple[int, ...]
-State = Literal["answer", "thinking", "header"]
+Section = Literal["answer", "thinking", "header"]
 
 # Pairs that mlx-lm's list lacks.
 _PAIRS = (("[THINK]", "[/THINK]"), ("◁think▷", "◁/think▷"), ("<seed:think>", "</seed:think>"))
@@ -25,137 +25,143 @@ _ENDS = ("<|end|>", "<|eom|>", "<|eot|>", "<|return|>", "<|call|>")
 
 
 @dataclass(frozen=True)
-class Markers:
+class ChannelMarkers:
     """The markers of one target.
 
-    `after` has the token sequences that end each state, and the state that follows; `to` the text that leads into a channel, and
-    `between` what must come before it when a message is open. `closing` is the marker that ends the thinking, where there is one.
+    Attributes:
+        next_section: for each section, the token sequences that end it and the section that follows.
+        opening: the text that opens a channel.
+        separator: the text before `opening` if another message is open.
+        closing: the marker that ends the thinking, if there is one.
+        headed: replies are messages with headers.
     """
 
-    after: dict[State, dict[Marker, State]]
-    to: dict[Channel, str]
-    between: str = ""
+    next_section: dict[Section, dict[Marker, Section]]
+    opening: dict[Channel, str]
+    separator: str = ""
     closing: Marker = ()
     headed: bool = False
 
 
-def markers_of(tokenizer: TokenizerWrapper) -> Markers | None:
-    """The markers that a target's tokenizer has, None if its replies are all answer."""
+def markers_of(tokenizer: TokenizerWrapper) -> ChannelMarkers | None:
+    """Return the markers that a target's tokenizer has; None if its replies are all answer."""
     if _id(tokenizer, _TEXT) is not None and _id(tokenizer, _HEADERS[0]) is not None:
-        return _headed(tokenizer)
+        return _header_markers(tokenizer)
     opening, closing = tokenizer.think_start, tokenizer.think_end
-    marks = tuple(tokenizer.think_start_tokens or ()), tuple(tokenizer.think_end_tokens or ())
-    for pair in _PAIRS if not all(marks) else ():
+    ids = tuple(tokenizer.think_start_tokens or ()), tuple(tokenizer.think_end_tokens or ())
+    for pair in _PAIRS if not all(ids) else ():
         first, last = _id(tokenizer, pair[0]), _id(tokenizer, pair[1])
         if first is not None and last is not None:
-            (opening, closing), marks = pair, ((first,), (last,))
-    if not all(marks):
+            (opening, closing), ids = pair, ((first,), (last,))
+    if not all(ids):
         return None
-    return Markers(
-        after={"answer": {marks[0]: "thinking"}, "thinking": {marks[1]: "answer"}, "header": {}},
-        to={"thinking": f"{opening}\n", "answer": f"\n{closing}\n\n"},
-        closing=marks[1],
+    return ChannelMarkers(
+        next_section={"answer": {ids[0]: "thinking"}, "thinking": {ids[1]: "answer"}, "header": {}},
+        opening={"thinking": f"{opening}\n", "answer": f"\n{closing}\n\n"},
+        closing=ids[1],
     )
 
 
 def _id(tokenizer: TokenizerWrapper, text: str) -> int | None:
-    """The token that a text is on its own, None if it is none."""
+    """Return the single token that a text is; None if it is not one."""
     found = tokenizer.convert_tokens_to_ids(text)
     return found if isinstance(found, int) and tokenizer.convert_ids_to_tokens(found) == text else None
 
 
-def _headed(tokenizer: TokenizerWrapper) -> Markers:
+def _header_markers(tokenizer: TokenizerWrapper) -> ChannelMarkers:
     ids = {text: found for text in (*_HEADERS, _TEXT, *_ENDS) if (found := _id(tokenizer, text)) is not None}
-    begins: dict[Marker, State] = {(found,): "header" for text, found in ids.items() if text != _TEXT}
-    named = _HEADERS[1] in ids
-    return Markers(
-        # `<|message|>` leads to what the header says; see `Channels`
-        after={"answer": begins, "thinking": begins, "header": {(ids[_TEXT],): "answer"}},
-        to={
-            "thinking": f"<|channel|>analysis{_TEXT}" if named else f" to=self{_TEXT}",
-            "answer": f"<|channel|>final{_TEXT}" if named else f" to=user{_TEXT}",
+    headers: dict[Marker, Section] = {(found,): "header" for text, found in ids.items() if text != _TEXT}
+    has_channels = _HEADERS[1] in ids
+    return ChannelMarkers(
+        # the header decides whether its text is answer or thinking; see `ChannelParser`
+        next_section={"answer": headers, "thinking": headers, "header": {(ids[_TEXT],): "answer"}},
+        opening={
+            "thinking": f"<|channel|>analysis{_TEXT}" if has_channels else f" to=self{_TEXT}",
+            "answer": f"<|channel|>final{_TEXT}" if has_channels else f" to=user{_TEXT}",
         },
-        between=f"{next((text for text in _ENDS if text in ids), '')}{_HEADERS[0]}assistant",
+        separator=f"{next((text for text in _ENDS if text in ids), '')}{_HEADERS[0]}assistant",
         headed=True,
     )
 
 
-class Channels:
+class ChannelParser:
     """Follows a reply token by token.
 
     Args:
-        tokenizer: whose decoding reads a header.
-        markers: None for a target without any.
+        tokenizer: decodes headers.
+        markers: None for a target without markers.
     """
 
-    def __init__(self, tokenizer: TokenizerWrapper, markers: Markers | None) -> None:
+    def __init__(self, tokenizer: TokenizerWrapper, markers: ChannelMarkers | None) -> None:
         self._tokenizer, self._markers = tokenizer, markers
         self._pending: list[int] = []  # may be the beginning of a marker
         self._header: list[int] = []
-        self.state: State = "answer"
+        self.section: Section = "answer"
 
-    def take(self, token: int, fresh: bool = False) -> tuple[list[int], bool]:
-        """Take one token.
+    def add(self, token: int, at_start: bool = False) -> tuple[list[int], bool]:
+        """Add a token of the reply.
 
         Args:
-            token: of the reply.
-            fresh: nothing has been shown of the present section yet, so a marker that closes what is not open is none of its text.
+            token: the token.
+            at_start: the section has no text yet, so a closing marker without an opening one is dropped.
 
         Returns:
-            Tokens that turned out to be text of the present section, and whether it ended there.
+            The tokens that turned out to be text of the current section, and whether the section ended there.
         """
         if self._markers is None:
             return [token], False
         self._pending.append(token)
-        ends, text = self._markers.after[self.state], list[int]()
+        ends, text = self._markers.next_section[self.section], list[int]()
         while self._pending:
             pending = tuple(self._pending)
             if pending in ends:
                 self._pending.clear()
-                text = self._kept(text)
-                self._turn(ends[pending])
+                text = self._section_text(text)
+                self._change_section(ends[pending])
                 return text, True
-            stray = self._markers.closing if fresh and not text and self.state == "answer" else ()
+            stray = self._markers.closing if at_start and not text and self.section == "answer" else ()
             if stray and pending == stray:
                 self._pending.clear()
                 break
             if any(marker[: len(pending)] == pending for marker in (*ends, stray)):
                 break
             text.append(self._pending.pop(0))
-        return self._kept(text), False
+        return self._section_text(text), False
 
     @property
-    def held(self) -> int:
+    def pending(self) -> int:
         """How many of the last tokens may be the beginning of a marker."""
         return len(self._pending)
 
-    def rest(self) -> list[int]:
-        """Tokens held back for a marker that did not come, once no more do: they were text."""
-        text, self._pending = self._kept(self._pending), []
+    def finish(self) -> list[int]:
+        """Return the pending tokens at the end of the reply: they were text."""
+        text, self._pending = self._section_text(self._pending), []
         return text
 
-    def _kept(self, text: list[int]) -> list[int]:
-        """Text of a section; that of a header is only read."""
-        if self.state != "header":
+    def _section_text(self, text: list[int]) -> list[int]:
+        """Return a section's text; a header's is collected instead."""
+        if self.section != "header":
             return text
         self._header += text
         return []
 
-    def _turn(self, state: State) -> None:
-        if self.state == "header" and state != "header":
+    def _change_section(self, section: Section) -> None:
+        if self.section == "header" and section != "header":
             header = self._tokenizer.decode(self._header)
             for name in ("to=user", "to=commentary"):
                 header = header.replace(name, "")
-            state = "thinking" if "analysis" in header or "to=" in header else "answer"
-        self.state, self._header = state, []
+            section = "thinking" if "analysis" in header or "to=" in header else "answer"
+        self.section, self._header = section, []
 
 
-def leading_to(tokenizer: TokenizerWrapper, markers: Markers | None, opening: Sequence[int], channel: Channel) -> list[int]:
-    """Tokens that bring a reply, which has begun with `opening`, into a channel."""
-    followed = Channels(tokenizer, markers)
-    for token in opening:
-        followed.take(token)
-    if markers is None or followed.state == channel:
+def tokens_opening(
+    tokenizer: TokenizerWrapper, markers: ChannelMarkers | None, begun: Sequence[int], channel: Channel
+) -> list[int]:
+    """Return the tokens that open a channel in a reply that begins with `begun`; none if it is open."""
+    parser = ChannelParser(tokenizer, markers)
+    for token in begun:
+        parser.add(token)
+    if markers is None or parser.section == channel:
         return []
-    between = "" if followed.state == "header" else markers.between
-    return list(tokenizer.encode(between + markers.to[channel], add_special_tokens=False))
+    separator = "" if parser.section == "header" else markers.separator
+    return list(tokenizer.encode(separator + markers.opening[channel], add_special_tokens=False))

@@ -1,4 +1,4 @@
-"""Messages -> prompt tokens, and reply tokens -> text: thinking and answer told apart, stop strings found."""
+"""Render messages as prompt tokens, and reply tokens as text, with thinking and answer separated and stop strings found."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,77 +6,86 @@ from dataclasses import dataclass, field
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 
-from mlx_engine.channels import Channels, leading_to, markers_of
+from mlx_engine.channels import ChannelParser, markers_of, tokens_opening
 from mlx_engine.errors import UserError
 from mlx_engine.events import Channel, Commit, Source
 from mlx_engine.requests import GenerationRequest, Message
 
-_BROKEN = "\ufffd"  # what an incomplete character decodes to
+_REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 
 
 @dataclass(frozen=True)
-class Prompt:
-    """Prompt token ids. `opening` are those at the end that belong to the reply already; `begun`, of these, its unfinished text."""
+class RenderedPrompt:
+    """Prompt tokens.
+
+    Attributes:
+        tokens: all of them.
+        opening: the last of them, which belong to the reply.
+        continued: the last of those: text of an unfinished reply that is continued.
+    """
 
     tokens: list[int]
     opening: list[int]
-    begun: list[int]
+    continued: list[int]
 
 
-def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> Prompt:
-    """The prompt of a request: raw token ids as they are, messages through the target's chat template.
+def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> RenderedPrompt:
+    """Return a request's prompt: raw tokens as they are, messages through the target's chat template.
 
-    An unfinished reply follows in the channel it belongs to, also where the template has opened another.
+    An unfinished reply is continued in its own channel, even if the template has opened another.
 
     Raises:
-        UserError: neither or both are given, a message is empty, or the template refuses the chat.
+        UserError: neither or both are given, a message is empty, or the template rejects the chat.
     """
     if request.prompt_tokens is not None:
         if request.messages:
-            raise UserError("Give either messages or prompt tokens, not both.")
+            raise UserError("two_prompts", "Give either messages or prompt tokens, not both.")
         if not request.prompt_tokens:
-            raise UserError("The prompt is empty. Give it at least one token.")
+            raise UserError("prompt_without_tokens", "The prompt is empty. Give it at least one token.")
         tokens = list(request.prompt_tokens)
         shared = max((at + 1 for at, token in enumerate(tokens) if token in tokenizer.eos_token_ids), default=0)
     else:
         _check(request.messages)
         tokens = template(tokenizer, request.messages, request.thinking, request.effort)
-        asked = template(tokenizer, request.messages, request.thinking, request.effort, reply=False)
-        shared = next((at for at, (a, b) in enumerate(zip(tokens, asked, strict=False)) if a != b), min(len(tokens), len(asked)))
-    opening, begun = tokens[shared:], list[int]()
+        chat = template(tokenizer, request.messages, request.thinking, request.effort, reply=False)
+        shared = next((at for at, (a, b) in enumerate(zip(tokens, chat, strict=False)) if a != b), min(len(tokens), len(chat)))
+    opening, continued = tokens[shared:], list[int]()
     markers = markers_of(tokenizer)
     if request.continue_thinking:
-        opening += leading_to(tokenizer, markers, opening, "thinking")
-        begun = _encoded(tokenizer, request.continue_thinking)
-        opening += begun
+        opening += tokens_opening(tokenizer, markers, opening, "thinking")
+        continued = _encode(tokenizer, request.continue_thinking)
+        opening += continued
     if request.continue_from:
-        text = _encoded(tokenizer, request.continue_from)
-        if not (markers and markers.closing and _within(text, markers.closing)):
-            opening += leading_to(tokenizer, markers, opening, "answer")
-        begun = text
-        opening += begun
-    return Prompt(tokens[:shared] + opening, opening, begun)
+        continued = _encode(tokenizer, request.continue_from)
+        if not (markers and markers.closing and _contains(continued, markers.closing)):
+            opening += tokens_opening(tokenizer, markers, opening, "answer")
+        opening += continued
+    return RenderedPrompt(tokens[:shared] + opening, opening, continued)
 
 
 def _check(messages: Sequence[Message]) -> None:
     if not any(message.role == "user" for message in messages):
-        raise UserError("There is nothing to answer: the chat has no message of yours. Write one first.")
+        raise UserError("nothing_to_answer", "There is nothing to answer: the chat has no message from you. Write one first.")
     last = messages[-1]
     if last.role == "user" and not last.content.strip():
-        raise UserError("The message is empty. Write something first.")
+        raise UserError("empty_message", "The message is empty. Write something first.")
     for message in messages:
         if message.role not in ("system", "user", "assistant"):
-            raise UserError(f"The chat has a message of role “{message.role}”; it may be system, user or assistant.")
+            raise UserError(
+                "unknown_role",
+                "The chat has a message with the role “{role}”. Use system, user or assistant.",
+                role=message.role,
+            )
 
 
 def can_think(tokenizer: TokenizerWrapper) -> bool:
-    """Whether a target's replies can hold thinking that is told apart."""
+    """Return whether a target's replies can contain thinking that is separate from the answer."""
     return markers_of(tokenizer) is not None
 
 
 def takes_effort(tokenizer: TokenizerWrapper) -> bool:
-    """Whether a target's chat template takes a reasoning effort."""
-    return _takes(tokenizer, "reasoning_effort")
+    """Return whether a target's chat template takes a reasoning effort."""
+    return _template_reads(tokenizer, "reasoning_effort")
 
 
 def template(
@@ -86,45 +95,49 @@ def template(
     effort: str | None = None,
     reply: bool = True,
 ) -> list[int]:
-    """Token ids of a chat, with `reply` up to the point where the reply begins.
+    """Return the tokens of a chat; with `reply`, up to where the reply begins.
 
-    A template that takes no system message, or no two messages of one role in a row, gets the chat as one message a turn, the
-    instructions at the head of the first.
+    If the template rejects the chat, system messages become user messages, and messages of one role in a row are merged.
 
     Raises:
-        UserError: there is no template, or it refuses the chat even so.
+        UserError: there is no template, or it rejects the merged chat too.
     """
     if not tokenizer.has_chat_template:
-        raise UserError("This target has no chat template, so it cannot chat. Pick an instruction-tuned one, or give raw tokens.")
+        raise UserError(
+            "no_chat_template",
+            "This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.",
+        )
     options: dict[str, bool | str] = {"add_generation_prompt": reply, "enable_thinking": thinking}
-    if _takes(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
+    if _template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch
         options["thinking"] = thinking
     if effort and takes_effort(tokenizer):
         options["reasoning_effort"] = effort
     turns = [_turn(message) for message in messages]
     try:
         return list(tokenizer.apply_chat_template(turns, **options))
-    except Exception as error:  # templates raise what they like, from inside Jinja or from mlx-lm's own renderers
-        refusal = error
-    folded = _folded(turns)
-    if folded != turns:
+    except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
+        rejection = error
+    merged = _merged(turns)
+    if merged != turns:
         try:
-            return list(tokenizer.apply_chat_template(folded, **options))
+            return list(tokenizer.apply_chat_template(merged, **options))
         except Exception as error:
-            refusal = error
-    raise UserError(f"The target's chat template refuses this chat: {refusal}") from refusal
+            rejection = error
+    raise UserError(
+        "chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=str(rejection)
+    ) from rejection
 
 
 def _turn(message: Message) -> dict[str, str]:
-    """A message as templates know it; which of a reply's thinking they show again is theirs to say."""
+    """Return a message as templates expect it. The template decides which thinking it shows again."""
     turn = {"role": message.role, "content": message.content}
     if message.role == "assistant" and message.thinking:
         turn |= {"reasoning_content": message.thinking, "thinking": message.thinking}
     return turn
 
 
-def _folded(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
-    """The same chat without system messages and without two turns of one role in a row."""
+def _merged(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """Return the chat without system messages and without two turns of one role in a row."""
     out: list[dict[str, str]] = []
     for turn in turns:
         turn = {**turn, "role": "user"} if turn["role"] == "system" else dict(turn)
@@ -135,34 +148,34 @@ def _folded(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
     return out
 
 
-def _takes(tokenizer: TokenizerWrapper, option: str) -> bool:
-    """Whether a chat template reads a variable of this name."""
+def _template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
+    """Return whether a chat template reads a variable of this name."""
     text = tokenizer.chat_template
     if isinstance(text, dict):
         text = text.get("default")
     if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
-        return False  # mlx-lm renders this target's chats itself, and refuses options that it does not know
+        return False  # mlx-lm renders this target's chats itself, and rejects options that it does not know
     statements = " ".join(re.findall(r"\{[%{].*?[%}]\}", text, re.DOTALL))
     return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
 
 
-def _encoded(tokenizer: TokenizerWrapper, text: str) -> list[int]:
+def _encode(tokenizer: TokenizerWrapper, text: str) -> list[int]:
     return list(tokenizer.encode(text, add_special_tokens=False))
 
 
-def _within(tokens: Sequence[int], marker: tuple[int, ...]) -> bool:
+def _contains(tokens: Sequence[int], marker: tuple[int, ...]) -> bool:
     return any(tuple(tokens[at : at + len(marker)]) == marker for at in range(len(tokens)))
 
 
 @dataclass
 class _Text:
-    """Text, token by token: who supplied it, and how many characters of it."""
+    """Text and its runs: who supplied each token, and how many characters it has."""
 
     text: str = ""
     runs: list[tuple[Source, int]] = field(default_factory=list)
 
     def add(self, text: str, sources: Sequence[Source]) -> None:
-        """Text of these tokens together: all but the last began one character each, which was unfinished."""
+        """Add the text that these tokens form together: each but the last began one unfinished character."""
         left = len(text)
         for source in sources[:-1]:
             if left:
@@ -177,7 +190,7 @@ class _Text:
         self.runs += other.runs
 
     def take(self, count: int) -> "_Text":
-        """Cut the first characters off."""
+        """Remove and return the first characters."""
         taken = _Text(self.text[:count])
         self.text = self.text[count:]
         while count:
@@ -193,7 +206,7 @@ class _Text:
 
 @dataclass
 class _Piece:
-    """Tokens of one channel since the last commit, and their text."""
+    """Tokens and text of one channel since the last commit."""
 
     channel: Channel
     text: _Text = field(default_factory=_Text)
@@ -204,117 +217,118 @@ class _Piece:
 class ReplyText:
     """Turns a reply's tokens into commits.
 
-    White space at the head of a section is not shown, nor are special tokens, nor a character that is unfinished at the end. Of the
-    stop strings the one that is complete first counts, however the text is cut into tokens.
+    Leading white space of a section, special tokens and an unfinished last character are not shown. The stop string that is
+    complete first counts, however the text is split into tokens.
 
     Args:
         tokenizer: of the target.
-        prompt: whose opening may have begun the reply, in its thinking or its answer.
+        prompt: its opening may begin the thinking or the answer.
         stop: strings that end the answer; they are not shown.
     """
 
-    def __init__(self, tokenizer: TokenizerWrapper, prompt: Prompt, stop: Sequence[str] = ()) -> None:
+    def __init__(self, tokenizer: TokenizerWrapper, prompt: RenderedPrompt, stop: Sequence[str] = ()) -> None:
         self._tokenizer = tokenizer
         self._detokenizer = tokenizer.detokenizer
-        self._silent = set(tokenizer.eos_token_ids)
-        self._silent |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
-        self._known = len(tokenizer)  # a model's table may be padded beyond it
+        self._hidden = set(tokenizer.eos_token_ids)
+        self._hidden |= {token for token, added in tokenizer.added_tokens_decoder.items() if added.special}
+        self._vocabulary = len(tokenizer)  # a model's table may be padded beyond it
         self._stop = tuple(text for text in stop if text)
-        self._held = _Text()  # the end of the answer that may be the beginning of a stop string
+        self._held = _Text()  # the end of the answer, which may be the beginning of a stop string
         self._queue: list[Source] = []  # of the tokens that may be the beginning of a marker
-        self._unread: list[Source] = []  # of the tokens whose text the decoder keeps back
-        self._source: Source = "prefill"  # of the last token read
-        self._at_start = True  # nothing but white space in this section yet
-        self._shown: set[Channel] = set()  # channels with text in them
+        self._undecoded: list[Source] = []  # of the tokens whose text the decoder holds back
+        self._source: Source = "prefill"  # of the last decoded token
+        self._at_start = True  # the section has only white space yet
+        self._shown: set[Channel] = set()  # channels that have text
         self.stopped = False
         markers = markers_of(tokenizer)
         self._headed = markers is not None and markers.headed
-        self._channels = Channels(tokenizer, markers)
+        self._parser = ChannelParser(tokenizer, markers)
         self.channel: Channel = "answer"
-        written = len(prompt.opening) - len(prompt.begun)
+        template_length = len(prompt.opening) - len(prompt.continued)
         for at, token in enumerate(prompt.opening):
-            text, ended = self._channels.take(token)
+            text, ended = self._parser.add(token)
             if ended:
                 self._detokenizer.reset()
-                self._turn()
-            for each in text if at >= written else ():  # so that the first space after it is not taken for the start of a text
+                self._begin_section()
+            # decode continued text, so that a space after it is not dropped as a leading one
+            for each in text if at >= template_length else ():
                 self._detokenizer.add_token(each)
-        if tokenizer.decode(prompt.begun).endswith(" "):
-            self._detokenizer.finalize()  # it waits with a last space for the next token
+        if tokenizer.decode(prompt.continued).endswith(" "):
+            self._detokenizer.finalize()  # it holds back a last space until the next token
         self._at_start = not self._detokenizer.last_segment.strip()
 
     def add(self, tokens: Sequence[int], sources: Sequence[Source]) -> Iterator[Commit]:
-        """Commits for these tokens, one a channel and change of channel; none after a stop string, which sets `stopped`."""
+        """Yield commits for these tokens, one per section. A stop string sets `stopped` and ends the reply."""
         piece = _Piece(self.channel)
         for token, source in zip(tokens, sources, strict=True):
             piece.tokens.append(token)
             piece.sources.append(source)
             self._queue.append(source)
-            text, ended = self._channels.take(token, self._at_start)
-            shown = self._read(text)
+            text, ended = self._parser.add(token, self._at_start)
+            shown = self._decode(text)
             if ended:
                 piece.text.extend(self._flush(shown))
                 yield self._commit(piece)
                 if self.stopped:
                     return
-                self._turn()
+                self._begin_section()
                 piece = _Piece(self.channel)
                 continue
-            piece.text.extend(self._through(shown))
-            if self.stopped:  # looked for after every token, so that none after it is kept
+            piece.text.extend(self._show(shown))
+            if self.stopped:  # checked after every token, so that no later token counts
                 break
         if piece.tokens:
             yield self._commit(piece)
 
     def finish(self) -> Iterator[Commit]:
-        """What was held back, once no more tokens come."""
+        """Yield what was held back, at the end of the reply."""
         if self.stopped:
             return
-        piece = _Piece(self.channel, self._flush(self._read(self._channels.rest())))
+        piece = _Piece(self.channel, self._flush(self._decode(self._parser.finish())))
         if piece.text.text:
             yield self._commit(piece)
 
-    def _read(self, tokens: Sequence[int]) -> _Text:
-        """The text of tokens that are no marker."""
+    def _decode(self, tokens: Sequence[int]) -> _Text:
+        """Return the text of tokens that are not markers."""
         found = _Text()
         for token, source in zip(tokens, self._queue, strict=False):
-            if token not in self._silent and token < self._known:
+            if token not in self._hidden and token < self._vocabulary:
                 self._source = source
-                hidden = self._at_start and not found.text  # white space here is not shown
-                if not (hidden and self._tokenizer.decode([token]).isspace()):
-                    self._unread.append(source)
+                leading = self._at_start and not found.text  # white space here is not shown
+                if not (leading and self._tokenizer.decode([token]).isspace()):
+                    self._undecoded.append(source)
                 self._detokenizer.add_token(token)
                 text = self._detokenizer.last_segment
-                if text := text.lstrip() if hidden else text:
-                    found.add(text, self._unread or [source])
-                    self._unread.clear()
-        del self._queue[: len(self._queue) - self._channels.held]
+                if text := text.lstrip() if leading else text:
+                    found.add(text, self._undecoded or [source])
+                    self._undecoded.clear()
+        del self._queue[: len(self._queue) - self._parser.pending]
         return found
 
-    def _turn(self) -> None:
-        """A new section begins. A header belongs to the channel before it, as nobody sees it."""
-        if self._channels.state != "header":
-            self.channel = self._channels.state
+    def _begin_section(self) -> None:
+        """Begin a new section. A header, which is never shown, belongs to the channel before it."""
+        if self._parser.section != "header":
+            self.channel = self._parser.section
         self._at_start = True
 
     def _flush(self, found: _Text) -> _Text:
-        """The end of a section, after this text."""
+        """Return this text and the rest of the section."""
         self._detokenizer.finalize()
-        found.add(self._detokenizer.last_segment.rstrip(_BROKEN), self._unread or [self._source])
-        self._unread.clear()
-        shown = self._through(found)
+        found.add(self._detokenizer.last_segment.rstrip(_REPLACEMENT), self._undecoded or [self._source])
+        self._undecoded.clear()
+        shown = self._show(found)
         shown.extend(self._held)
         self._detokenizer.reset()
         self._held = _Text()
         return shown
 
-    def _through(self, found: _Text) -> _Text:
-        """What may be shown of the text so far: without leading white space, up to a stop string or what could become one."""
+    def _show(self, found: _Text) -> _Text:
+        """Return the text that can be shown: without leading white space, up to a stop string or what could become one."""
         if self._at_start:
             found.take(len(found.text) - len(found.text.lstrip()))
             if found.text:
                 self._at_start = False
-                if self._headed and self.channel in self._shown:  # one message after another
+                if self._headed and self.channel in self._shown:  # another message of the same channel
                     gap = _Text("\n\n", [(found.runs[0][0], 2)])
                     gap.extend(found)
                     found = gap
@@ -339,5 +353,5 @@ class ReplyText:
 
 
 def _overlap(text: str, stop: str) -> int:
-    """Length of the longest end of `text` that is a beginning of `stop`, and not all of it."""
+    """Return the length of the longest end of `text` that begins `stop` without completing it."""
     return next((size for size in range(min(len(text), len(stop) - 1), 0, -1) if text.endswith(stop[:size])), 0)

@@ -88,11 +88,9 @@ class Engine:
         """
         cancel = cancel or threading.Event()
         match request:
-            case LoadPair(target=None):
-                return self.load(*demo_pair())
-            case LoadPair(target=target, drafter=drafter):
-                assert target is not None
-                return self.load(target, drafter)
+            case LoadPair():
+                target, drafter = (request.target, request.drafter) if request.target else demo_pair()
+                return self.load(target, drafter, request.drafter_bits)
             case GenerationRequest():
                 return self.generate(request, cancel)
             case CompareRequest():
@@ -124,8 +122,12 @@ class Engine:
         check(target, drafter)
         self.unload()
         memory.bound_spare_buffers()
-        weights = (weight_bytes(target) + (weight_bytes(drafter) if drafter else 0)) / 1e9
-        with memory.enough_for(f"for this pair: its weights are {weights:,.1f} GB of files"):
+        no_memory = EngineText.of(
+            "no_memory_to_load",
+            "There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.",
+            size=(weight_bytes(target) + (weight_bytes(drafter) if drafter else 0)) / 1e9,
+        )
+        with memory.enough_for(no_memory):
             for event in load(target, drafter, drafter_bits):
                 if not isinstance(event, LoadedPair):
                     yield event

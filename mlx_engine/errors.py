@@ -18,7 +18,7 @@ class EngineText:
     values: tuple[tuple[str, str | int | float], ...] = ()
 
     @classmethod
-    def of(cls, code: str, template: str, **values: str | int | float) -> "EngineText":
+    def of(cls, code: str, template: str, /, **values: str | int | float) -> "EngineText":
         """Fill in a template such as "The chat has {tokens:,} tokens."."""
         return cls(code, template.format(**values), tuple(values.items()))
 
@@ -27,15 +27,21 @@ class EngineText:
 
 
 class UserError(Exception):
-    """A failure that the user can understand and act on: what happened, then what to do. Bugs are never wrapped in it."""
+    """A failure that the user can understand and act on. Bugs are never wrapped in it.
 
-    def __init__(self, code: str, template: str = "", **values: str | int | float) -> None:
+    Args:
+        code: stable identifier of the template.
+        template: what happened, then what to do.
+        values: for the template's {names}.
+    """
+
+    def __init__(self, code: str, template: str = "", /, **values: str | int | float) -> None:
         self.text = EngineText.of(code, template, **values) if template else EngineText("error", code)
         super().__init__(self.text.message)
 
     @classmethod
     def of(cls, text: EngineText) -> "UserError":
-        """The error for a text that came as an event."""
+        """Return the error for an existing text."""
         error = cls(text.code, "{text}", text=text.message)
         error.text = text
         return error

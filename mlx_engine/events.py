@@ -1,11 +1,8 @@
-"""What crosses the door between a front end and an engine: requests in, events out.
+"""Every event that an engine can produce, as frozen dataclasses of plain values.
 
-Everything here is a frozen dataclass of plain Python values. No MLX array and no Qt object ever crosses, and nothing assumes that
-the model runs on this machine, so that a server can stand behind the same door.
-
-Vocabulary, used everywhere: *drafted* = proposals made; *accepted* = proposals kept (0 to width - 1); *tested* = accepted plus the
-one that was refused, if any; acceptance = accepted / tested; tokens per round = accepted + 1, the papers' acceptance length. The
-token that prefill yields belongs to no round.
+*Drafted*: proposals made. *Accepted*: proposals that the target confirmed, 0 to width - 1. *Tested*: accepted plus the one that
+was rejected, if any. *Acceptance*: accepted / tested. *Tokens per round*: accepted + 1, the acceptance length in papers.
+Prefill's token belongs to no round.
 """
 
 from dataclasses import dataclass, field
@@ -21,7 +18,7 @@ StopReason = Literal["eos", "stop_string", "length", "cancelled", "error"]
 
 @dataclass(frozen=True)
 class TokenCount:
-    """Answer to `CountTokens`; `limit` is the target's context length in tokens."""
+    """The tokens of a chat; `limit` is the target's context length."""
 
     tokens: int
     limit: int
@@ -37,11 +34,16 @@ class LoadProgress:
 
 @dataclass(frozen=True)
 class PairInfo:
-    """A pair is loaded and ready. Sizes in bytes; `why_plain` says why DFlash is not available, empty when it is.
+    """A pair is loaded and ready.
 
-    `can_think`: its replies can hold thinking; `takes_effort`: a request may say how much. `drafter_weights` says in words what the
-    drafter's matrices are in: “float32”, “bfloat16”, “4 bit”. `sampling` is what the target's makers advise. `calibrated`: what its
-    passes cost on this machine has been measured, or nothing depends on it.
+    Attributes:
+        can_think: its replies can contain thinking.
+        why_plain: why DFlash is not available; None if it is.
+        drafter_weights: format of the drafter's matrices: “float32”, “bfloat16”, “4 bit”.
+        takes_effort: requests can set a reasoning effort.
+        sampling: recommended by the target's authors.
+        calibrated: the costs of its passes are known, or not needed.
+        kernels_selected: the Metal kernels to run are known, or there is no Metal.
     """
 
     name: str
@@ -58,12 +60,12 @@ class PairInfo:
     takes_effort: bool = False
     sampling: Sampling = field(default_factory=Sampling)
     calibrated: bool = True
-    kernels_selected: bool = True  # which Metal kernels it runs is known, or there is no Metal
+    kernels_selected: bool = True
 
 
 @dataclass(frozen=True)
 class CalibrationProgress:
-    """Measuring what a verify and a draft cost here: `fraction` from 0 to 1."""
+    """Progress of a measurement: `fraction` from 0 to 1, and the current step."""
 
     fraction: float
     step: EngineText
@@ -83,10 +85,13 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class KernelTrial:
-    """What became of one Metal kernel: whether it is used, why, and DFlash's seconds a token on plain MLX and with it.
+    """The result of trying one Metal kernel.
 
-    `off` is the largest difference from its reference on the pair's own arrays, as a share of the largest value, over so many
-    `shapes`.
+    Attributes:
+        plain_s: DFlash's seconds per token on plain MLX.
+        kernel_s: the same with the kernel.
+        off: largest difference from the reference on the pair's own arrays, as a share of the largest value.
+        shapes: how many sets of shapes, dtypes and settings were compared.
     """
 
     kernel: str
@@ -108,11 +113,14 @@ class KernelsSelected:
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """What this machine can do, measured once and kept: what speed and fit are predicted from, and what phases are held against.
+    """The limits of this machine, measured once. Speed and memory fit are predicted from them.
 
-    `bandwidth` is in bytes a second that weights larger than every cache are read with, `compute` in floating-point operations a
-    second of large matrix products in `dtype`. `device` is “Metal” or “CPU”; `blas` names what computes on a CPU; `measured` is the
-    day.
+    Attributes:
+        device: “Metal” or “CPU”.
+        bandwidth: bytes per second when reading weights that exceed every cache.
+        compute: floating-point operations per second of large matrix products in `dtype`.
+        blas: what computes on a CPU.
+        measured: the date.
     """
 
     name: str
@@ -130,10 +138,13 @@ class MachineFacts:
 
 @dataclass(frozen=True)
 class Phase:
-    """A pass of the loaded pair: how long it took, and what it cannot do without.
+    """A pass of the loaded pair.
 
-    `rows` tokens were in it and `depth` in the caches before it. `bytes` is what has to be read at least once (weights, K/V and
-    states), `operations` are those of its matrix products and attention.
+    Attributes:
+        rows: tokens of the pass.
+        depth: tokens in the caches before it.
+        bytes: weights, K/V and states that are read at least once.
+        operations: of its matrix products and attention.
     """
 
     name: Literal["prefill", "plain", "verify", "draft"]
@@ -146,32 +157,32 @@ class Phase:
 
 @dataclass(frozen=True)
 class Roofline:
-    """A machine's roofline, and what the loaded pair's phases reach of it."""
+    """A machine's limits and the phases of the loaded pair."""
 
     facts: MachineFacts
     phases: tuple[Phase, ...]
 
     def floor_s(self, phase: Phase) -> float:
-        """Seconds below which this machine cannot get: those of memory or of arithmetic, whichever are more."""
+        """Return the least seconds possible on this machine: those of memory or of arithmetic, whichever are more."""
         return max(phase.bytes / self.facts.bandwidth, phase.operations / self.facts.compute)
 
     def bound(self, phase: Phase) -> Literal["memory", "compute"]:
-        """Which of the two is the limit."""
+        """Return whether memory or arithmetic sets the floor."""
         return "memory" if phase.bytes / self.facts.bandwidth >= phase.operations / self.facts.compute else "compute"
 
     def reached(self, phase: Phase) -> float:
-        """Floor / measured, 0 to 1. Above 1 the weights came out of the processor's own cache, which is quicker than memory."""
+        """Return floor / measured seconds, 0 to 1; above 1 if the weights came from the processor's cache."""
         return self.floor_s(phase) / phase.seconds
 
     @property
     def plain_ceiling(self) -> float | None:
-        """Tokens a second that plain decoding could reach if only memory held it up; None if no plain step was measured."""
+        """The most tokens per second that plain decoding could reach; None if no plain step was measured."""
         return next((1 / self.floor_s(phase) for phase in self.phases if phase.name == "plain"), None)
 
 
 @dataclass(frozen=True)
 class PrefillProgress:
-    """`done` of `total` prompt tokens are in the target's cache; `reused` of them were there before."""
+    """`done` of `total` prompt tokens are in the target's caches; `reused` of them were there before."""
 
     done: int
     total: int
@@ -180,11 +191,12 @@ class PrefillProgress:
 
 @dataclass(frozen=True)
 class Commit:
-    """Text that is final. `tokens` and `sources` (who supplied each token) belong to this text and are of equal length.
+    """Final text. It may lag behind its tokens while a character or a stop string is incomplete.
 
-    Text may lag its tokens, while a character or a stop string is incomplete. `runs` tells the text token by token, also where the
-    token came with an earlier commit: who supplied it, and how many characters it has. A character that is torn over several tokens
-    counts for the first. They add up to the text's length, or are empty where it is not known.
+    Attributes:
+        sources: who supplied each of `tokens`.
+        runs: who supplied the text, token by token, with the number of characters. A token may have come with an earlier commit. A
+            character that spans several tokens counts for the first. Empty if unknown.
     """
 
     text: str
@@ -196,7 +208,7 @@ class Commit:
 
 @dataclass(frozen=True)
 class Round:
-    """One draft and its verify, `width` rows wide, ended at `at_s` seconds after the request."""
+    """One draft and its verify, `width` rows wide, which ended `at_s` seconds after the request."""
 
     width: int
     proposer: Source
@@ -207,7 +219,15 @@ class Round:
 
 @dataclass(frozen=True)
 class Stats:
-    """What a reply cost. Times in seconds on a monotonic clock; a figure that was not measured is None, never a guess."""
+    """Statistics of a reply. A value that was not measured is None.
+
+    Attributes:
+        decode_tok_s: (tokens - 1) / (time of the last token - time of the first), without prefill.
+        lookup_rounds: rounds whose drafts were copied from prompt and reply.
+        trials: passes made to learn what they cost or yield.
+        why_plain: why the whole reply was decoded plainly.
+        plain_because: why steps of a DFlash reply were plain, and how many.
+    """
 
     mode: Mode
     prompt_tokens: int
@@ -215,7 +235,7 @@ class Stats:
     tokens: int
     ttft_s: float | None
     prompt_tok_s: float | None
-    decode_tok_s: float | None  # (tokens - 1) / (last - first token): prefill is never folded in
+    decode_tok_s: float | None
     rounds: int
     drafted: int
     tested: int
@@ -225,14 +245,14 @@ class Stats:
     plain_steps: int
     peak_memory_bytes: int
     seed: int
-    why_plain: EngineText | None = None  # why the whole reply was decoded plainly
-    lookup_rounds: int = 0  # rounds whose drafts were copied from prompt and reply
-    trials: int = 0  # passes made to learn what they cost or yield
-    plain_because: tuple[tuple[EngineText, int], ...] = ()  # why steps of a DFlash reply were plain, and how many
+    why_plain: EngineText | None = None
+    lookup_rounds: int = 0
+    trials: int = 0
+    plain_because: tuple[tuple[EngineText, int], ...] = ()
 
     @property
     def tokens_per_round(self) -> float | None:
-        """Mean of accepted + 1 over rounds (the acceptance length), as drafted: drafts that the end of the reply cut off count."""
+        """Mean of accepted + 1 over rounds, including drafts that the end of the reply cut off."""
         return (self.accepted + self.rounds) / self.rounds if self.rounds else None
 
     @property
@@ -243,13 +263,13 @@ class Stats:
 
     @property
     def acceptance(self) -> float | None:
-        """Accepted / tested, 0 to 1; None when nothing was tested."""
+        """Accepted / tested, 0 to 1; None if nothing was tested."""
         return self.accepted / self.tested if self.tested else None
 
 
 @dataclass(frozen=True)
 class Finished:
-    """The reply is complete; nothing follows it."""
+    """The reply is complete."""
 
     reason: StopReason
     stats: Stats
@@ -257,11 +277,11 @@ class Finished:
 
 @dataclass(frozen=True)
 class Failed(EngineText):
-    """The request failed; the text says why. The engine is ready for the next request."""
+    """The request failed. The engine is ready for the next one."""
 
     @classmethod
     def because(cls, error: UserError) -> "Failed":
-        """The event for an error."""
+        """Return the event for an error."""
         return cls(error.text.code, error.text.message, error.text.values)
 
 
@@ -281,7 +301,7 @@ ComparisonVerdict = Literal["identical", "tie", "different"]
 
 @dataclass(frozen=True)
 class CompareRun:
-    """During a comparison: the events that follow belong to run `index` (0-based) of `total`, decoded in this mode."""
+    """The following events of a comparison belong to run `index` (0-based) of `total`."""
 
     mode: Mode
     index: int
@@ -290,12 +310,14 @@ class CompareRun:
 
 @dataclass(frozen=True)
 class CompareResult:
-    """The same request answered plainly and with DFlash: the run with the median rate of each mode, or, where any two runs of
-    different modes part, the two that part worst.
+    """The same request's replies with both modes: the runs of median rate, or a pair of runs that differ.
 
-    `ratio` is the median over repeats of DFlash's decode rate / plain's. `first_difference` is the index of the first differing
-    token and `margin` by how much the target's logits would have to change there for the choice to fall on the other token (None
-    when one is filtered out or one reply just ends); the verdict is `tie` only when rounding can have changed them by so much.
+    Attributes:
+        ratio: median over repeats of DFlash's decode rate / plain decoding's.
+        first_difference: index of the first token that differs.
+        margin: how much the target's logits would have to change there for it to choose the other token; None if a filter removed
+            one of them, or one reply ends there.
+        verdict: “tie” if rounding alone can change the logits by the margin.
     """
 
     plain: CompletedReply

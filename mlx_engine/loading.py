@@ -1,4 +1,4 @@
-"""Two folders -> a pair that is ready to run, or a sentence that says why not."""
+"""Load a target and a drafter from two folders."""
 
 import json
 import logging
@@ -36,35 +36,41 @@ from mlx_engine.targets.target import Target
 from mlx_engine.targets.weights import Weights
 from mlx_engine.warmup import warm
 
-# It warns of prompts beyond the context, and of "indexing errors" there; such a prompt is refused here in a sentence of our own.
+# It warns of prompts that exceed the context; they are refused here with a message of our own.
 logging.getLogger("transformers").setLevel(logging.ERROR)
 
 _DEFAULT_CONTEXT = 4096  # tokens, for a config that does not say
-_LONGEST_QUOTE = 160  # characters
-_AGAIN = "Download it again, or pick another target."
-# How Python fails on a config that makes no sense; mlx-lm's own refusals are ValueErrors with a sentence, but so are many stumbles
-_STUMBLES = (TypeError, KeyError, AttributeError, IndexError, ArithmeticError, AssertionError)
-_WEIGHTS_DIFFER = ("parameters not in model", "Missing ", "Expected shape")  # load_weights of MLX
+_MAX_QUOTE = 160  # characters
+# What Python raises on an invalid config. mlx-lm's own refusals are ValueErrors with a message, but so are many accidents.
+_ACCIDENTS = (TypeError, KeyError, AttributeError, IndexError, ArithmeticError, AssertionError)
+_WEIGHTS_DIFFER = ("parameters not in model", "Missing ", "Expected shape")  # messages of MLX's load_weights
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
 @dataclass
 class LoadedPair:
-    """A target and, if there is one, its drafter, in memory. `dtype` is what the target computes in."""
+    """A target and, if there is one, its drafter, in memory.
+
+    Attributes:
+        dtype: the format that the target computes in.
+        weights: the target's.
+        history: what is known of the pair's speed and acceptance.
+        kernel_trials: of a kernel selection that was cancelled.
+    """
 
     target: Target
     tokenizer: TokenizerWrapper
     drafter: Drafter | None
     dtype: mx.Dtype
     info: PairInfo
-    weights: Weights  # the target's
+    weights: Weights
     history: PairHistory
     operations: Operations = PLAIN
-    kernel_trials: list[KernelTrial] = field(default_factory=list)  # of a selection that was cancelled
+    kernel_trials: list[KernelTrial] = field(default_factory=list)
 
     @property
     def held(self) -> int:
-        """Bytes of all weights in memory, which on a CPU are more than in the files, and fewer where a drafter was quantised."""
+        """Bytes of all weights in memory: more than in the files on a CPU, fewer if the drafter was quantized."""
         return self.weights.held + (sum(array.nbytes for array in self.drafter.parameters()) if self.drafter else 0)
 
     def use_costs(self, table: CostTable) -> None:
@@ -80,10 +86,10 @@ class LoadedPair:
 
 
 def check(target: Path, drafter: Path | None) -> None:
-    """Refuse what can be refused before anything large is read.
+    """Refuse a pair that can't be run, before anything large is read.
 
     Raises:
-        UserError: files missing or cut short, or the two do not go together.
+        UserError: files are missing or cut short, or the two do not fit together.
     """
     config = read_config(target, "target")
     if reason := why_not_target(config):
@@ -92,11 +98,16 @@ def check(target: Path, drafter: Path | None) -> None:
         raise UserError(f"{reason} Pick another target.")
     weight_files(target, "target")
     if not any((target / name).is_file() for name in _TOKENIZERS):
-        raise UserError(f"The target in {target} has no tokenizer (tokenizer.json). Download it again.")
+        raise UserError(
+            "no_tokenizer", "The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.", folder=str(target)
+        )
     if code := _tokenizer_code(target):
         raise UserError(
-            f"The tokenizer of the target in {target.name} needs Python code of its own ({code}), which is never run here. "
-            "Pick a copy of it that has a tokenizer.json."
+            "tokenizer_needs_code",
+            "The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. "
+            "Choose a copy of the model that has a tokenizer.json.",
+            name=target.name,
+            code=code,
         )
     if drafter is None:
         return
@@ -108,17 +119,20 @@ def check(target: Path, drafter: Path | None) -> None:
 
 
 def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | LoadedPair]:
-    """Load a pair from two folders that `check` has passed; the last thing yielded is the `LoadedPair`.
+    """Load a pair from two folders that have passed `check`.
 
-    On a CPU everything is computed in float32: half precision and quantised products are slow there and round early.
+    On a CPU everything is computed in float32, because half-precision and quantized products are slow there and round early.
 
     Args:
         target_folder: the target.
         drafter_folder: its drafter, or None.
-        drafter_bits: what the drafter's matrices are quantised to, 4 or 8; 16 for as published; None for what usually suits.
+        drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
+
+    Yields:
+        Progress, and last the `LoadedPair`.
 
     Raises:
-        UserError: what shows only while reading.
+        UserError: the files can't be read as a model.
     """
     yield LoadProgress(0.1, EngineText.of("reading_target", "Reading the target"))
     model, tokenizer, config = _read_target(target_folder)
@@ -126,12 +140,12 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     if on_cpu:
         model.set_dtype(mx.float32)
     mx.eval(model.parameters())
-    _refuse_broken(cast(list[tuple[str, mx.array]], tree_flatten(model.parameters())), "target", target_folder)
+    _refuse_nonfinite(cast(list[tuple[str, mx.array]], tree_flatten(model.parameters())), target_folder)
     dtype = mx.float32 if on_cpu else _dtype(model)
     weights = Weights(model)
     text = text_config(config)
-    vocabulary = _at_least_one(text, "vocab_size", len(tokenizer))
-    context_limit = _at_least_one(text, "max_position_embeddings", _DEFAULT_CONTEXT)
+    vocabulary = _positive(text, "vocab_size", len(tokenizer), target_folder)
+    context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, target_folder)
     if drafter_folder is None:
         target, drafter = Target(model, vocabulary), None
         reason = why_not_dflash(config)
@@ -144,7 +158,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             target.caches().check()
             bits = drafter_bits or usual_bits(weight_bytes(drafter_folder))
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
-            _refuse_broken([("", array) for array in drafter.parameters()], "drafter", drafter_folder)
+            _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
         except BaseException:
             target.release()
             raise
@@ -152,16 +166,16 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))
     try:
         warm(target, drafter, context_limit)
-    except _STUMBLES as error:
+    except _ACCIDENTS as error:
         target.release()
-        if wrong := arguments.fault(config):  # else the mistake is ours
-            raise UserError(f"The target's config.json in {target_folder.name} {wrong}. {_AGAIN}") from error
+        if fault := arguments.fault(config):  # otherwise it is a bug
+            raise _config_fault(target_folder, fault) from error
         raise
     yield LoadProgress(1.0, EngineText.of("ready", "Ready"))
     info = PairInfo(
-        name=_name(target_folder),
-        target=_called(target_folder),
-        drafter=_called(drafter_folder) if drafter_folder else "",
+        name=_pair_name(target_folder),
+        target=_model_name(target_folder),
+        drafter=_model_name(drafter_folder) if drafter_folder else "",
         family=str(config.get("model_type")),
         block_size=drafter.config.block_size if drafter else 1,
         context_limit=context_limit,
@@ -170,27 +184,29 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         can_think=chat.can_think(tokenizer),
         takes_effort=chat.takes_effort(tokenizer),
         why_plain=why_plain,
-        drafter_weights="" if drafter is None else _weights(drafter.bits, dtype),
+        drafter_weights=_format_name(drafter.bits, dtype) if drafter else "",
         sampling=advised_sampling(target_folder),
     )
     yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size))
 
 
-def _refuse_broken(arrays: list[tuple[str, mx.array]], role: str, folder: Path) -> None:
-    """Refuse weights with a NaN or an infinity: the model could only answer with nonsense, and nobody would know why."""
-    numbers = [(name, array) for name, array in arrays if mx.issubdtype(array.dtype, mx.floating) and array.size]
-    # the largest and the smallest are NaN if any is, and are read without a copy of the weights
-    sound = mx.stack([mx.isfinite(array.max()) & mx.isfinite(array.min()) for _, array in numbers])
-    broken = [name for (name, _), fine in zip(numbers, cast(list[bool], sound.tolist()), strict=True) if not fine]
-    if broken:
-        place = f", the first in “{broken[0]}”" if broken[0] else ""
-        raise UserError(
-            f"The {role} in {folder.name} has weights that are no finite numbers{place}. Download it again, or pick another {role}."
-        )
+def _refuse_nonfinite(arrays: list[tuple[str, mx.array]], folder: Path) -> None:
+    """Refuse weights with NaN or infinity, which could only generate nonsense."""
+    floats = [(name, array) for name, array in arrays if mx.issubdtype(array.dtype, mx.floating) and array.size]
+    # maximum and minimum are NaN if any number is, and need no copy of the weights
+    finite = mx.stack([mx.isfinite(array.max()) & mx.isfinite(array.min()) for _, array in floats])
+    for (name, _), is_finite in zip(floats, cast(list[bool], finite.tolist()), strict=True):
+        if not is_finite:
+            raise UserError(
+                "weights_not_finite",
+                "The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.",
+                model=folder.name,
+                tensor=name,
+            )
 
 
 def _tokenizer_code(folder: Path) -> str:
-    """The class in a repository's own Python without which its tokenizer cannot be read; empty where it can."""
+    """Return the class in a model's own Python code that its tokenizer needs; empty if it needs none."""
     if any((folder / name).is_file() for name in _TOKENIZERS if name != "tiktoken.model"):
         return ""
     try:
@@ -200,80 +216,103 @@ def _tokenizer_code(folder: Path) -> str:
     return str(own[0] if isinstance(own, list) and own else own)
 
 
-def _weights(bits: int, dtype: mx.Dtype) -> str:
+def _format_name(bits: int, dtype: mx.Dtype) -> str:
     return str(dtype).removeprefix("mlx.core.") if bits == 16 else f"{bits} bit"
 
 
-def _name(target: Path) -> str:
-    """What people call the pair: the demo pair by its name, others by their folder, which may be `PAIR/target`."""
+def _pair_name(target: Path) -> str:
+    """Return the pair's display name; its folder may be `PAIR/target`."""
     if target == demo_pair()[0]:
         return "Demo pair"
-    return target.parent.name if target.name == "target" else _called(target).split("/")[-1]
+    return target.parent.name if target.name == "target" else _model_name(target).split("/")[-1]
 
 
-def _called(folder: Path) -> str:
-    """A checkpoint's name: a snapshot of the hub's cache has its repo's, any other folder its own."""
+def _model_name(folder: Path) -> str:
+    """Return the repo of a snapshot in the hub's cache, or the name of another folder."""
     return repo_of(folder) or folder.name
 
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
-    """mlx-lm reads model and tokenizer; code inside the folder is never run."""
+    """Read model and tokenizer with mlx-lm. Code inside the folder is never run."""
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
-    except Exception as error:  # a config that is well-formed JSON can fail anywhere inside mlx-lm
+    except Exception as error:  # a well-formed config can fail anywhere inside mlx-lm
         if memory.exhausted(error):
             raise
-        raise _unbuildable(error, folder) from error
+        raise _load_error(error, folder) from error
     try:
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=config.get("eos_token_id"))
     except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
-        if isinstance(error, (StrictDataclassError, *_STUMBLES)):  # transformers reads config.json too
-            raise _unbuildable(error, folder, "tokenizer") from error
-        raise UserError(f"The target's tokenizer in {folder.name} cannot be read: {_first_line(error)}") from error
+        if isinstance(error, (StrictDataclassError, *_ACCIDENTS)):  # transformers reads config.json too
+            raise _load_error(error, folder, "tokenizer") from error
+        raise UserError(
+            "tokenizer_unreadable",
+            "Can't read the tokenizer of “{name}”: {reason}. Download the model again.",
+            name=folder.name,
+            reason=(str(error).strip() or type(error).__name__).splitlines()[0].rstrip("."),
+        ) from error
     return model, tokenizer, config
 
 
-def _unbuildable(error: Exception, folder: Path, part: str = "model") -> UserError:
-    """Why a target cannot be built, in words for a person. What Python ran into is none; the field that led there is looked for."""
+def _config_fault(folder: Path, fault: str) -> UserError:
+    return UserError(
+        "config_fault",
+        "The config.json of “{name}” {fault}. Download the model again, or choose another one.",
+        name=folder.name,
+        fault=fault,
+    )
+
+
+def _load_error(error: Exception, folder: Path, part: str = "model") -> UserError:
+    """Return why a target can't be loaded: the field of its config.json that led to the error, if there is one."""
     config, name = read_config(folder, "target"), folder.name
-    said = " ".join(str(error).split()).rstrip(".")
-    if said.startswith("Model type "):
+    reason = " ".join(str(error).split()).rstrip(".")
+    if reason.startswith("Model type "):
         return UserError(
-            f"The installed mlx-lm has no model for the family “{config['model_type']}” of the target in {name}, and Python code "
-            "that comes with a model is never run here. Pick another target."
+            "family_unknown_to_mlx_lm",
+            "The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. "
+            "Choose another model.",
+            name=name,
+            family=str(config["model_type"]),
         )
-    differ = isinstance(error, ValueError) and any(words in said for words in _WEIGHTS_DIFFER)
-    if wrong := arguments.too_small(config) if differ else arguments.fault(config):
-        return UserError(f"The target's config.json in {name} {wrong}. {_AGAIN}")
-    said = said if len(said) <= _LONGEST_QUOTE else said[: _LONGEST_QUOTE - 1] + "…"
-    if differ:
-        return UserError(f"The target in {name} cannot be loaded: its weights do not fit its config.json ({said}). {_AGAIN}")
-    if field := re.match(r"Validation error for field '(\w+)'", said):
-        return UserError(f"The target's config.json in {name} has “{field[1]}” as something that it cannot be. {_AGAIN}")
-    if isinstance(error, _STUMBLES):
-        return UserError(f"The target's config.json in {name} does not describe a {part} of the family that it names. {_AGAIN}")
-    return UserError(f"The target in {name} cannot be loaded: {said}. {_AGAIN}")
+    is_mismatch = isinstance(error, ValueError) and any(words in reason for words in _WEIGHTS_DIFFER)
+    if fault := arguments.too_small(config) if is_mismatch else arguments.fault(config):
+        return _config_fault(folder, fault)
+    reason = reason if len(reason) <= _MAX_QUOTE else reason[: _MAX_QUOTE - 1] + "…"
+    if is_mismatch:
+        return UserError(
+            "weights_do_not_fit",
+            "The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.",
+            name=name,
+            reason=reason,
+        )
+    if field_name := re.match(r"Validation error for field '(\w+)'", reason):
+        return _config_fault(folder, f"has an invalid “{field_name[1]}”")
+    if isinstance(error, _ACCIDENTS):
+        return _config_fault(folder, f"does not describe a {part} of its family")
+    return UserError(
+        "model_unreadable",
+        "Can't load “{name}”: {reason}. Download the model again, or choose another one.",
+        name=name,
+        reason=reason,
+    )
 
 
-def _at_least_one(text: dict, field: str, default: int) -> int:
-    """A number of tokens that config.json may tell.
+def _positive(text: dict, name: str, default: int, folder: Path) -> int:
+    """Return a number of tokens from config.json.
 
     Raises:
-        UserError: it tells none.
+        UserError: it is not a positive integer.
     """
-    value = text.get(field)
+    value = text.get(name)
     if value is None:
         return default
     if type(value) is not int or value < 1:
-        raise UserError(f"The target's “{field}” is {json.dumps(value)[:60]}; it has to be a whole number from 1 up. {_AGAIN}")
+        raise _config_fault(folder, f"has “{name}” as {json.dumps(value)[:60]}; it has to be a whole number above 0")
     return value
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
 def _dtype(model: nn.Module) -> mx.Dtype:
-    """What a target's activations are in: the dtype of its first norm, which is never quantised."""
+    """Return the dtype of a target's activations: that of its first norm, which is never quantized."""
     norms = [module.weight.dtype for _, module in model.named_modules() if isinstance(module, nn.RMSNorm)]
     return norms[0] if norms else mx.bfloat16

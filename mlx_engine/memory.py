@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import mlx.core as mx
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 
 _CPU_SHARE = 3 / 4  # of physical memory; about what Metal recommends of it
 _PAST_SHARE = 1 / 2  # of the working set that the weights leave: the other half is the running reply's
@@ -58,11 +58,11 @@ def exhausted(error: Exception) -> bool:
 
 
 @contextmanager
-def enough_for(what: str) -> Iterator[None]:
-    """Where memory runs out meanwhile, say so in a sentence: there is not enough memory `what`, such as “to calibrate”.
+def enough_for(failure: EngineText) -> Iterator[None]:
+    """Raise `failure` if memory runs out inside the block, and free what the block has made.
 
     Raises:
-        UserError: memory ran out. What the work had made is free again.
+        UserError: memory ran out.
     """
     try:
         yield
@@ -71,7 +71,7 @@ def enough_for(what: str) -> Iterator[None]:
             raise
         traceback.clear_frames(error.__traceback__)  # they hold what was made so far
         mx.clear_cache()
-        raise UserError(f"There is not enough memory {what}. Close other programs, or pick a smaller pair.") from None
+        raise UserError.of(failure) from None
 
 
 def held() -> int:

@@ -1,4 +1,4 @@
-"""Every request that a front end can make of an engine. Frozen dataclasses of plain values; answers are in `events`."""
+"""Every request that a front end can make of an engine. Answers are in `events`."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ Role = Literal["system", "user", "assistant"]
 
 @dataclass(frozen=True)
 class Message:
-    """One turn of a chat. `content` of an assistant turn is the answer alone; `thinking` is what it thought, if kept."""
+    """One message of a chat. An assistant's `content` is the answer alone; its `thinking` is separate."""
 
     role: Role
     content: str
@@ -19,7 +19,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the target chooses a token. Temperature 0 is greedy and ignores the rest but the penalties."""
+    """How the target chooses tokens. Temperature 0 is greedy and ignores everything else except penalties."""
 
     temperature: float = 0.0
     top_p: float = 1.0
@@ -32,12 +32,20 @@ class Sampling:
 
 @dataclass(frozen=True)
 class GenerationRequest:
-    """Ask for one reply: to `messages` through the chat template, or to raw `prompt_tokens` (exactly one of the two).
+    """Generate one reply, to either `messages` or `prompt_tokens`.
 
-    `width` is the number of rows of a verify, 1 to the drafter's block size, or None for the engine's choice. `seed` None draws a
-    fresh one, which `Stats` reports. `max_tokens` counts generated tokens. `continue_from` is the answer, as far as it came, of an
-    unfinished reply that is to go on, and `continue_thinking` what that reply had thought; they follow the prompt. `effort` reaches
-    the targets whose chat template takes one. `reuse` False prefills the whole prompt and keeps nothing for later turns.
+    Attributes:
+        messages: rendered with the target's chat template.
+        prompt_tokens: a raw prompt.
+        continue_from: the answer of an unfinished reply, to be continued.
+        continue_thinking: the thinking of that reply.
+        width: rows of a verify, 1 to the drafter's block size; None for automatic.
+        seed: None draws a new one, which `Stats` reports.
+        max_tokens: of the reply.
+        ignore_eos: go on after the end of the reply.
+        effort: reasoning effort, for targets whose chat template takes one.
+        stop: strings that end the answer.
+        reuse: use and keep snapshots of the prompt.
     """
 
     messages: tuple[Message, ...] = ()
@@ -58,10 +66,7 @@ class GenerationRequest:
 
 @dataclass(frozen=True)
 class CompareRequest:
-    """Answer `request` plainly and with DFlash, one after the other, `repeats` times in alternating order, with one seed.
-
-    Between two runs the machine rests for `pause_s` seconds.
-    """
+    """Generate `request`'s reply plainly and with DFlash, `repeats` times in alternating order, with `pause_s` between two runs."""
 
     request: GenerationRequest
     repeats: int = 1
@@ -70,7 +75,7 @@ class CompareRequest:
 
 @dataclass(frozen=True)
 class CountTokens:
-    """Ask how many tokens `messages` take with the chat template."""
+    """Count the tokens of `messages`, rendered with the chat template."""
 
     messages: tuple[Message, ...]
     thinking: bool = False
@@ -78,27 +83,32 @@ class CountTokens:
 
 @dataclass(frozen=True)
 class LoadPair:
-    """Load these two folders; None for both loads the demo pair that comes with the app."""
+    """Load a target and drafter from their folders; without a target, the demo pair that comes with the app.
+
+    Attributes:
+        drafter_bits: bits that the drafter's matrices are quantized to, 4 or 8; 16 for as published; None for automatic.
+    """
 
     target: Path | None = None
     drafter: Path | None = None
+    drafter_bits: int | None = None
 
 
 @dataclass(frozen=True)
 class MeasureMachine:
-    """Hold the loaded pair against what this machine can do; `again`: measure the machine too, though that was done before."""
+    """Measure the loaded pair against this machine's limits. `again`: measure the limits even if they are known."""
 
     again: bool = False
 
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Measure what the loaded pair's passes cost. Gives way: any other request cancels it."""
+    """Measure the costs of the loaded pair's passes. Any other request cancels it."""
 
 
 @dataclass(frozen=True)
 class SelectKernels:
-    """Find out which Metal kernels the loaded pair shall run. Gives way like `Calibrate`."""
+    """Find out which Metal kernels the loaded pair should run. Any other request cancels it."""
 
 
 Request = LoadPair | GenerationRequest | CompareRequest | CountTokens | MeasureMachine | Calibrate | SelectKernels

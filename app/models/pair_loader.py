@@ -51,7 +51,7 @@ class PairLoading(QObject):
     def moved(self, before: Path, now: Path) -> None:
         """The model folder lies elsewhere: what was loaded from it counts as loaded from there."""
         if self.loaded_from is not None and self.loaded_from.target is not None:
-            self.loaded_from = LoadPair(*(_moved(one, before, now) for one in (self.loaded_from.target, self.loaded_from.drafter)))
+            self.loaded_from = LoadPair(_moved(self.loaded_from.target, before, now), _moved(self.loaded_from.drafter, before, now))
             self.changed.emit()
 
     def cancel(self) -> None:

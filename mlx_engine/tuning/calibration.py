@@ -24,6 +24,9 @@ _WIDTHS = (2, 4, 8, 16)
 _TIMES = 6  # of every pass, after one to warm up
 _ENOUGH_S = 6.0  # after which no further depth is begun
 _FORMAT = 5  # of the saved table
+_NO_MEMORY = EngineText.of(
+    "no_memory_to_calibrate", "There is not enough memory to calibrate. Close other apps or load a smaller model."
+)
 
 
 def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True) -> Iterator[CalibrationProgress | Calibrated]:
@@ -37,7 +40,7 @@ def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True)
     """
     if pair.drafter is None:
         raise UserError("nothing_to_calibrate", "There is nothing to calibrate: the pair has no drafter.")
-    with memory.enough_for("to calibrate"):
+    with memory.enough_for(_NO_MEMORY):
         for event in _measure(pair, pair.drafter.config.block_size, cancel):
             if isinstance(event, CostTable):
                 pair.use_costs(event)

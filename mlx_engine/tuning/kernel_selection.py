@@ -23,6 +23,9 @@ from mlx_engine.tuning.kernel_trials import Generate, Stopped, TrialReplies, fai
 from mlx_engine.warmup import warm
 
 NO_METAL = EngineText.of("no_metal", "there is no Metal on this machine")
+_NO_MEMORY = EngineText.of(
+    "no_memory_to_try_kernels", "There is not enough memory to try the kernels. Close other apps or load a smaller model."
+)
 _FORMAT = 4  # of the saved trials
 
 
@@ -48,7 +51,7 @@ def select(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> Ite
     operations, found = pair.operations, list[KernelTrial]()
     try:
         yield CalibrationProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
-        with memory.enough_for("to try the kernels"):
+        with memory.enough_for(_NO_MEMORY):
             for trial in try_kernels(TrialReplies(pair, generate, cancel), done=pair.kernel_trials):
                 if isinstance(trial, KernelTrial):
                     found.append(trial)

@@ -15,7 +15,7 @@ from typing import Any
 import mlx.core as mx
 
 from mlx_engine import memory
-from mlx_engine.comparison import collect, first_difference, parting
+from mlx_engine.comparison import collect, difference, first_difference
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Event, Failed, Finished, KernelTrial
 from mlx_engine.kernels.agreement import Agreement, Witness
@@ -97,7 +97,7 @@ class TrialReplies:
         if at is None:
             return True
         self._pair.use(PLAIN)
-        return parting(self._pair, self._request(mode), expected, found, at).tie
+        return difference(self._pair, self._request(mode), expected, found, at).tie
 
     def _request(self, mode: Mode) -> GenerationRequest:
         width = self._pair.info.block_size if mode == "dflash" else None

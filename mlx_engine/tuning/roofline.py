@@ -36,6 +36,9 @@ _LONG_ENOUGH_S = 0.1  # a product that takes this long shows the full rate
 _MAX_SIZE = 8192  # rows and columns of such a product
 _TRIES = 4
 _STEPS = 8  # plain steps, after one to warm up; the median counts
+_NO_MEMORY = EngineText.of(
+    "no_memory_to_measure", "There is not enough memory to measure. Close other apps or load a smaller model."
+)
 
 
 def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
@@ -50,7 +53,7 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
     Raises:
         UserError: memory ran out.
     """
-    with memory.enough_for("to measure"), memory.wired():
+    with memory.enough_for(_NO_MEMORY), memory.wired():
         facts = None if again else machine.known()
         if facts is None or facts.blas != blas.prepare().name:
             for found in measure_machine(cancel):

@@ -3602,6 +3602,54 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/chat.py" />
+            <source>chat_template_rejects</source>
+            <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
+            <source>empty_message</source>
+            <extracomment>The message is empty. Write something first.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
+            <source>no_chat_template</source>
+            <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
+            <source>nothing_to_answer</source>
+            <extracomment>There is nothing to answer: the chat has no message from you. Write one first.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
+            <source>prompt_without_tokens</source>
+            <extracomment>The prompt is empty. Give it at least one token.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
+            <source>two_prompts</source>
+            <extracomment>Give either messages or prompt tokens, not both.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
+            <source>unknown_role</source>
+            <extracomment>The chat has a message with the role “{role}”. Use system, user or assistant.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/comparison.py" />
+            <source>no_memory_to_compare</source>
+            <extracomment>There is not enough memory to compare the two texts. Close other apps or load a smaller model.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>few_drafts_accepted</source>
             <extracomment>few drafts were accepted</extracomment>
@@ -3635,6 +3683,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/engine.py" />
             <source>engine_busy</source>
             <extracomment>A reply is still being generated. Stop it or wait until it is done, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/engine.py" />
+            <source>no_memory_to_load</source>
+            <extracomment>There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3674,10 +3728,82 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Die Engine startet</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>bad_effort</source>
+            <extracomment>The effort is “{effort}”. Use one word, such as low, medium or high.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>empty_stop_string</source>
+            <extracomment>A stop string is empty. It would end every reply at once; remove it.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>integer_out_of_range</source>
+            <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>integer_too_small</source>
+            <extracomment>The {name} is {value}. Use a whole number of at least {lowest}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>number_out_of_range</source>
+            <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>top_p_zero</source>
+            <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0; 1 is off.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>unknown_mode</source>
+            <extracomment>The mode is “{mode}”. Use dflash or plain.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/limits.py" />
+            <source>unknown_prompt_token</source>
+            <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>config_fault</source>
+            <extracomment>The config.json of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>family_unknown_to_mlx_lm</source>
+            <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>model_unreadable</source>
+            <extracomment>Can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>no_drafter</source>
             <extracomment>no drafter is loaded</extracomment>
             <translation>kein Drafter ist geladen</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>no_tokenizer</source>
+            <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3699,9 +3825,33 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>tokenizer_needs_code</source>
+            <extracomment>The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. Choose a copy of the model that has a tokenizer.json.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>tokenizer_unreadable</source>
+            <extracomment>Can't read the tokenizer of “{name}”: {reason}. Download the model again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
             <translation>Wird warm</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>weights_do_not_fit</source>
+            <extracomment>The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>weights_not_finite</source>
+            <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
@@ -3713,6 +3863,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measuring_at_depth</source>
             <extracomment>Measuring at {depth:,} tokens</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/calibration.py" />
+            <source>no_memory_to_calibrate</source>
+            <extracomment>There is not enough memory to calibrate. Close other apps or load a smaller model.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3743,6 +3899,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_without_metal</source>
             <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/kernel_selection.py" />
+            <source>no_memory_to_try_kernels</source>
+            <extracomment>There is not enough memory to try the kernels. Close other apps or load a smaller model.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3845,6 +4007,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>measuring_pair</source>
             <extracomment>Measuring the models</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/tuning/roofline.py" />
+            <source>no_memory_to_measure</source>
+            <extracomment>There is not enough memory to measure. Close other apps or load a smaller model.</extracomment>
             <translation type="unfinished" />
         </message>
     </context>

@@ -13,7 +13,7 @@ ALPHABET = st.sampled_from("abc \n*|é√😀")
 
 
 def opened(*opening, begun=()):
-    return chat.Prompt([1, *opening, *begun], [*opening, *begun], list(begun))
+    return chat.RenderedPrompt([1, *opening, *begun], [*opening, *begun], list(begun))
 
 
 def written(tokenizer, ids, stop=(), pieces=None, prompt=None):
@@ -109,7 +109,7 @@ def test_continuing_appends_the_unfinished_reply_to_the_prompt(demo):
     tokenizer, asked = demo.pair.tokenizer, (Message("user", "Count from 1 to 9."),)
     whole = chat.render(tokenizer, GenerationRequest(messages=asked, continue_from="1, 2, 3"))
     begun = chat.render(tokenizer, GenerationRequest(messages=asked))
-    assert whole.tokens[: len(begun.tokens)] == begun.tokens and tokenizer.decode(whole.begun) == "1, 2, 3"
+    assert whole.tokens[: len(begun.tokens)] == begun.tokens and tokenizer.decode(whole.continued) == "1, 2, 3"
 
 
 def test_a_continued_text_keeps_the_space_at_the_join(demo):
@@ -173,9 +173,9 @@ def test_two_messages_in_a_row_become_one_where_roles_must_alternate():
     assert text == "<start_of_turn>user\nHi\n\nAre you there?<end_of_turn>\n<start_of_turn>model\n"
 
 
-def test_a_template_that_refuses_even_so_is_quoted_in_a_sentence():
+def test_the_error_of_a_template_that_rejects_the_merged_chat_is_quoted():
     stubborn = made("none", "{{ raise_exception('only on Sundays') }}")
-    with pytest.raises(UserError, match="refuses this chat: only on Sundays"):
+    with pytest.raises(UserError, match="rejects this chat: only on Sundays"):
         prompt_text(stubborn, ASKED)
 
 

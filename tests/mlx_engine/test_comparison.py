@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine import comparison
-from mlx_engine.comparison import Parting, compare, first_difference, parting, rounding
+from mlx_engine.comparison import TextDifference, compare, difference, first_difference, tie_margin
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.events import Commit, Finished, Stats
 from mlx_engine.requests import CompareRequest, GenerationRequest, Sampling
@@ -41,8 +41,8 @@ def test_a_clear_decision_is_no_tie(tiny):
     request = tokens(PROMPT, max_tokens=20, seed=1)
     got = reply(tiny, request).tokens
     other = (*got[:7], (got[7] + 1) % 128, *got[8:])
-    found = parting(tiny.pair, request, got, other, 7)
-    assert not found.tie and found.margin > rounding(tiny.pair.dtype, 16.0, request.sampling)
+    found = difference(tiny.pair, request, got, other, 7)
+    assert not found.tie and found.margin > tie_margin(tiny.pair.dtype, 16.0, request.sampling)
 
 
 def test_two_equal_scores_are_a_tie(tiny):
@@ -55,7 +55,7 @@ def test_two_equal_scores_are_a_tie(tiny):
     kept = head.weight
     try:
         head.weight = kept.at[twin].multiply(0.0).at[twin].add(kept[first])
-        assert parting(tiny.pair, request, (first,), (twin,), 0).tie
+        assert difference(tiny.pair, request, (first,), (twin,), 0).tie
     finally:
         head.weight = kept
 
@@ -63,11 +63,11 @@ def test_two_equal_scores_are_a_tie(tiny):
 def test_a_token_that_the_filter_leaves_out_is_no_tie(tiny):
     request = dataclasses.replace(tokens(PROMPT, max_tokens=4, seed=1), sampling=Sampling(temperature=1.0, top_k=1))
     first = reply(tiny, request).tokens[0]
-    assert parting(tiny.pair, request, (first,), ((first + 1) % 128,), 0) == Parting(0, None, False)
+    assert difference(tiny.pair, request, (first,), ((first + 1) % 128,), 0) == TextDifference(0, None, False)
 
 
 def test_a_reply_that_just_ends_has_no_margin(tiny):
-    assert parting(tiny.pair, tokens(PROMPT, seed=1), (1, 2), (1, 2, 3), 2) == Parting(2, None, False)
+    assert difference(tiny.pair, tokens(PROMPT, seed=1), (1, 2), (1, 2, 3), 2) == TextDifference(2, None, False)
 
 
 class _Scripted:
@@ -101,7 +101,7 @@ def test_one_rounding_of_the_logits_is_a_tie_at_any_temperature_and_size_and_ten
     alike = temperature * (noise[2] - noise[1]).item()
     for gap, tie in ((0.9 * once, True), (10 * once, False)):
         scripted.logits = mx.array([[size, alike + gap, 0.0, -size]])
-        found = parting(scripted, request, (1,), (2,), 0)
+        found = difference(scripted, request, (1,), (2,), 0)
         assert found.margin == pytest.approx(gap, rel=0.01) and found.tie == tie
 
 

@@ -12,7 +12,7 @@ from mlx_engine import chat
 from mlx_engine.pairs.demo import demo_pair
 from tests.mlx_engine.made_tokenizers import ids, made
 
-FRESH = chat.Prompt([], [], [])
+FRESH = chat.RenderedPrompt([], [], [])
 BROKEN = "\ufffd"
 
 # Bytes of one character may be torn apart by anything, a marker too; no text spells a marker.
