@@ -74,13 +74,14 @@ def _tried(name: str, part: Callable[[], Iterator["CheckResult"]]) -> Iterator["
 
 def _check_replies() -> Iterator["CheckResult"]:
     """The demo pair answers plainly, with DFlash, and with rounds that are queued ahead, greedily: the same tokens."""
-    from mlx_engine.decoding import costs, queued_rounds
+    from mlx_engine import device
+    from mlx_engine.decoding import costs
     from mlx_engine.tuning.self_check import CheckResult
 
     engine: Any = local_engine()  # whose costs no window sets
     *_, pair = engine.load(*demo_pair())
     ways: dict[str, Mode] = {"plain": "plain", "dflash": "dflash"}
-    if queued_rounds.pays():  # which calibration decides, on the user's machine
+    if device.runs_beside_host():  # which calibration decides, on the user's machine
         ways["queued dflash"] = "dflash"
     else:
         yield CheckResult("queued dflash reply", "skipped", "rounds are queued ahead only where there is a GPU")

@@ -8,14 +8,6 @@ which mlx-lm has no model, so that they can be shown with the reason.
 
 from dataclasses import dataclass
 
-# How each of mlx-lm's cache classes rewinds: the file of `mlx_engine/targets/` that does it.
-REWINDS = {
-    "KVCache": "growing",
-    "RotatingKVCache": "rotating",
-    "ArraysCache": "recurrent",
-    "CacheList": "compound",
-}
-
 
 @dataclass(frozen=True)
 class Family:

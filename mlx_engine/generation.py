@@ -9,8 +9,7 @@ from typing import cast
 
 import mlx.core as mx
 
-from mlx_engine import chat, limits
-from mlx_engine.decoding import queued_rounds
+from mlx_engine import chat, device, limits
 from mlx_engine.decoding.plain import plain
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.sampling import Chooser, Penalties
@@ -84,7 +83,7 @@ def generate_reply(
                     copies = Lookup((*prompt, first), history.block - 1) if history.lookup else None
                 else:
                     controller = FixedWidth(request.width)
-                ahead = queued_rounds.pays() and history.costs.table.queued
+                ahead = device.runs_beside_host() and history.costs.table.queued
                 rounds = Rounds(target, drafter, caches, context, chooser, penalties, controller, copies, queue_ahead=ahead)
                 steps = rounds.run(first, limit - 1, ends)
             elif limit > 1:

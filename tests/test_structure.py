@@ -34,7 +34,7 @@ LEVELS = (
     "decoding",
     "targets",
     "drafters",
-    "memory positions",
+    "memory device",
     "kernels",
     "pairs",
     "families",

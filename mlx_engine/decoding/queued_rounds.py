@@ -12,17 +12,11 @@ import mlx.core as mx
 
 from mlx_engine.decoding.sampling import Chooser
 from mlx_engine.decoding.width import WidthChoice
+from mlx_engine.device import DevicePosition
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.placed import PlacedContext
 from mlx_engine.kernels.block_verify import Verdict
-from mlx_engine.positions import Place
 from mlx_engine.targets.target import Caches, Target
-
-
-def pays() -> bool:
-    """Whether queuing ahead can help: only a GPU works while the host goes on."""
-    return mx.default_device().type == mx.gpu
 
 
 @dataclass(frozen=True)
@@ -60,18 +54,20 @@ class RoundQueue:
             after: the unread round that precedes this one and computes its anchor; at most one round can be queued this way.
         """
         start = self._caches.length
-        place = Place.known(start) if after is None else Place(after.position, start + 1, start + after.rows, after.kept)
-        span = place.span(rows)
-        caches, context = self._caches.placed(span), PlacedContext(self._context, span)
-        following = (place.at + 1).astype(mx.uint32)  # position of the first chosen token
+        at = DevicePosition.known(start)
+        if after is not None:
+            at = DevicePosition(after.position, start + 1, start + after.rows, after.kept)
+        span = at.span(rows)
+        self._context.place(span)
+        following = (at.value + 1).astype(mx.uint32)  # position of the first chosen token
         noise = self._chooser.noise(following, rows, self._target.vocabulary)
-        drafts = self._drafter.propose(context, anchor, rows, self._chooser, noise)
-        logits, features = self._target.forward_tapped(mx.concatenate([anchor, drafts]), caches)
+        drafts = self._drafter.propose(self._context, anchor, rows, self._chooser, noise)
+        logits, features = self._target.forward_tapped(mx.concatenate([anchor, drafts]), self._caches, span)
         verdict = self._chooser.verify(logits, drafts, following, noise)
-        self._drafter.inject(context, features)
+        self._drafter.inject(self._context, features)
         count = verdict.count()
         kept = (count[:1] + 1).astype(mx.int32)
-        position = place.at + kept
+        position = at.value + kept
         mx.async_eval(verdict.choices, drafts, count, position, self._context.state)
         return QueuedRound(choice, rows, verdict, count[1:], position, kept, after is not None)
 
@@ -90,4 +86,4 @@ class RoundQueue:
 
     def close(self) -> None:
         """Bring caches and context up to what was read, and discard an unread round."""
-        self._caches.rest()
+        self._caches.finish()

@@ -1,14 +1,17 @@
 """The injected context: keys and values of every drafter layer for all positions before the anchor.
 
-Layers that attend alike share one stacked array, written by one slice update a round. Full layers grow; sliding layers keep the
+Layers that attend alike share one stacked array, written by one slice update per round. Full layers grow; sliding layers keep the
 last `window` rows, always in temporal order, and drop older ones when the array is full.
+
+A round may begin at a position that only the device knows. `place` prepares for it: keys and values are then read up to the last
+row that can be filled, of which a mask hides the rows that are not, and rows are written where the device says. `settle` ends it.
 """
 
 import copy
 
 import mlx.core as mx
 
-from mlx_engine.positions import Span, written
+from mlx_engine.device import DeviceSpan, write_rows
 
 _STEP = 256  # rows by which an array grows
 
@@ -24,9 +27,15 @@ class LayerContext:
         self.first = 0
         self.rows = 0
         self._buffer: mx.array | None = None  # [2, L, H, capacity, D]
+        self._span: DeviceSpan | None = None  # of a placed round; `rows` is then how many can be held at most
 
     def append(self, rows: mx.array) -> None:
         """Add keys and values, [2, L, H, S, D], of the S positions that follow."""
+        if self._span is not None:
+            assert self._buffer is not None
+            positions = self._span.positions
+            self._buffer = write_rows(self._buffer, rows, positions - self.first if self.first else positions)
+            return
         count = rows.shape[3]
         if self.window is not None and count > self.window:
             dropped = count - self.window
@@ -74,21 +83,19 @@ class LayerContext:
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
 
-    def reserve(self, span: Span) -> None:
-        """Make room for rows of which the host has only bounds. What a query there can see stays."""
-        buffer, place = self._buffer, span.place
-        assert buffer is not None  # a prompt comes first
-        if span.reach - self.first > buffer.shape[3]:
-            oldest = self.first if self.window is None else max(self.first, place.least - self.window)
-            self._make_room(oldest, place.most, span.reach - place.most, buffer)
-
-    def write(self, rows: mx.array, positions: mx.array) -> None:
-        """Put keys and values, [2, L, H, S, D], at `positions` [S] int32; `settle` says how many of them count."""
-        assert self._buffer is not None
-        self._buffer = written(self._buffer, rows, positions - self.first if self.first else positions)
+    def place(self, span: DeviceSpan) -> None:
+        """Make room for a round over `span`. What its rows can see stays."""
+        buffer, start = self._buffer, span.start
+        assert buffer is not None  # the prompt is there
+        if span.maximum - self.first > buffer.shape[3]:
+            oldest = self.first if self.window is None else max(self.first, start.minimum - self.window)
+            self._make_room(oldest, start.maximum, span.maximum - start.maximum, buffer)
+        self._span = span
+        self.rows = start.maximum - self.first
 
     def settle(self, position: int) -> None:
-        """Everything before `position` is held, and nothing else; the next rows overwrite what lies behind."""
+        """End a placed round: the rows before `position` are held; the next ones overwrite the others."""
+        self._span = None
         self.rows = position - self.first
 
     def _make_room(self, oldest: int, end: int, count: int, like: mx.array) -> None:
@@ -102,11 +109,11 @@ class LayerContext:
         self.first = oldest
         self._buffer = fresh
 
-    def layer(self, index: int, rows: int | None = None) -> tuple[mx.array, mx.array] | None:
-        """Keys and values of one layer, [1, H, rows, D] each, or None while there is no context; `rows` None: all that are held."""
+    def layer(self, index: int) -> tuple[mx.array, mx.array] | None:
+        """Keys and values of one layer, [1, H, rows, D] each, or None while there is no context."""
         if self._buffer is None:
             return None
-        held = self._buffer[:, index : index + 1, :, : self.rows if rows is None else rows]
+        held = self._buffer[:, index : index + 1, :, : self.rows]
         return held[0], held[1]
 
     @property
@@ -125,6 +132,7 @@ class DraftContext:
 
     def __init__(self, windows: tuple[int | None, ...]) -> None:
         self.position = 0
+        self.span: DeviceSpan | None = None  # of a placed round
         self.kinds = {window: LayerContext(window) for window in dict.fromkeys(windows)}
 
     def drop(self, rows: int) -> None:
@@ -179,11 +187,22 @@ class DraftContext:
         for kind in frozen:
             self.kinds[kind.window] = kind.share()
 
+    def place(self, span: DeviceSpan) -> None:
+        """Prepare for a round over `span`; its anchor is the first row. Only `settle`, or another `place`, may follow."""
+        self.span = span
+        for kind in self.kinds.values():
+            kind.place(span)
+
     def settle(self, position: int) -> None:
-        """Every position before `position` is held, and nothing else: what the host says after passes that were placed."""
-        self.position = position
+        """End all placed rounds: exactly the positions before `position` are held."""
+        self.position, self.span = position, None
         for kind in self.kinds.values():
             kind.settle(position)
+
+    @property
+    def start(self) -> int | mx.array:
+        """Position of the next row; of a placed round, [1] int32."""
+        return self.position if self.span is None else self.span.start.value
 
     @property
     def nbytes(self) -> int:

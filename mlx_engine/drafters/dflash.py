@@ -13,7 +13,6 @@ from mlx_engine.drafters import layer
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Proposals
 from mlx_engine.drafters.matrix import Matrix
-from mlx_engine.drafters.placed import PlacedContext
 from mlx_engine.drafters.rope import frequencies
 from mlx_engine.drafters.tensors import Tensors
 from mlx_engine.errors import UserError
@@ -117,7 +116,7 @@ class DFlashDrafter:
         """A fresh, empty context."""
         return DraftContext(self.config.windows)
 
-    def inject(self, context: DraftContext | PlacedContext, features: mx.array) -> None:
+    def inject(self, context: DraftContext, features: mx.array) -> None:
         """Append features [S, taps * H] of the S positions from `context.position` on to the context."""
         c, rows = self.config, features.shape[0]
         if self._tap_norms is not None:
@@ -137,17 +136,16 @@ class DFlashDrafter:
                     projected[:, done : done + len(members)],
                     self._key_norms[window],
                     self._frequencies,
-                    context.position,
+                    context.start,
                     c.norm_eps,
                     self._rope_scale,
                 )
             )
             done += len(members)
-        context.position = context.position + rows  # `+=` would change an array that others hold as well
+        if context.span is None:
+            context.position += rows
 
-    def propose(
-        self, context: DraftContext | PlacedContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None
-    ) -> mx.array:
+    def propose(self, context: DraftContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None) -> mx.array:
         """Proposals, uint32 [rows - 1], for the positions after the anchor; see `Drafter.propose`."""
         logits = self.draft(context, anchor, rows)
         if noise is not None:
@@ -155,7 +153,7 @@ class DFlashDrafter:
         chosen = chooser.propose(logits, noise)
         return chosen if self._proposable is None else self._proposable[chosen]
 
-    def draft(self, context: DraftContext | PlacedContext, anchor: mx.array, width: int) -> mx.array:
+    def draft(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
         """Logits [width - 1, V] for the positions after the anchor, a token id [1] that stands at `context.position`."""
         return self.logits(self.hidden(context, anchor, width))
 
@@ -174,7 +172,7 @@ class DFlashDrafter:
             logits = logits * c.output_multiplier
         return mx.tanh(logits / c.softcap) * c.softcap if c.softcap else logits
 
-    def hidden(self, context: DraftContext | PlacedContext, anchor: mx.array, width: int) -> mx.array:
+    def hidden(self, context: DraftContext, anchor: mx.array, width: int) -> mx.array:
         """Final hidden states [width - 1, H] of the block's masks."""
         c = self.config
         masks = mx.full((width - 1,), c.mask_token, dtype=anchor.dtype)
@@ -189,7 +187,7 @@ class DFlashDrafter:
         for i in range(c.layers):
             held = context.kinds[c.windows[i]].layer(self._slot[i])
             read = 1 if i == c.layers - 1 else 0  # the last layer's first row, the anchor's, is read by nobody
-            x = self._through(i, x, held, visible[c.windows[i], c.causal[i]], context.position, read)
+            x = self._through(i, x, held, visible[c.windows[i], c.causal[i]], context.start, read)
         return mx.fast.rms_norm(x[0], self._final_norm, c.norm_eps)
 
     def _through(
@@ -259,17 +257,16 @@ class DFlashDrafter:
         return matrix(x) if multiply is PLAIN.verify_matmul else matrix.through(multiply, x)
 
     @staticmethod
-    def _mask(context: DraftContext | PlacedContext, window: int | None, causal: bool, width: int) -> mx.array | None:
+    def _mask(context: DraftContext, window: int | None, causal: bool, width: int) -> mx.array | None:
         """Which keys (context, then block) each block row sees, [width, keys] bool; None when it sees all."""
-        held = context.kinds[window]
-        placed = isinstance(context, PlacedContext)
+        held, start, placed = context.kinds[window], context.start, context.span is not None
         if not placed and not causal and (window is None or held.rows + width <= window):
             return None  # the oldest key is still within the last row's window
-        query = context.position + mx.arange(width)[:, None]
-        key = mx.concatenate([held.first + mx.arange(held.rows), context.position + mx.arange(width)])[None]
+        query = start + mx.arange(width)[:, None]
+        key = mx.concatenate([held.first + mx.arange(held.rows), start + mx.arange(width)])[None]
         visible = mx.ones((width, held.rows + width), dtype=mx.bool_)
         if placed:  # rows of the context from its own position on are none yet
-            visible = visible & ((key < context.position) | (mx.arange(held.rows + width) >= held.rows))
+            visible = visible & ((key < start) | (mx.arange(held.rows + width) >= held.rows))
         if causal:
             visible = visible & (key <= query)
         if window is not None:

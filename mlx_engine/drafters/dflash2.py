@@ -13,7 +13,6 @@ from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.dflash import DFlashDrafter
 from mlx_engine.drafters.drafter import Proposals
 from mlx_engine.drafters.matrix import Matrix
-from mlx_engine.drafters.placed import PlacedContext
 from mlx_engine.drafters.tensors import Tensors
 
 _SPAN = 512  # tokens: the largest of each span are compared before all of them are
@@ -94,9 +93,7 @@ class DFlash2Drafter(DFlashDrafter):
         before, after = mlp.kernels(h, self._groups)
         return (x + mlp.apply(after, self._feed_forward(weights, mlp.apply(before, h))))[:, read:]
 
-    def propose(
-        self, context: DraftContext | PlacedContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None
-    ) -> mx.array:
+    def propose(self, context: DraftContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None) -> mx.array:
         """Proposals, uint32 [rows - 1], for the positions after the anchor; see `Drafter.propose`."""
         hidden = self.hidden(context, anchor, rows)
         tokens, logits = self.candidates(self.logits(hidden))

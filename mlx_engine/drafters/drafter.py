@@ -5,7 +5,6 @@ from typing import Protocol
 import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.placed import PlacedContext
 from mlx_engine.kernels.operations import Operations
 from mlx_engine.pairs.drafter_config import DrafterConfig
 
@@ -33,13 +32,11 @@ class Drafter(Protocol):
         """A fresh, empty context."""
         ...
 
-    def inject(self, context: DraftContext | PlacedContext, features: mx.array) -> None:
+    def inject(self, context: DraftContext, features: mx.array) -> None:
         """Append features [S, taps * H] of the S positions from `context.position` on to the context."""
         ...
 
-    def propose(
-        self, context: DraftContext | PlacedContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None
-    ) -> mx.array:
+    def propose(self, context: DraftContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None) -> mx.array:
         """Proposals for the positions after the anchor, built lazily: nothing here waits for the device.
 
         Args:

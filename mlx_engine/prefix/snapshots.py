@@ -13,7 +13,7 @@ import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext, LayerContext
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.targets import branching
+from mlx_engine.targets.adapter import arrays
 from mlx_engine.targets.target import Caches, Target
 
 _LOSS = 1 / 4  # a branch is taken over, not copied, when at most this share of what goes on would be lost with its end
@@ -29,8 +29,7 @@ class Mark:
 
     def arrays(self) -> list[mx.array]:
         """Every array that it holds."""
-        states = [array for state in self.layers.values() for array in branching.arrays(state)]
-        return states + [array for kind in self.windows for array in kind.state]
+        return arrays([*self.layers.values()]) + [array for kind in self.windows for array in kind.state]
 
 
 @dataclass
@@ -46,14 +45,13 @@ class Branch:
 
     def mark(self) -> None:
         """Keep what cannot be cut back as it is now."""
-        layers = {i: branching.freeze(layer) for i, layer in enumerate(self.caches.layers) if not branching.cuts(layer)}
-        mark = Mark(layers, self.context.freeze() if self.context else [])
+        mark = Mark(self.caches.freeze(), self.context.freeze() if self.context else [])
         mx.eval(mark.arrays())
         self.marks[self.caches.length] = mark
 
     def arrays(self) -> list[mx.array]:
         """Every array that it holds, marks included."""
-        held = branching.arrays([layer.state for layer in self.caches.layers]) + (self.context.state if self.context else [])
+        held = self.caches.arrays() + (self.context.state if self.context else [])
         return held + [array for mark in self.marks.values() for array in mark.arrays()]
 
 
@@ -72,7 +70,7 @@ class Snapshots:
         self._branches: list[Branch] = []
         self._clock = 0
         fresh = self.fresh()
-        self._cuts = all(branching.cuts(layer) for layer in fresh.caches.layers)
+        self._cuts = fresh.caches.can_cut
         self.marked = not self._cuts or (fresh.context is not None and fresh.context.slides)
 
     def fresh(self, prompt: Sequence[int] = ()) -> Branch:
@@ -93,7 +91,7 @@ class Snapshots:
         if not 0 < length <= len(branch.tokens):
             return
         del branch.tokens[length:]
-        branch.caches.rewind(0)  # what the last pass kept to be taken back goes
+        branch.caches.finish()
         mx.eval(branch.caches.state, branch.context.state if branch.context else [])
         for other in [other for other in self._branches if self._contains(branch, other)]:
             self._branches.remove(other)
@@ -140,22 +138,17 @@ class Snapshots:
         if len(branch.tokens) - length <= _LOSS * length:
             self._branches.remove(branch)
             parted = branch
-            for layer in filter(branching.cuts, parted.caches.layers):
-                branching.cut(layer, length)
+            parted.caches.cut(length)
         else:
             branch.used = self._tick()
             parted = Branch(self._target.caches(), branch.context.copy(length) if branch.context else None)
-            for old, new in zip(branch.caches.layers, parted.caches.layers, strict=True):
-                if branching.cuts(old):
-                    branching.fill(new, old, length)
+            parted.caches.fill(branch.caches, length)
         parted.marks = {at: mark for at, mark in branch.marks.items() if at <= length}
         if mark:
-            for at, state in mark.layers.items():
-                branching.thaw(parted.caches.layers[at], state)
+            parted.caches.thaw(mark.layers)
         if parted.context:
             parted.context.cut(length)
             parted.context.thaw(mark.windows if mark else [])
-        parted.caches.length = length
         mx.eval(parted.caches.state, parted.context.state if parted.context else [])
         return parted
 

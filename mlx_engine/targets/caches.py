@@ -1,97 +1,152 @@
 """A target's caches, all layers together."""
 
-from mlx_engine.errors import UserError
+from typing import Any
+
+import mlx.core as mx
+from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
+
+from mlx_engine.device import DeviceSpan
 from mlx_engine.limits import MOST_ROWS
-from mlx_engine.positions import Span
-from mlx_engine.targets import recurrent, rewind
-from mlx_engine.targets.placed import PlacedCaches
+from mlx_engine.targets.adapter import CacheAdapter, arrays
+from mlx_engine.targets.compound import CompoundCache
+from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.recurrent import RecurrentCache
+from mlx_engine.targets.rotating import RotatingCache
+
+ADAPTERS: dict[type, Any] = {
+    KVCache: GrowingCache,
+    RotatingKVCache: RotatingCache,
+    ArraysCache: RecurrentCache,
+    CacheList: lambda cache: CompoundCache(cache, [adapter(part) for part in cache.caches]),
+}
+
+
+def adapter(cache: Any) -> CacheAdapter:
+    """The adapter for one of mlx-lm's caches. Kinds that cannot be rewound get the base class, whose `check` refuses them."""
+    made: CacheAdapter = ADAPTERS.get(type(cache), CacheAdapter)(cache)
+    return made
 
 
 class Caches:
-    """A target's caches, one a layer. `length` is how many tokens they hold, those of a pass that is only queued included."""
+    """A target's caches, one per layer.
 
-    def __init__(self, layers: list, length: int = 0) -> None:
+    Args:
+        layers: mlx-lm's caches.
+        rewindable: whether passes can be rewound; False for a target that only decodes plainly.
+
+    Attributes:
+        adapters: one per layer.
+        length: number of tokens held, not counting passes that are not settled.
+    """
+
+    def __init__(self, layers: list, rewindable: bool = True) -> None:
         self.layers = layers
-        self.length = length
-        self._rows = 0
-        self._undo: list[rewind.Undo | None] = []
-        self._placed: list[PlacedCaches] = []  # passes that are not settled yet
-        self._settled: tuple[PlacedCaches, int, int] | None = None  # the last one that is, where it began, what it left
+        self.adapters = [adapter(layer) for layer in layers]
+        self.length = 0
+        self._rewindable = rewindable
+        self._rows = 0  # of the latest pass
+        self._unsettled = 0  # placed passes
+        self._settled: tuple[int, int] | None = None  # start and kept rows of a pass that the adapters have not been told of
 
-    def begin(self, rows: int) -> dict[int, recurrent.Undo]:
-        """A pass of so many rows follows: keep what taking it back will need. By layer, the undos that want the pass's inputs."""
-        self._rows, self._undo = rows, []
-        if not 1 < rows <= MOST_ROWS:
-            return {}
-        self._undo = [_undo(cache) for cache in self.layers]
-        return {index: undo for index, undo in enumerate(self._undo) if isinstance(undo, recurrent.Undo)}
+    def begin(self, rows: int, span: DeviceSpan | None = None) -> list:
+        """Prepare a pass, and return what each layer runs on.
+
+        With a `span`, the pass is placed: it may begin behind another one that the host has not read, and it has to be settled.
+        Until then, no other kind of pass may begin.
+        """
+        if span is not None:
+            self._unsettled += 1
+            return [each.place(span) for each in self.adapters]
+        self._rows = rows
+        self.length += rows
+        block = self._rewindable and 1 < rows <= MOST_ROWS
+        return [each.begin(block) for each in self.adapters]
 
     def rewind(self, rows: int) -> None:
-        """Take the last `rows` rows of the latest pass back out: the state is then as if they had never been seen.
+        """Drop the last `rows` rows of the latest pass, as if they had never been seen, and what was kept for rewinding.
 
-        Called once after a pass, also with `rows` 0, which lets go what was kept for it. A pass of one row, or of more than
-        `MOST_ROWS`, can be taken back only if all caches grow.
+        A pass of one row, or of more than `MOST_ROWS`, can be rewound only if all caches grow.
 
         Raises:
-            UserError: a layer's kind of cache cannot do that.
+            ValueError: the pass cannot be rewound.
         """
-        undos, self._undo = self._undo, []
-        if rows:
-            for index, cache in enumerate(self.layers):
-                undo = (undos[index] if undos else None) or rewind.undo(cache)
-                if not undos and not rewind.keeps_nothing(undo):
-                    raise ValueError(f"nothing was kept to take back a pass of {self._rows} rows")
-                undo.rewind(rows, self._rows)
+        for each in self.adapters:
+            each.rewind(rows, self._rows)
         self.length -= rows
 
-    def placed(self, span: Span) -> PlacedCaches:
-        """What a pass over `span` runs on; `settle` tells these of it.
-
-        Until it is settled another may be placed behind it, and then neither `forward` nor `rewind` may be called in between.
-        """
-        self._placed.append(PlacedCaches(self.layers, span, self._placed[-1] if self._placed else None))
-        return self._placed[-1]
-
     def settle(self, length: int) -> None:
-        """The first pass that was placed and not settled leaves so many tokens here.
+        """Say that the first unsettled pass leaves `length` tokens.
 
-        While another stands behind it, which will go on from what it left on the device, the caches themselves are not told: `rest`
-        does that, if that other one is in vain.
+        While another pass is placed behind it, the adapters are not told, because that pass goes on from what is on the device.
         """
-        self._settled = self._placed.pop(0), self.length, length - self.length
+        self._settled = self.length, length - self.length
+        self._unsettled -= 1
         self.length = length
-        if not self._placed:
-            self.rest()
+        if not self._unsettled:
+            self.finish()
 
-    def rest(self) -> None:
-        """Bring every cache up to what was settled; passes that were placed and not settled are in vain."""
-        settled, self._settled, self._placed = self._settled, None, []
-        if settled is not None:
-            placed, start, kept = settled
-            placed.settle(start, kept)
+    def finish(self) -> None:
+        """Bring every cache to the end of the last settled pass, discard passes that are not settled, and drop what was kept."""
+        settled, discarded, self._settled, self._unsettled = self._settled, self._unsettled, None, 0
+        for each in self.adapters:
+            if settled is None:
+                each.release()
+            else:
+                each.settle(*settled, discarded)
 
     def check(self) -> None:
-        """Refuse a kind of cache that cannot rewind.
+        """Refuse a kind of cache that cannot be rewound.
 
         Raises:
-            UserError: with the kind's name.
+            UserError: names the kind.
         """
-        for cache in self.layers:
-            rewind.undo(cache)
+        for each in self.adapters:
+            each.check()
+
+    @property
+    def can_cut(self) -> bool:
+        """Whether every layer can drop the tokens after any earlier one."""
+        return all(each.can_cut for each in self.adapters)
+
+    def freeze(self) -> dict[int, Any]:
+        """The present state of the layers that cannot be cut."""
+        return {index: each.freeze() for index, each in enumerate(self.adapters) if not each.can_cut}
+
+    def thaw(self, frozen: dict[int, Any]) -> None:
+        """Restore what `freeze` returned."""
+        for index, state in frozen.items():
+            self.adapters[index].thaw(state)
+
+    def cut(self, length: int) -> None:
+        """Drop every token from `length` on, in the layers that can be cut; `thaw` is for the others."""
+        for each in self.adapters:
+            if each.can_cut:
+                each.cut(length)
+        self.length = length
+
+    def fill(self, source: "Caches", length: int) -> None:
+        """Copy the first `length` tokens into these empty caches, in the layers that can be cut; `thaw` is for the others."""
+        for each, other in zip(self.adapters, source.adapters, strict=True):
+            if each.can_cut:
+                each.fill(other, length)
+        self.length = length
+
+    def grow(self, depth: int) -> None:
+        """Make every cache as large as it is after `depth` tokens, to measure passes at that depth. Its content is meaningless."""
+        for each in self.adapters:
+            each.grow(depth)
+        self.length = depth
 
     @property
     def state(self) -> list:
         """What to evaluate for the caches to be computed."""
-        return [cache.state for cache in self.layers]
+        return [layer.state for layer in self.layers]
+
+    def arrays(self) -> list[mx.array]:
+        """Every array held."""
+        return arrays(self.state)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all caches, spare rows included."""
-        return sum(cache.nbytes for cache in self.layers)
-
-
-def _undo(cache: object) -> rewind.Undo | None:
-    try:
-        return rewind.undo(cache)
-    except UserError:  # plain decoding takes nothing back
-        return None
+        """Bytes of all caches, including spare rows."""
+        return sum(layer.nbytes for layer in self.layers)

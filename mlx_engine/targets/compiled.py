@@ -11,43 +11,19 @@ its layer holds stand-ins for its weights.
 
 import weakref
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import mlx.core as mx
 import mlx.nn as nn
+
+from mlx_engine.targets.growing import GrowingCache
+from mlx_engine.targets.recurrent import RecurrentCache
 
 _SMALL = 1024  # numbers of an array that is no weight, up to which layers are alike if theirs are the same
 _ASIDE = ("_no_grad", "_training")  # of every module, and no part of its forward
 
 
-def pays() -> bool:
-    """Whether a device runs one pass while the host builds the next.
-
-    A CPU does one after the other, and MLX would first have a C++ compiler fuse its small operations.
-    """
-    return mx.default_device().type == mx.gpu
-
-
-class Held(Protocol):
-    """What stands for a layer's cache in a pass (`targets/placed.py`), for a layer that is compiled."""
-
-    view: int  # what is fixed in a trace and may change from pass to pass
-
-    def given(self, layer: Any, dtype: mx.Dtype) -> list[mx.array]:
-        """The arrays that the layer begins with; x is of `dtype`."""
-        ...
-
-    def stand_in(self, given: list[mx.array]) -> Any:
-        """What the layer is traced with instead."""
-        ...
-
-    def left(self) -> list[mx.array]:
-        """The arrays that the layer left here."""
-        ...
-
-    def take(self, layer: Any, left: list[mx.array]) -> None:
-        """Hold those."""
-        ...
+Compilable = GrowingCache | RecurrentCache
 
 
 class Kind:
@@ -61,29 +37,29 @@ class Kind:
         self._view = -1
         self._run: Any = None
 
-    def __call__(self, layer: Any, weights: list[mx.array], x: mx.array, mask: mx.array | None, cache: Held) -> mx.array:
+    def __call__(self, layer: Any, weights: list[mx.array], x: mx.array, mask: mx.array | None, cache: Compilable) -> mx.array:
         """A layer's output, [1, S, H], as its `forward` computes it; `cache` holds afterwards what it leaves."""
-        if cache.view != self._view:  # then its buffer has grown, and traces for shorter ones will hardly be of use again
+        if cache.trace_length != self._view:  # then its buffer has grown, and traces for shorter ones will hardly be of use again
             kind = weakref.ref(self)  # a cycle would last until Python looks for cycles
-            self._run, self._view = mx.compile(lambda *given: _traced(kind(), *given)), cache.view
+            self._run, self._view = mx.compile(lambda *given: _traced(kind(), *given)), cache.trace_length
         self._now = layer, cache  # whose numbers, unlike its arrays, are those of every layer of the kind in this pass
         try:
-            out, *left = self._run(x, cache.given(layer, x.dtype), mask, weights)
+            out, *left = self._run(x, cache.inputs(layer, x.dtype), mask, weights)
         finally:
             self._now = None
-        cache.take(layer, left)
+        cache.accept(layer, left)
         return out
 
     def trace(self, x: mx.array, given: list[mx.array], mask: mx.array | None, weights: list[mx.array]) -> list[mx.array]:
         """The layer's output and what it leaves, from stand-ins for all arrays that take part."""
         assert self._now is not None
         layer, held = self._now
-        cache, places = held.stand_in(given), list(_places(layer))
+        cache, places = held.traced(given), list(_places(layer))
         own = [holder[name] for holder, name, _ in places]
         for holder, name, index in places:
             holder[name] = weights[index]
         try:
-            return [layer.forward(x, mask, cache), *cache.left()]
+            return [layer.forward(x, mask, cache), *cache.outputs()]
         finally:
             for (holder, name, _), array in zip(places, own, strict=True):
                 holder[name] = array
@@ -101,7 +77,7 @@ class Compiled:
         self._kind = kind
         self._weights = weights(layer)
 
-    def __call__(self, layer: Any, x: mx.array, mask: mx.array | None, cache: Held) -> mx.array:
+    def __call__(self, layer: Any, x: mx.array, mask: mx.array | None, cache: Compilable) -> mx.array:
         """As the layer's own forward."""
         return self._kind(layer, self._weights, x, mask, cache)
 

@@ -1,39 +1,81 @@
-"""Caches that hold several caches (mlx-lm's `CacheList`, for sparse attention with an indexer): each part rewinds its own way."""
+"""Caches that consist of several caches (mlx-lm's `CacheList`, for sparse attention with an indexer)."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
+
+from mlx_engine.device import DeviceSpan
+from mlx_engine.targets.adapter import CacheAdapter
 
 
-class Part(Protocol):
-    """How to take a pass back out of one part."""
+class CompoundCache(CacheAdapter):
+    """A `CacheList`: every part is handled by its own adapter. Stands in for it in placed passes.
 
-    def rewind(self, rows: int, passed: int) -> None:
-        """Drop the last `rows` of the `passed` tokens of the latest pass."""
-        ...
+    Args:
+        cache: mlx-lm's cache.
+        parts: the adapters of its parts.
+    """
 
-
-class Undo:
-    """How to take a pass back out of all parts."""
-
-    def __init__(self, parts: Sequence[Part]) -> None:
-        self._parts = parts
-
-    def rewind(self, rows: int, passed: int) -> None:
-        """Drop the last `rows` of the `passed` tokens of the latest pass."""
-        for part in self._parts:
-            part.rewind(rows, passed)
-
-
-class Placed:
-    """Stands for all parts in a pass that begins at a place which only the device knows; see `placed.py`."""
-
-    def __init__(self, parts: Sequence[Any]) -> None:
+    def __init__(self, cache: Any, parts: Sequence[CacheAdapter]) -> None:
+        super().__init__(cache)
         self.parts = parts
+        self.can_cut = all(part.can_cut for part in parts)
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> CacheAdapter:
         return self.parts[index]
 
-    def settle(self, start: int, kept: int) -> None:
-        """The pass began at `start`, and its first `kept` rows count."""
+    def check(self) -> None:
+        """Refuse it if a part cannot be rewound."""
         for part in self.parts:
-            part.settle(start, kept)
+            part.check()
+
+    def begin(self, block: bool) -> Any:
+        """Prepare every part."""
+        for part in self.parts:
+            part.begin(block)
+        return self.cache
+
+    def rewind(self, rows: int, passed: int) -> None:
+        """Rewind every part."""
+        for part in self.parts:
+            part.rewind(rows, passed)
+
+    def place(self, span: DeviceSpan) -> "CompoundCache":
+        """Place every part."""
+        for part in self.parts:
+            part.place(span)
+        return self
+
+    def settle(self, start: int, kept: int, discarded: int) -> None:
+        """Settle every part."""
+        for part in self.parts:
+            part.settle(start, kept, discarded)
+
+    def release(self) -> None:
+        """Release every part."""
+        for part in self.parts:
+            part.release()
+
+    def freeze(self) -> list:
+        """Return every part's state."""
+        return [part.freeze() for part in self.parts]
+
+    def thaw(self, frozen: list) -> None:
+        """Restore every part's state."""
+        for part, state in zip(self.parts, frozen, strict=True):
+            part.thaw(state)
+
+    def cut(self, length: int) -> None:
+        """Cut every part."""
+        for part in self.parts:
+            part.cut(length)
+
+    def fill(self, source: CacheAdapter, length: int) -> None:
+        """Fill every part."""
+        assert isinstance(source, CompoundCache)
+        for part, other in zip(self.parts, source.parts, strict=True):
+            part.fill(other, length)
+
+    def grow(self, depth: int) -> None:
+        """Grow every part."""
+        for part in self.parts:
+            part.grow(depth)

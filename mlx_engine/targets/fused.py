@@ -19,11 +19,11 @@ from mlx_lm.models.cache import KVCache
 from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.verify_attention import ROWS
-from mlx_engine.targets import growing, recurrent
 from mlx_engine.targets.compiled import Compiled, Kinds
+from mlx_engine.targets.delta_net import DeltaNet
+from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.joined import join
 from mlx_engine.targets.products import added, gated
-from mlx_engine.targets.recurrent import DeltaNet
 
 Operation = Callable[..., Any]
 
@@ -33,7 +33,6 @@ _LAYERS = (
     qwen3_next.Qwen3NextDecoderLayer,
     qwen3_5.DecoderLayer,
 )
-_PLACED = (growing.Placed, recurrent.Placed)
 _ATTENTIONS = (qwen3.Attention, qwen3_moe.Attention)
 _GATED_ATTENTIONS = (qwen3_next.Qwen3NextAttention,)  # Qwen3.5's too
 _FEED_FORWARDS = (qwen3.MLP, qwen3_moe.MLP, qwen3_next.Qwen3NextMLP)
@@ -96,7 +95,7 @@ class _Layer(nn.Module):
 
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
         """Of every row."""
-        if self.compiled is not None and type(cache) in _PLACED and x.shape[1] <= ROWS:
+        if self.compiled is not None and x.shape[1] <= ROWS and getattr(cache, "compilable", False):
             return self.compiled(self, x, mask, cache)
         return self.forward(x, mask, cache)
 
@@ -138,10 +137,10 @@ class _Attention(nn.Module):
         """Attention of the rows over what the cache holds and themselves."""
         batch, rows, _ = x.shape
         projected = self._joined(x)
-        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, growing.Placed)
+        few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, GrowingCache)
         if few and self.inputs is not None and self._turn is not None:
             frequencies, scale = self._turn
-            first = cache.offset if type(cache) is growing.Placed else mx.array([cache.offset], mx.int32)  # a number would be fixed
+            first = cache.offset if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)  # a number would be fixed
             how = (frequencies, first, self.heads, self.eps, scale, self.gated)
             # an index instead of the reshape would copy
             queries, keys, values = self.inputs(projected.reshape(rows, -1), self.q_norm.weight, self.k_norm.weight, *how)
@@ -151,7 +150,7 @@ class _Attention(nn.Module):
         if cache is not None:
             keys, values = cache.update_and_fetch(keys, values)
         if few and self.attend is not None:
-            length = cache.length if type(cache) is growing.Placed else mx.array([cache.offset], mx.int32)
+            length = cache.length if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
             out = self.attend(queries, cache.keys, cache.values, length, self.scale)
         else:
             out = scaled_dot_product_attention(queries, keys, values, cache=cache, scale=self.scale, mask=mask)

@@ -1,7 +1,7 @@
-"""Growing K/V caches (mlx-lm's `KVCache`): rewinding is forgetting the last rows, which the next ones overwrite.
+"""Growing K/V caches (mlx-lm's `KVCache`): a rewind forgets the last rows, which the next pass overwrites.
 
-In a pass that begins at a place which only the device knows, the rows are written where the device says, and attention gets a view
-as long as they can possibly reach, of which a mask hides what lies behind them.
+In a placed pass, rows are written where the device says. Attention sees the buffer up to the last row that can be filled; a mask
+hides the rows beyond those that are.
 """
 
 import copy
@@ -12,100 +12,120 @@ from typing import Any
 import mlx.core as mx
 from mlx_lm.models.cache import KVCache
 
-from mlx_engine.positions import Span, written
+from mlx_engine.device import DeviceSpan, write_rows
+from mlx_engine.targets.adapter import CacheAdapter, repeated
 
 
-class Undo:
-    """How to take a pass back out of one cache. Nothing has to be kept for it."""
+class GrowingCache(CacheAdapter):
+    """A `KVCache`, which holds every token's keys and values in order. Stands in for it in placed passes."""
 
-    def __init__(self, cache: KVCache) -> None:
-        self._cache = cache
+    can_cut = True
+    compilable = True  # layers that run on the adapter may be compiled
+
+    def check(self) -> None:
+        """Growing caches can be rewound."""
 
     def rewind(self, rows: int, passed: int) -> None:
-        """Drop the last `rows` of the `passed` tokens of the latest pass."""
-        dropped = self._cache.trim(rows)
+        """Drop the last `rows` rows; nothing has to be kept for it."""
+        dropped = self.cache.trim(rows)
         if dropped != rows:
             raise ValueError(f"asked to drop {rows} rows of a cache that held {dropped}")
 
-
-class Placed:
-    """Stands for a cache, which holds something already, in a pass over `span`."""
-
-    def __init__(self, cache: KVCache, span: Span, before: Any = None) -> None:
-        own: Any = cache  # whose arrays mlx-lm types as if there might be none
-        self._cache = own
+    def place(self, span: DeviceSpan) -> "GrowingCache":
+        """Make room for the pass. The cache holds something already."""
+        cache = self.cache
+        self.offset = span.start.value  # of the first row, [1] int32
+        self.length = span.end  # rows that are filled after the pass, [1] int32
         self._positions = span.positions
-        self.offset = span.place.at  # of the first row, [1] int32
-        self.length = span.end  # of what is filled after the pass, [1] int32
-        self.view = -(-span.reach // cache.step) * cache.step  # rows that the pass may see; in steps, so that shapes last
-        short = self.view - own.keys.shape[2]
+        self.trace_length = -(-span.maximum // cache.step) * cache.step  # rows that the pass may see; in steps, so that traces last
+        short = self.trace_length - cache.keys.shape[2]
         if short > 0:
-            own.keys, own.values = (mx.pad(held, [(0, 0), (0, 0), (0, short), (0, 0)]) for held in (own.keys, own.values))
+            cache.keys, cache.values = (mx.pad(held, [(0, 0), (0, 0), (0, short), (0, 0)]) for held in (cache.keys, cache.values))
+        return self
 
     @property
     def keys(self) -> mx.array:
         """The whole buffer, [1, H, capacity, D]."""
-        keys: mx.array = self._cache.keys
+        keys: mx.array = self.cache.keys
         return keys
 
     @keys.setter
-    def keys(self, keys: mx.array) -> None:  # some models have other work done before they are read
-        self._cache.keys = keys
+    def keys(self, keys: mx.array) -> None:  # some models add a dependency before the keys are read
+        self.cache.keys = keys
 
     @property
     def values(self) -> mx.array:
         """The whole buffer, [1, H, capacity, D]."""
-        values: mx.array = self._cache.values
+        values: mx.array = self.cache.values
         return values
 
     @values.setter
     def values(self, values: mx.array) -> None:
-        self._cache.values = values
+        self.cache.values = values
 
     def update_and_fetch(self, keys: mx.array, values: mx.array) -> tuple[mx.array, mx.array]:
-        """Write the pass's rows, [1, H, rows, D] each; all that its attention may see, [1, H, as many as can be filled, D]."""
-        cache = self._cache
-        cache.keys = written(cache.keys, keys, self._positions)
-        cache.values = written(cache.values, values, self._positions)
-        return cache.keys[..., : self.view, :], cache.values[..., : self.view, :]
+        """Write the pass's rows, [1, H, rows, D]; return everything that its attention may see, [1, H, trace_length, D]."""
+        cache = self.cache
+        cache.keys = write_rows(cache.keys, keys, self._positions)
+        cache.values = write_rows(cache.values, values, self._positions)
+        return cache.keys[..., : self.trace_length, :], cache.values[..., : self.trace_length, :]
 
     def make_mask(self, rows: int, return_array: bool = False, window_size: int | None = None) -> mx.array:
-        """Which of what `update_and_fetch` hands out each row sees, [rows, that many] bool."""
-        query, key = self._positions[:, None], mx.arange(self.view)
+        """Which of the rows from `update_and_fetch` each row sees, [rows, trace_length] bool."""
+        query, key = self._positions[:, None], mx.arange(self.trace_length)
         seen = key <= query
         return seen if window_size is None else seen & (query - key < window_size)
 
-    def settle(self, start: int, kept: int) -> None:
-        """The pass began at `start`, and its first `kept` rows count; what lies behind is overwritten by the next."""
-        self._cache.offset = start + kept
+    def settle(self, start: int, kept: int, discarded: int) -> None:
+        """Set the length; the next pass overwrites the rows after it."""
+        self.cache.offset = start + kept
 
-    def given(self, layer: Any, dtype: mx.Dtype) -> list[mx.array]:
-        """`compiled.Held`: the buffers, and where the pass's rows stand."""
+    def inputs(self, layer: Any, dtype: mx.Dtype) -> list[mx.array]:
+        """What a compiled layer reads: the buffers, and where the pass's rows are written."""
         return [self.keys, self.values, self._positions, self.offset, self.length]
 
-    def stand_in(self, given: list[mx.array]) -> "Placed":
-        """`compiled.Held`: one that holds these."""
+    def traced(self, inputs: list[mx.array]) -> "GrowingCache":
+        """An adapter that holds `inputs`, for a layer while it is traced."""
         other = copy.copy(self)
-        keys, values, other._positions, other.offset, other.length = given
-        other._cache = SimpleNamespace(keys=keys, values=values)
+        keys, values, other._positions, other.offset, other.length = inputs
+        other.cache = SimpleNamespace(keys=keys, values=values)
         return other
 
-    def left(self) -> list[mx.array]:
-        """`compiled.Held`: the buffers."""
+    def outputs(self) -> list[mx.array]:
+        """What a layer leaves here: the buffers."""
         return [self.keys, self.values]
 
-    def take(self, layer: Any, left: list[mx.array]) -> None:
-        """`compiled.Held`."""
-        self.keys, self.values = left
+    def accept(self, layer: Any, outputs: list[mx.array]) -> None:
+        """Hold what a compiled layer left."""
+        self.keys, self.values = outputs
+
+    def cut(self, length: int) -> None:
+        """Drop every token from `length` on."""
+        self.cache.trim(self.cache.offset - length)
+
+    def fill(self, source: CacheAdapter, length: int) -> None:
+        """Copy the first `length` tokens of another growing cache."""
+        spare = KVCache.step - length % KVCache.step
+
+        def rows(array: mx.array) -> mx.array:
+            room = mx.zeros((*array.shape[:2], spare, array.shape[3]), array.dtype)
+            return mx.concatenate([array[..., :length, :], room], axis=2)
+
+        self.cache.state = (rows(source.cache.keys), rows(source.cache.values), length)
+
+    def grow(self, depth: int) -> None:
+        """Hold `depth` tokens and at least one spare row."""
+        room = -(-(depth + 1) // KVCache.step) * KVCache.step
+        self.cache.state = (*(repeated(held, room) for held in self.cache.keys_and_values()), depth)
 
 
 def share_mask(cache: KVCache) -> None:
-    """Make this cache, the first of its model, hand out the causal mask as one array instead of asking for it by name.
+    """Make this cache, the first of its model, return the causal mask as an array instead of by name.
 
-    On a CPU, MLX spells a named mask out anew in every layer; Metal's kernels need none. The sums are the same bit for bit.
+    On a CPU, MLX builds a named mask again in every layer. Metal's kernels need no array. The sums are the same bit for bit.
     """
     by_name = type(cache).make_mask
-    own = weakref.proxy(cache)  # a cycle would keep the arrays until Python looks for cycles
+    own = weakref.proxy(cache)  # a cycle would keep the arrays until Python's garbage collector runs
 
     def make_mask(rows: int, return_array: bool = False, window_size: int | None = None) -> Any:
         if rows == 1 or return_array or window_size is not None:

@@ -11,15 +11,14 @@ import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models.cache import KVCache, make_prompt_cache
 
+from mlx_engine.device import DeviceSpan, runs_beside_host
 from mlx_engine.families import Family
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.targets import branching, growing
 from mlx_engine.targets.caches import Caches
-from mlx_engine.targets.compiled import pays
+from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.fused import Fusion
-from mlx_engine.targets.placed import PlacedCaches
+from mlx_engine.targets.growing import share_mask
 from mlx_engine.targets.products import Products
-from mlx_engine.targets.recurrent import DeltaNet
 
 
 class _Tap:
@@ -53,6 +52,7 @@ class Target:
     def __init__(self, model: nn.Module, vocabulary: int, family: Family | None = None, taps: Sequence[int] = ()) -> None:
         self.model = model
         self.vocabulary = vocabulary
+        self._family = family
         self._taps: dict[int, _Tap] = {}
         self._nets: dict[int, DeltaNet] = {}
         self._products = Products((), PLAIN.verify_matmul)
@@ -91,7 +91,7 @@ class Target:
                 that pays.
         """
 
-        compiled = operations.traceable and pays() if compiled is None else compiled
+        compiled = operations.traceable and runs_beside_host() if compiled is None else compiled
         if self._using == (operations, compiled):
             return
         self._using = None  # until all of it is done
@@ -136,37 +136,20 @@ class Target:
         """Fresh, empty caches."""
         layers = make_prompt_cache(self.model)
         if mx.default_device().type == mx.cpu and all(type(layer) is KVCache for layer in layers):
-            growing.share_mask(layers[0])
-        return Caches(layers)
+            share_mask(layers[0])
+        return Caches(layers, self._family is not None)
 
-    def fork(self, caches: Caches) -> Caches:
-        """Caches that go on from where these stand, between two passes, each line by itself.
-
-        Buffers are shared until either side writes; MLX copies then.
-        """
-        forked = self.caches()
-        for layer, fresh in zip(caches.layers, forked.layers, strict=True):
-            branching.thaw(fresh, branching.freeze(layer))
-        forked.length = caches.length
-        return forked
-
-    def forward(self, tokens: mx.array, caches: Caches | PlacedCaches) -> mx.array:
-        """Logits [S, V] of token ids [S] that follow what the caches hold. `Caches.rewind` can take rows of the pass back."""
-        taken_back = {index: undo for index, undo in caches.begin(tokens.shape[0]).items() if index in self._nets}
-        for index in taken_back:
-            self._nets[index].listen()
-        logits = self.model(tokens[None], cache=caches.layers).squeeze(0)  # an index would copy
-        for index, undo in taken_back.items():
-            undo.block = self._nets[index].take()
-        caches.length += tokens.shape[0]
+    def forward(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> mx.array:
+        """Logits [S, V] of token ids [S] that follow what the caches hold; they can be rewound. For `span`, see `Caches.begin`."""
+        logits: mx.array = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
         return logits
 
-    def forward_tapped(self, tokens: mx.array, caches: Caches | PlacedCaches) -> tuple[mx.array, mx.array]:
-        """Like `forward`, and the features [S, taps * H] of the same rows."""
+    def forward_tapped(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> tuple[mx.array, mx.array]:
+        """Like `forward`, with the features [S, taps * H] of the same rows."""
         for tap in self._taps.values():
             tap.keep = True
         try:
-            logits = self.forward(tokens, caches)
+            logits = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)
             outputs = [output for index in self._order if (output := self._taps[index].output) is not None]
         finally:
             for tap in self._taps.values():

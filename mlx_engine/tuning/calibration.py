@@ -10,8 +10,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from mlx_engine import blas, memory
-from mlx_engine.decoding import queued_rounds
+from mlx_engine import blas, device, memory
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Calibrated, CalibrationProgress
@@ -75,7 +74,7 @@ def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[
         found.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
         del timer
         mx.clear_cache()
-    queued = queued_rounds.pays() and _queuing_is_faster(
+    queued = device.runs_beside_host() and _queuing_is_faster(
         PassTimer(pair.target, pair.drafter, depths[len(found) - 1], pair.operations), block, cancel
     )
     if cancel.is_set():

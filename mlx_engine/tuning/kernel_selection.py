@@ -11,8 +11,7 @@ from typing import Any
 import mlx.core as mx
 
 import metal
-from mlx_engine import kernels, memory
-from mlx_engine.decoding import queued_rounds
+from mlx_engine import device, kernels, memory
 from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import CalibrationProgress, KernelsSelected, KernelTrial
@@ -84,7 +83,7 @@ def restore(pair: LoadedPair) -> None:
 
 def _warm(pair: LoadedPair) -> None:
     table: CostTable | None = calibration.known(pair) if pair.drafter else None
-    ahead = queued_rounds.pays() and table is not None and table.queued
+    ahead = device.runs_beside_host() and table is not None and table.queued
     if ahead or pair.operations != PLAIN:  # loading has warmed up everything else
         warm(pair.target, pair.drafter, pair.info.context_limit, pair.operations, ahead)
     pair.use_costs(table or ASSUMED)

@@ -1,10 +1,8 @@
 """Time single passes of a pair at a chosen context depth."""
 
 import time
-from typing import Any
 
 import mlx.core as mx
-from mlx_lm.models.cache import KVCache, RotatingKVCache
 
 from mlx_engine.decoding.costs import PassKind
 from mlx_engine.decoding.queued_rounds import RoundQueue
@@ -13,7 +11,7 @@ from mlx_engine.decoding.width import WidthChoice
 from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
-from mlx_engine.targets.target import Caches, Target
+from mlx_engine.targets.target import Target
 
 STEPS = 3  # plain steps at a time
 ROUNDS = 3  # queued rounds at a time
@@ -31,7 +29,7 @@ class PassTimer:
         _, features = target.forward_tapped(tokens, self._caches)
         self._caches.rewind(0)
         mx.eval(features, self._caches.state)
-        _deepen(self._caches, depth)
+        self._caches.grow(depth)
         while self._context.position < depth:
             drafter.inject(self._context, features[: depth - self._context.position])
             mx.eval(self._context.state)
@@ -90,29 +88,3 @@ class PassTimer:
             current = following
         rounds.read(current, frozenset())
         return (time.perf_counter() - began) / ROUNDS
-
-
-def _deepen(caches: Caches, depth: int) -> None:
-    """Make growing caches `depth` tokens deep, and windows as full as at that depth, by repeating what they hold.
-
-    Recurrent states cost the same at any depth.
-    """
-
-    def repeated(arrays: Any, rows: int) -> tuple[mx.array, ...]:
-        times = -(-rows // SEED_ROWS)
-        return tuple(mx.contiguous(mx.tile(each, (1, 1, times, 1))[:, :, :rows]) for each in arrays)
-
-    def deepen(cache: Any) -> None:
-        for part in getattr(cache, "caches", ()):
-            deepen(part)
-        if type(cache) is KVCache:
-            room = -(-(depth + 1) // KVCache.step) * KVCache.step
-            cache.state = (*repeated(cache.keys_and_values(), room), depth)
-        elif type(cache) is RotatingKVCache:
-            held = min(depth, cache.max_size)
-            cache.keys, cache.values = repeated((cache.keys, cache.values), held)
-            cache.offset, cache._idx = depth, held
-
-    for cache in caches.layers:
-        deepen(cache)
-    caches.length = depth

@@ -10,8 +10,7 @@ from typing import Any
 import mlx.core as mx
 import pytest
 
-from mlx_engine import kernels
-from mlx_engine.decoding import queued_rounds
+from mlx_engine import device, kernels
 from mlx_engine.kernels import block_verify, gated_delta_replay, kv_injection, verify_attention, verify_matmul
 from mlx_engine.tuning import self_check
 from mlx_engine.tuning.self_check import CheckResult
@@ -46,12 +45,12 @@ def test_this_build_is_whole() -> None:
 
 def test_rounds_that_are_queued_ahead_are_tried_where_they_can_be() -> None:
     _, report, err = run("--no-window")
-    assert states(report)["queued dflash reply"] == ("ok" if queued_rounds.pays() else "skipped"), err
+    assert states(report)["queued dflash reply"] == ("ok" if device.runs_beside_host() else "skipped"), err
     # as there: the rounds are queued, and layers compiled
     _, report, err = run(
         "--no-window",
-        queued="from mlx_engine.decoding import queued_rounds; queued_rounds.pays = lambda: True",
-        compiled="from mlx_engine.targets import target; target.pays = lambda: True",
+        queued="from mlx_engine import device; device.runs_beside_host = lambda: True",
+        compiled="from mlx_engine.targets import target; target.runs_beside_host = lambda: True",
         count="from mlx_engine.targets.compiled import Compiled; seen = []; own = Compiled.__call__",
         note="Compiled.__call__ = lambda self, *args: seen.append(1) or own(self, *args)",
         ahead="rounds = []; Q = queued_rounds.RoundQueue; put = Q.put; Q.put = lambda *a, **b: rounds.append(1) or put(*a, **b)",

@@ -28,14 +28,14 @@ from mlx_lm.models.cache import KVCache  # noqa: E402
 
 from mlx_engine.decoding.costs import ASSUMED  # noqa: E402
 from mlx_engine.decoding.sampling import Chooser  # noqa: E402
-from mlx_engine.drafters.placed import PlacedContext  # noqa: E402
+from mlx_engine.device import DevicePosition  # noqa: E402
 from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.errors import UserError  # noqa: E402
 from mlx_engine.events import Failed, Round  # noqa: E402
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations, with_kernels  # noqa: E402
-from mlx_engine.positions import Place  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Sampling  # noqa: E402
 from tests.benchmarks import deep_pairs, dispatches, host_peers, tracing  # noqa: E402
+from tests.mlx_engine.target_passes import fork  # noqa: E402
 
 PROMPT = tuple(range(20, 84))
 _WARM, _TIMED = 3, 12
@@ -162,8 +162,8 @@ def parts(target: Path, drafter: Path) -> Parts:
         own.inject(context, features)
         start, kept = len(PROMPT), mx.array([rows], mx.int32)
         # where a round begins that is queued behind an unread one of equal width
-        behind = Place(mx.array([start + rows], mx.int32), start + 1, start + rows, kept).span(rows)
-        mx.eval(features, caches.state, context.state, behind.positions, behind.end, behind.place.at, kept)
+        behind = DevicePosition(mx.array([start + rows], mx.int32), start + 1, start + rows, kept).span(rows)
+        mx.eval(features, caches.state, context.state, behind.positions, behind.end, behind.start.value, kept)
         chooser, block = Chooser(Sampling(), 0), mx.array(PROMPT[:rows])
         logits, some = mx.zeros((rows, model.vocabulary)), mx.zeros((rows, features.shape[1]))
         drafts = block[1:].astype(mx.uint32)
@@ -176,16 +176,17 @@ def parts(target: Path, drafter: Path) -> Parts:
             fresh = own.context()
             fresh.position = context.position
             fresh.kinds = {window: kind.share() for window, kind in context.kinds.items()}  # including spare rows
-            own.inject(PlacedContext(fresh, behind), some)
+            fresh.place(behind)
+            own.inject(fresh, some)
             return fresh.state
 
         def verify() -> int:
-            line = model.fork(caches)
-            before = line.placed(Place.known(start).span(rows))
-            mx.eval(model.forward_tapped(block, before), [layer.state for layer in line.layers if isinstance(layer, KVCache)])
+            line = fork(model, caches)
+            before = DevicePosition.known(start).span(rows)
+            mx.eval(model.forward_tapped(block, line, before), [layer.state for layer in line.layers if isinstance(layer, KVCache)])
 
             def verified() -> list:
-                found = model.forward_tapped(block, line.placed(behind))
+                found = model.forward_tapped(block, line, behind)
                 return [*found, *(layer.state for layer in line.layers if isinstance(layer, KVCache))]
 
             return counted(verified)
@@ -203,7 +204,8 @@ def parts(target: Path, drafter: Path) -> Parts:
         mx.eval(anchor)
 
         def draft() -> int:
-            return counted(lambda: own.propose(PlacedContext(context, behind), anchor, rows, chooser, None))
+            context.place(behind)
+            return counted(lambda: own.propose(context, anchor, rows, chooser, None))
 
         layers, verify_plain, draft_plain = len(caches.layers), verify(), draft()
         pair.use(_ALL)

@@ -36,6 +36,7 @@ from mlx_engine.loading import LoadedPair  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message, Sampling  # noqa: E402
 from mlx_engine.targets.caches import Caches  # noqa: E402
+from tests.mlx_engine.target_passes import fork  # noqa: E402
 
 # Questions and how their replies begin. The demo pair wasn't trained on them, so its text varies.
 OPEN = (
@@ -182,7 +183,7 @@ def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
     """Generate one reply in rounds of the drafter's block size, up to its end or `_LONGEST` tokens."""
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
-    caches, context, ends = target.fork(begun.caches), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
+    caches, context, ends = fork(target, begun.caches), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
     last = cast(int, chooser.pick(begun.logits, chooser.noise(begun.length, 1, target.vocabulary)).item())
     tokens, rounds = 0, 0
     while last not in ends and tokens < _LONGEST - 1:

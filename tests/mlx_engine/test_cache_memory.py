@@ -6,8 +6,7 @@ import mlx.core as mx
 import pytest
 from mlx_lm.models.cache import KVCache, RotatingKVCache
 
-from mlx_engine.positions import Place
-from mlx_engine.targets import branching
+from mlx_engine.device import DevicePosition
 from mlx_engine.targets.caches import Caches
 from tests.mlx_engine.test_families import draw, target_of
 
@@ -38,16 +37,16 @@ def test_a_pass_behind_one_that_nobody_has_read_is_written_in_place_too(layer):
     caches, new, held = Caches([layer]), rows(8), 4000
     write(caches, rows(held))
     caches.length, needed = held, []
-    place = Place.known(held)
+    place = DevicePosition.known(held)
     for kept in (1, 8, 3, 5) * 15:
         mx.reset_peak_memory()
         before = mx.get_active_memory()
-        mx.eval(caches.placed(place.span(8)).layers[0].update_and_fetch(new, new))
+        mx.eval(caches.begin(8, place.span(8))[0].update_and_fetch(new, new))
         needed.append(mx.get_peak_memory() - before)
         if place.kept is not None:
             caches.settle(held)
         held += kept
-        place = Place(mx.array([held]), held - kept + 1, held - kept + 8, mx.array([kept]))
+        place = DevicePosition(mx.array([held]), held - kept + 1, held - kept + 8, mx.array([kept]))
     assert sum(each > 100 * ROW for each in needed) <= 2
     caches.settle(held)
     assert layer.offset == held
@@ -62,7 +61,7 @@ def test_a_growing_cache_is_written_in_place_round_after_round():
         caches.rewind(rejected)
     assert caches.nbytes == 4096 * ROW
     spare = Caches([KVCache()])
-    branching.thaw(spare.layers[0], branching.freeze(caches.layers[0]))
+    spare.adapters[0].thaw(caches.adapters[0].freeze())
     assert write(caches, new) > 4000 * ROW  # somebody else holds the buffers: now they are copied, so this test would notice
     assert write(caches, new) < 100 * ROW
     assert write(spare, new) < 100 * ROW
@@ -119,16 +118,16 @@ def test_passes_that_are_queued_behind_each_other_hold_no_more_and_more(name):
     gc.disable()  # what other tests leave in circles must not go in the middle of this one
     caches, held = target.caches(), 30
     mx.eval(target.forward(mx.array(draw(held, 1)), caches), caches.state)
-    place, active = Place.known(held), []
+    place, active = DevicePosition.known(held), []
     for turn in range(50):
-        logits, features = target.forward_tapped(mx.array(draw(6, turn)), caches.placed(place.span(6)))
+        logits, features = target.forward_tapped(mx.array(draw(6, turn)), caches, place.span(6))
         mx.eval(logits, features)
         del logits, features
         if place.kept is not None:
             caches.settle(held)
         kept = 1 + turn % 3
         held += kept
-        place = Place(mx.array([held]), held - kept + 1, held - kept + 6, mx.array([kept]))
+        place = DevicePosition(mx.array([held]), held - kept + 1, held - kept + 6, mx.array([kept]))
         active.append(mx.get_active_memory())
     gc.enable()
     # as above: a pass that stayed would make its rows, and a recurrent state, more every time

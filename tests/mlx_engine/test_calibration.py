@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from mlx_lm.models.cache import RotatingKVCache
 
+from mlx_engine import device
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.engine import Engine
@@ -57,7 +58,7 @@ def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
 @pytest.mark.parametrize("pays", [False, True])
 @pytest.mark.parametrize("pair", ["e2e_gpt_oss", "e2e_qwen3_5"])
 def test_rotating_and_recurrent_targets_are_measured_too(kept_in, monkeypatch, pair, pays):
-    monkeypatch.setattr(queued_rounds, "pays", lambda: pays)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
     engine = loaded(GOLDEN / pair / "target", GOLDEN / pair / "drafter")
     assert isinstance(list(engine.run(Calibrate()))[-1], Calibrated)
 
@@ -92,7 +93,7 @@ def test_measured_on_a_busy_machine_a_table_serves_but_is_measured_again(kept_in
 
 @pytest.mark.parametrize("quicker", [True, False])
 def test_rounds_are_queued_ahead_only_where_that_was_measured_to_be_quicker(kept_in, monkeypatch, quicker):
-    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     monkeypatch.setattr(PassTimer, "queued", lambda self, width: 0.0 if quicker else 1e9)
     engine, seen = loaded(*PAIR), []
     put = queued_rounds.RoundQueue.put
@@ -119,7 +120,7 @@ def test_timing_queued_rounds_leaves_caches_and_context_at_one_place(kept_in):
 
 
 def test_cancelled_while_rounds_are_queued_it_keeps_nothing_either(kept_in, monkeypatch):
-    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     cancel, calls = threading.Event(), []
 
     def queued(self, width):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from mlx_lm.utils import quantize_model
 
 from mlx_engine import families
+from mlx_engine.device import DevicePosition
 from mlx_engine.kernels.agreement import Witness
 from mlx_engine.kernels.operations import PLAIN, Operations, with_kernels
-from mlx_engine.positions import Place
 from mlx_engine.targets import compiled, fused
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.kernels.test_operations import asked
@@ -87,15 +87,15 @@ def passes(target: Target, way: Operations, whether: bool, before: int, rows: li
     held, last = before, None
     for index, (count, kept) in enumerate(rows):
         kept = min(kept, count)
-        place = Place.known(held)
+        place = DevicePosition.known(held)
         if last is not None:
-            place = Place(mx.array([held]), held - last[1] + 1, held - last[1] + last[0], mx.array([last[1]]))
-        found += target.forward_tapped(mx.array(draw(count, index)), caches.placed(place.span(count)))
+            place = DevicePosition(mx.array([held]), held - last[1] + 1, held - last[1] + last[0], mx.array([last[1]]))
+        found += target.forward_tapped(mx.array(draw(count, index)), caches, place.span(count))
         if last is not None:
             caches.settle(held)
         held, last = held + kept, (count, kept)
     caches.settle(held)
-    caches.rest()
+    caches.finish()
     found.append(target.forward(mx.array(draw(4, 1)), caches))
     target.use(PLAIN)
     return found, contents(caches.layers)
@@ -164,7 +164,7 @@ def test_weights_are_the_layers_own_again_even_if_a_trace_fails_and_the_next_one
     def placed() -> mx.array:
         caches = target.caches()
         target.forward(mx.array(draw(3, 3)), caches)
-        return target.forward(mx.array(draw(2, 0)), caches.placed(Place.known(3).span(2)))
+        return target.forward(mx.array(draw(2, 0)), caches, DevicePosition.known(3).span(2))
 
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("in the midst of a trace")
@@ -204,16 +204,16 @@ def test_caches_are_written_in_place(whether: bool) -> None:
         _, heads, _, dim = layer.keys.shape
         layer.update_and_fetch(*(mx.random.normal((1, heads, held - 3, dim)) for _ in range(2)))
     mx.eval(caches.state)
-    place = Place.known(held)
+    place = DevicePosition.known(held)
     for kept in (1, 2, 1, 2) * 3:
         mx.reset_peak_memory()
         before = mx.get_active_memory()
-        mx.eval(target.forward(mx.array(draw(2, kept)), caches.placed(place.span(2))), caches.state)
+        mx.eval(target.forward(mx.array(draw(2, kept)), caches, place.span(2)), caches.state)
         needed.append(mx.get_peak_memory() - before)
         if place.kept is not None:
             caches.settle(held)
         held += kept
-        place = Place(mx.array([held]), held - kept + 1, held - kept + 2, mx.array([kept]))
+        place = DevicePosition(mx.array([held]), held - kept + 1, held - kept + 2, mx.array([kept]))
     target.use(PLAIN)
     assert max(needed[1:]) < caches.layers[0].keys.nbytes * 0.75  # what there is are the scores of few rows
 

@@ -17,8 +17,10 @@ from mlx_lm.utils import MODEL_REMAPPING
 
 from mlx_engine import families
 from mlx_engine.decoding.prefill import prefill
+from mlx_engine.targets.caches import ADAPTERS
 from mlx_engine.targets.target import Target
 from tests.examples import sampled
+from tests.mlx_engine.target_passes import fork
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, SLIDING, TWO_FORMULAS, VOCABULARY, build, text
 
 few = sampled(6)
@@ -83,7 +85,7 @@ def test_the_table_names_the_caches_that_a_family_uses(name):
     family = families.FAMILIES[CONFIGS[name]["model_type"]]
     caches = make_prompt_cache(untouched(name))
     assert {type(each).__name__ for each in [*caches, *parts(caches)]} <= set(family.caches)
-    assert set(family.caches) <= set(families.REWINDS)
+    assert set(family.caches) <= {kind.__name__ for kind in ADAPTERS}
 
 
 def test_every_family_of_the_table_is_known_to_mlx_lm_and_tried_here():
@@ -167,7 +169,7 @@ def test_rejected_rows_leave_no_trace_and_copies_are_independent(name, prompt, r
         assert caches.length == length
     assert_same(name, contents(caches.layers), contents(reference))
 
-    spare, other = target.fork(caches), target.fork(caches)
+    spare, other = fork(target, caches), fork(target, caches)
     assert caches.nbytes == spare.nbytes == sum(each.nbytes for each in caches.layers)
     for rows in (1, 1, 9, 1, 1):  # the other line of tokens
         target.forward(mx.array(draw(rows, seed + 5)), other)

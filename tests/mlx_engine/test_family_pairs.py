@@ -28,7 +28,7 @@ class Foresight:
         return getattr(self._drafter, name)
 
     def propose(self, context, anchor, rows, chooser, noise):
-        at = context.position + mx.arange(1, rows)  # a number, or an array where only the device knows it
+        at = context.start + mx.arange(1, rows)  # a number, or an array where only the device knows it
         ahead = mx.take(mx.array([*self._truth, *[0] * 64], mx.uint32), at)
         return mx.where(at * 7919 % 11 < 3, (ahead + 1) % VOCABULARY, ahead)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from mlx_engine import device
 from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
@@ -47,7 +48,7 @@ def test_selected_kernels_are_warmed_up_before_the_first_reply(chosen):
 @pytest.mark.parametrize("pays", [False, True])
 def test_rounds_are_queued_ahead_while_warming_if_they_will_be(chosen, monkeypatch, pays):
     calibration.save(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
-    monkeypatch.setattr(queued_rounds, "pays", lambda: pays)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
     put, seen = queued_rounds.RoundQueue.put, []
 
     def watched(queue, *given, after=None):
@@ -78,7 +79,7 @@ def test_a_failure_that_is_there_without_kernels_too_is_none_of_theirs(chosen, m
         raise ValueError("whatever it is")
 
     pair = loaded(*PAIR).pair
-    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     monkeypatch.setattr(calibration, "known", lambda pair: replace(ASSUMED, queued=True))
     monkeypatch.setattr(kernel_selection, "warm", broken)
     with pytest.raises(ValueError, match="whatever"):

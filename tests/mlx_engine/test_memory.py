@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import mlx.core as mx
 import pytest
 
-from mlx_engine import loading, memory
-from mlx_engine.decoding import prefill, queued_rounds
+from mlx_engine import device, loading, memory
+from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
@@ -17,6 +17,7 @@ from mlx_engine.targets import target
 from tests.benchmarks.memory import long_prompt
 from tests.mlx_engine.asking import events, failure, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.target_passes import before_each_pass
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
 
@@ -97,8 +98,8 @@ def as_on_a_gpu(monkeypatch):
     """Layers are compiled, and rounds queued ahead; called with whether."""
 
     def begin(whether: bool) -> None:
-        monkeypatch.setattr(queued_rounds, "pays", lambda: whether)
-        monkeypatch.setattr(target, "pays", lambda: whether)
+        monkeypatch.setattr(device, "runs_beside_host", lambda: whether)
+        monkeypatch.setattr(target, "runs_beside_host", lambda: whether)
 
     return begin
 
@@ -170,14 +171,13 @@ class Exhausted:
     """A target's forward that runs out of memory at its n-th passes."""
 
     def __init__(self, engine: Engine, patch: pytest.MonkeyPatch, *failing: int) -> None:
-        self._forward, self._failing, self._passes = engine.pair.target.forward, failing, 0
-        patch.setattr(engine.pair.target, "forward", self)
+        self._failing, self._passes = failing, 0
+        before_each_pass(engine.pair.target, patch, self)
 
-    def __call__(self, chunk, caches):
+    def __call__(self, rows: int) -> None:
         self._passes += 1
         if self._passes in self._failing:
             raise RuntimeError("[malloc] Unable to allocate 123 bytes.")
-        return self._forward(chunk, caches)
 
 
 def test_where_memory_runs_out_before_the_first_word_what_was_kept_goes_and_the_prompt_is_read_again(monkeypatch):
@@ -202,7 +202,7 @@ def test_where_memory_stays_short_a_sentence_says_so_and_the_engine_is_ready(mon
 
 def test_an_error_that_is_not_of_memory_is_not_hidden(monkeypatch):
     engine = pair()
-    monkeypatch.setattr(engine.pair.target, "forward", lambda *_: (_ for _ in ()).throw(RuntimeError("a defect")))
+    before_each_pass(engine.pair.target, monkeypatch, lambda rows: (_ for _ in ()).throw(RuntimeError("a defect")))
     with pytest.raises(RuntimeError, match="a defect"):
         events(engine, tokens(PROMPT))
     monkeypatch.undo()

@@ -8,12 +8,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import mlx.core as mx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlx_engine.decoding import prefill, queued_rounds
+from mlx_engine import device
+from mlx_engine.decoding import prefill
 from mlx_engine.decoding.costs import ASSUMED
 from mlx_engine.drafters import context
 from mlx_engine.engine import Engine
@@ -22,6 +22,7 @@ from mlx_engine.requests import GenerationRequest
 from tests.examples import sampled
 from tests.mlx_engine.asking import events, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.target_passes import before_each_pass
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
 WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
@@ -31,15 +32,8 @@ class Rows:
     """How many rows went through an engine's target, pass by pass."""
 
     def __init__(self, engine: Engine, patch: pytest.MonkeyPatch) -> None:
-        target = engine.pair.target
         self.passes: list[int] = []
-        forward = target.forward
-
-        def counted(chunk: mx.array, caches: object) -> mx.array:
-            self.passes.append(chunk.shape[0])
-            return forward(chunk, caches)
-
-        patch.setattr(target, "forward", counted)
+        before_each_pass(engine.pair.target, patch, self.passes.append)
 
 
 # The recurrent target's drafter has windows alone, the others' layers are full but for "windows", where they are made to slide.
@@ -106,7 +100,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
 
     def again(request: GenerationRequest) -> CompletedReply:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(queued_rounds, "pays", lambda: True)
+            patch.setattr(device, "runs_beside_host", lambda: True)
             return reply(kept, reusing(request))
 
     head = data.draw(WORDS, "head")
@@ -123,7 +117,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
         )
         stop = data.draw(st.sampled_from(["", "", "", "prefill", "reply"]), "stop in")
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(queued_rounds, "pays", lambda: True)
+            patch.setattr(device, "runs_beside_host", lambda: True)
             if stop == "prefill":
                 stopped(kept, reusing(request), data.draw(st.integers(0, 3)), PrefillProgress, data.draw(st.booleans()))
             elif stop:

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlx_engine import chat
-from mlx_engine.decoding import queued_rounds
+from mlx_engine import chat, device
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
 from mlx_engine.decoding.prefill import prefill
 from mlx_engine.decoding.queued_rounds import RoundQueue
@@ -21,10 +20,9 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.step import Step
 from mlx_engine.decoding.width import FixedWidth
-from mlx_engine.drafters.placed import PlacedContext
+from mlx_engine.device import DevicePosition
 from mlx_engine.kernels.operations import PLAIN as PLAIN_OPERATIONS
 from mlx_engine.kernels.operations import with_kernels
-from mlx_engine.positions import Place
 from mlx_engine.requests import Message, Sampling
 from tests import metal_emulator
 from tests.metal_emulator import kernel
@@ -186,13 +184,15 @@ def test_a_context_written_at_places_drafts_as_one_in_one_piece(which, data, tot
     anchor = mx.array([seed % which.config.vocab_size])
     at = total
     for _ in range(rounds):
-        place = Place(mx.array([at], mx.int32), at - data.draw(st.integers(0, min(3, at - 1))), at + data.draw(st.integers(0, 7)))
-        placed = PlacedContext(context, place.span(width))
+        place = DevicePosition(
+            mx.array([at], mx.int32), at - data.draw(st.integers(0, min(3, at - 1))), at + data.draw(st.integers(0, 7))
+        )
+        context.place(place.span(width))
         whole = which.context()
         which.inject(whole, mx.concatenate(features))
-        assert mx.abs(which.draft(placed, anchor, width) - which.draft(whole, anchor, width)).max().item() < 1e-3
+        assert mx.abs(which.draft(context, anchor, width) - which.draft(whole, anchor, width)).max().item() < 1e-3
         rows = mx.random.normal((width, size))
-        which.inject(placed, rows)
+        which.inject(context, rows)
         kept = data.draw(st.integers(1, width))
         features.append(rows[:kept])
         at += kept
@@ -214,7 +214,7 @@ def test_with_the_kernels_that_are_told_a_place_in_the_emulator(which, names, re
     monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
     asked = tokens((5, 17, 40, 41, 42, 17, 40), temperature=0.8, seed=11, max_tokens=16, ignore_eos=True, width=8)
     want = reply(tiny, asked)
-    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     tiny.pair.use_costs(replace(ASSUMED, queued=True))
     tiny.pair.use(with_kernels(names, metal_emulator.metal_kernel))
     try:
@@ -230,8 +230,7 @@ def test_a_reply_that_is_stopped_costs_one_round_more_at_most(which, request, mo
     tiny = request.getfixturevalue(which)
     asked = tokens((9, 8, 7), max_tokens=200, ignore_eos=True, width=6, reuse=True)
     passes = []
-    forward = tiny.pair.target.forward
-    monkeypatch.setattr(tiny.pair.target, "forward", lambda chunk, caches: passes.append(chunk.shape[0]) or forward(chunk, caches))
+    before_each_pass(tiny.pair.target, monkeypatch, passes.append)
 
     def stopped_after(rounds: int):
         passes.clear()
@@ -247,7 +246,7 @@ def test_a_reply_that_is_stopped_costs_one_round_more_at_most(which, request, mo
         return [type(each).__name__ for each in seen], said, made, reply(tiny, again)
 
     kinds, said, made, next_turn = stopped_after(5)
-    monkeypatch.setattr(queued_rounds, "pays", lambda: True)
+    monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     tiny.pair.use_costs(replace(ASSUMED, queued=True))
     lagging = stopped_after(5)
     assert lagging[:2] == (kinds, said)

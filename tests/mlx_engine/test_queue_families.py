@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlx_engine import families
-from mlx_engine.decoding import queued_rounds
+from mlx_engine import device, families
 from mlx_engine.decoding.costs import ASSUMED, PLAIN_STEP, PassKind
+from mlx_engine.device import DevicePosition
 from mlx_engine.kernels import operations
-from mlx_engine.positions import Place
 from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
 from tests.mlx_engine.asking import reply, tokens
@@ -54,13 +53,13 @@ def test_passes_that_begin_where_only_the_device_knows(name, before, passes, aft
     held, waiting = len(before), None  # rows kept of a pass that is not settled
     for block, kept, ahead in passes:
         kept = min(kept, len(block))
-        place = Place.known(held)
+        place = DevicePosition.known(held)
         if waiting is not None and ahead:
             rows, last = waiting
-            place = Place(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
+            place = DevicePosition(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
         elif waiting is not None:
             placed.settle(held)
-        found = target.forward(mx.array(block), placed.placed(place.span(len(block))))
+        found = target.forward(mx.array(block), placed, place.span(len(block)))
         if waiting is not None and ahead:
             placed.settle(held)
         expected = target.forward(mx.array(block), known)
@@ -69,10 +68,10 @@ def test_passes_that_begin_where_only_the_device_knows(name, before, passes, aft
         held, waiting = held + kept, (len(block), kept)
     if in_vain:  # one more that nobody reads
         rows, last = waiting
-        place = Place(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
-        target.forward(mx.array(draw(5, held)), placed.placed(place.span(5)))
+        place = DevicePosition(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
+        target.forward(mx.array(draw(5, held)), placed, place.span(5))
     placed.settle(held)
-    placed.rest()
+    placed.finish()
     assert placed.length == known.length == held
     close(contents(placed.layers), contents(known.layers))
     close([target.forward(mx.array(after), placed)], [target.forward(mx.array(after), known)])
@@ -89,10 +88,10 @@ def test_a_recurrent_state_is_the_same_bit_for_bit(name, passes, seed):
     held, last = 5, None
     for index, (rows, kept) in enumerate(passes):
         kept, block = min(kept, rows), mx.array(draw(rows, seed + index))
-        place = Place.known(held)
+        place = DevicePosition.known(held)
         if last is not None:
-            place = Place(mx.array([held]), held - last[1] + 1, held - last[1] + last[0], mx.array([last[1]]))
-        target.forward(block, placed.placed(place.span(rows)))
+            place = DevicePosition(mx.array([held]), held - last[1] + 1, held - last[1] + last[0], mx.array([last[1]]))
+        target.forward(block, placed, place.span(rows))
         if last is not None:
             placed.settle(held)
         target.forward(block, known)
@@ -126,9 +125,9 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
     engine, prompt, plain = pair(name)
     for width in (2, 5, 16):
         asked = tokens(prompt, width=width, max_tokens=60, ignore_eos=True)
-        monkeypatch.setattr(queued_rounds, "pays", lambda: False)
+        monkeypatch.setattr(device, "runs_beside_host", lambda: False)
         want = reply(engine, asked)
-        monkeypatch.setattr(queued_rounds, "pays", lambda: True)
+        monkeypatch.setattr(device, "runs_beside_host", lambda: True)
         engine.pair.use_costs(replace(ASSUMED, queued=True))
         for compiled in (False, True):  # which changes nothing where no layer is of ours
             engine.pair.target.use(operations.PLAIN, compiled=compiled)
@@ -170,7 +169,7 @@ def test_the_next_turn_goes_on_from_what_was_said(pair, name, how, monkeypatch):
     monkeypatch.setattr(engine.pair.tokenizer, "_eos_token_ids", ends)
     turns = []
     for pays in (False, True):
-        monkeypatch.setattr(queued_rounds, "pays", lambda pays=pays: pays)
+        monkeypatch.setattr(device, "runs_beside_host", lambda pays=pays: pays)
         engine.pair.use_costs(replace(ASSUMED, queued=True))
         engine.free_memory()
         cancel, said, rounds = threading.Event(), [], 0

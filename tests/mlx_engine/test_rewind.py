@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from mlx_lm.models.cache import ChunkedKVCache, KVCache
 
 from mlx_engine.errors import UserError
-from mlx_engine.targets import rewind
+from mlx_engine.targets.caches import Caches, adapter
 from mlx_engine.targets.target import _Tap
 from tests.mlx_engine.conftest import GOLDEN, loaded
 from tests.mlx_engine.test_lossless import CASES
@@ -41,12 +41,12 @@ def test_a_growing_cache_never_drops_more_than_it_holds():
     cache = KVCache()
     cache.update_and_fetch(mx.zeros((1, 1, 3, 4)), mx.zeros((1, 1, 3, 4)))
     with pytest.raises(ValueError, match="held 3"):
-        rewind.undo(cache).rewind(4, 4)
+        adapter(cache).rewind(4, 4)
 
 
 def test_a_cache_that_does_not_rewind_is_refused_by_name():
     with pytest.raises(UserError, match="ChunkedKVCache"):
-        rewind.undo(ChunkedKVCache(chunk_size=8))
+        Caches([KVCache(), ChunkedKVCache(chunk_size=8)]).check()
 
 
 def test_taps_are_the_outputs_of_their_layers_and_go_when_released(tiny):

@@ -32,13 +32,13 @@ class Watched:
     def __getattr__(self, name):
         return getattr(self._real, name)
 
-    def forward(self, asked, caches):
+    def forward(self, asked, caches, *span):
         self.passes.append(("forward", asked.shape[0], caches.length))
-        return self._real.forward(asked, caches)
+        return self._real.forward(asked, caches, *span)
 
-    def forward_tapped(self, asked, caches):
+    def forward_tapped(self, asked, caches, *span):
         self.passes.append(("verify", asked.shape[0], caches.length))
-        return self._real.forward_tapped(asked, caches)
+        return self._real.forward_tapped(asked, caches, *span)
 
     def propose(self, context, anchor, rows, *rest):
         self.passes.append(("draft", rows, context.position))

@@ -1,0 +1,108 @@
+"""What Slipstream adds to one of mlx-lm's caches: rewinding, queued passes and snapshots.
+
+Each kind of cache has one subclass. Between two passes, mlx-lm's `state` is everything that a cache holds.
+"""
+
+import copy
+from typing import Any
+
+import mlx.core as mx
+
+from mlx_engine.device import DeviceSpan
+from mlx_engine.errors import UserError
+
+
+class CacheAdapter:
+    """One layer's cache. This base class is for kinds that only plain decoding can use.
+
+    Args:
+        cache: mlx-lm's cache.
+    """
+
+    can_cut = False  # whether the tokens after any earlier one can be dropped
+
+    def __init__(self, cache: Any) -> None:
+        self.cache = cache
+
+    def check(self) -> None:
+        """Refuse a kind of cache that cannot be rewound.
+
+        Raises:
+            UserError: names the kind.
+        """
+        raise UserError(
+            "cache_cannot_rewind",
+            "This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose "
+            "another target.",
+            kind=type(self.cache).__name__,
+        )
+
+    def begin(self, block: bool) -> Any:
+        """Prepare a pass, which can be rewound if it is a `block`. Return what the layer runs on."""
+        return self.cache
+
+    def rewind(self, rows: int, passed: int) -> None:
+        """Drop the last `rows` of the `passed` rows of the latest pass, and what was kept for it."""
+        if rows:
+            self.check()
+
+    def place(self, span: DeviceSpan) -> Any:
+        """Prepare a pass over `span`, which may follow passes that are not settled. Return what the layer runs on.
+
+        The cache itself is unchanged until `settle`, except that its spare rows may be written.
+        """
+        self.check()
+
+    def settle(self, start: int, kept: int, discarded: int) -> None:
+        """Bring the cache to the end of a placed pass.
+
+        Args:
+            start: where the pass began.
+            kept: how many of its first rows count, at least one.
+            discarded: how many passes were placed after it and are discarded.
+        """
+        self.check()
+
+    def release(self) -> None:
+        """Discard placed passes, and drop what was kept of earlier ones."""
+
+    def freeze(self) -> Any:
+        """Return the state. Its buffers are shared until the cache writes to one, which MLX then copies."""
+        return _copy_handles(self.cache.state)
+
+    def thaw(self, frozen: Any) -> None:
+        """Restore a state from `freeze`, which stays valid."""
+        self.cache.state = _copy_handles(frozen)
+
+    def cut(self, length: int) -> None:
+        """Drop every token from `length` on; only if `can_cut`."""
+        self.check()
+
+    def fill(self, source: "CacheAdapter", length: int) -> None:
+        """Fill this empty cache with the first `length` tokens of another; only if `can_cut`.
+
+        The rows are copied once, into arrays with spare rows, so that the next write to either cache copies nothing.
+        """
+        self.check()
+
+    def grow(self, depth: int) -> None:
+        """Make the cache as large as it is after `depth` tokens by repeating what it holds, to measure passes at that depth."""
+
+
+def arrays(state: Any) -> list[mx.array]:
+    """Every array in a nested state."""
+    if isinstance(state, mx.array):
+        return [state]
+    return [array for part in state for array in arrays(part)] if isinstance(state, list | tuple) else []
+
+
+def _copy_handles(state: Any) -> Any:
+    """Copy containers and array handles, but no buffers. Assigning to a slice changes only the handle it goes through."""
+    if isinstance(state, mx.array):
+        return copy.copy(state)
+    return type(state)(_copy_handles(part) for part in state) if isinstance(state, list | tuple) else state
+
+
+def repeated(array: mx.array, rows: int) -> mx.array:
+    """Repeat an array [1, H, n, D] along its rows, up to [1, H, rows, D]."""
+    return mx.contiguous(mx.tile(array, (1, 1, -(-rows // array.shape[2]), 1))[:, :, :rows])

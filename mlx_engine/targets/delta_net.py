@@ -1,0 +1,81 @@
+"""Gated delta nets: passes of a block run here with mlx-lm's own weights, because mlx-lm keeps nothing that a rewind could use."""
+
+from collections.abc import Callable
+from typing import Any
+
+import mlx.core as mx
+import mlx.nn as nn
+from mlx_lm.models.gated_delta import compute_g, normalize_qk
+
+from mlx_engine.kernels import gated_delta_replay
+from mlx_engine.kernels.delta_inputs import Heads, Rows, rows_before
+from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
+from mlx_engine.targets.joined import join
+from mlx_engine.targets.products import added
+from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCache
+
+
+class DeltaNet(nn.Module):
+    """Stands in a layer for its gated delta net: x [1, S, H] -> [1, S, H], added to `residual` if there is one.
+
+    Attributes:
+        net: mlx-lm's module, which runs every pass that is not on a `RecurrentCache`.
+        inputs: `delta_inputs` as a kernel, or None for mlx-lm's own operations.
+        replay: `gated_delta_replay`.
+    """
+
+    def __init__(self, net: nn.Module) -> None:
+        super().__init__()
+        self.net = net
+        own: Any = net
+        self.heads = Heads(own.num_k_heads, own.head_k_dim, own.num_v_heads, own.head_v_dim)
+        apart = hasattr(own, "in_proj_qkv")  # Qwen3-Next joins them itself, interleaved by key head
+        self._joined = join(own.in_proj_qkv, own.in_proj_z, own.in_proj_b, own.in_proj_a) if apart else None
+        self.inputs: Callable[..., Rows] | None = None
+        self.replay: Callable[..., tuple[mx.array, mx.array, Tape]] = gated_delta_replay.reference
+
+    def __call__(self, x: mx.array, mask: mx.array | None = None, cache: Any = None, residual: mx.array | None = None) -> mx.array:
+        if not isinstance(cache, RecurrentCache):
+            out: mx.array = self.net(x, mask, cache)
+            return out if residual is None else residual + out
+        assert mask is None  # masks are for batches
+        net: Any = self.net
+        start = cache.start(net, x.dtype)
+        own, z = self._rows(x, start)
+        recurrence = (own.queries, own.keys, own.values, own.decay, own.beta)
+        result, before, tape = self.replay(*recurrence, start.before, start.tape, start.kept)
+        cache.finish(RecurrentBlock(self.replay, own.convolved, own.queries, before, tape))
+        out = net.norm(result, z).reshape(1, x.shape[1], -1)
+        return net.out_proj(out) if residual is None else added(residual, net.out_proj, out)
+
+    def _rows(self, x: mx.array, start: BlockStart) -> tuple[Rows, mx.array]:
+        """What the rows x [1, S, H] bring to the recurrence, and the output's gate, [1, S, Hv, Dv]."""
+        net: Any = self.net
+        rows, heads = x.shape[1], self.heads
+        if self._joined is None:
+            mixed, z, b, a = _project(net, x)
+        else:
+            projected = self._joined(x)
+            ends = [heads.channels, heads.channels + heads.values * heads.value_dim, heads.columns - heads.values]
+            mixed, gate, b, a = mx.split(projected, ends, axis=-1)
+            z = gate.reshape(1, rows, heads.values, -1)
+            if self.inputs is not None and rows <= ROWS:
+                weights = (net.conv1d.weight, net.A_log, net.dt_bias)
+                return self.inputs(projected.reshape(rows, -1), start.conv_rows, *weights, heads, start.first), z
+        conv_input = mx.concatenate([rows_before(start.conv_rows, net.conv_kernel_size, start.first), mixed], axis=1)
+        convolved = nn.silu(net.conv1d(conv_input))
+        queries, keys, values = mx.split(convolved, [net.key_dim, 2 * net.key_dim], axis=-1)
+        queries, keys = (part.reshape(1, rows, net.num_k_heads, net.head_k_dim) for part in (queries, keys))
+        queries, keys = normalize_qk(queries, keys, inv_scale=net.head_k_dim**-0.5, eps=1e-6)
+        values = values.reshape(1, rows, net.num_v_heads, net.head_v_dim)
+        return Rows(queries, keys, values, compute_g(net.A_log, a, net.dt_bias), mx.sigmoid(b), conv_input), z
+
+
+def _project(net: Any, inputs: mx.array) -> tuple[mx.array, mx.array, mx.array, mx.array]:
+    """What enters the convolution, [1, S, C], the output's gate, [1, S, Hv, Dv], and the inputs of beta and decay, [1, S, Hv]."""
+    one, rows, _ = inputs.shape
+    if hasattr(net, "in_proj_qkvz"):
+        *parts, z, b, a = net.fix_query_key_value_ordering(net.in_proj_qkvz(inputs), net.in_proj_ba(inputs))
+        return mx.concatenate([part.reshape(one, rows, -1) for part in parts], axis=-1), z, b, a
+    z = net.in_proj_z(inputs).reshape(one, rows, net.num_v_heads, net.head_v_dim)
+    return net.in_proj_qkv(inputs), z, net.in_proj_b(inputs), net.in_proj_a(inputs)
