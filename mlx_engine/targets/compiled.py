@@ -1,16 +1,16 @@
-"""Layers that differ in their weights alone, as one compiled function that is given the weights.
+"""Layers that differ only in their weights, as one compiled function that takes the weights as inputs.
 
-Building a pass one operation after the other keeps the host about as long as a device runs the pass of a small target, and longer
-where kernels are in use, whose signatures MLX writes anew at every call. A compiled function is traced once for every set of
-shapes, and its graph is copied from then on. Traced as a whole, a round would hold up the rounds behind it for longer than it runs;
-one layer that stands for all of its kind is traced in the time that it takes to build it.
+Building a pass one operation at a time keeps the host busy about as long as a device needs to run the pass of a small target, and
+longer with kernels, whose signatures MLX writes again on every call. A compiled function is traced once for every set of shapes;
+after that, its graph is only copied. A trace of a whole round would take longer than the round behind it can wait; a trace of one
+layer takes as long as building that layer.
 
-Whatever two layers of a kind differ in is an input: weights, what their caches hold, and the place. While the function is traced,
-its layer holds stand-ins for its weights.
+Whatever two such layers differ in is an input: weights, what their caches hold, and positions. During a trace, the layer holds
+placeholders for its weights.
 """
 
-import weakref
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import mlx.core as mx
@@ -19,84 +19,67 @@ import mlx.nn as nn
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.recurrent import RecurrentCache
 
-_SMALL = 1024  # numbers of an array that is no weight, up to which layers are alike if theirs are the same
-_ASIDE = ("_no_grad", "_training")  # of every module, and no part of its forward
-
-
+_SMALL = 1024  # elements up to which an array that is no weight is compared by its values
+_IGNORED = ("_no_grad", "_training")  # attributes of every module that take no part in its forward
 Compilable = GrowingCache | RecurrentCache
 
 
-class Kind:
+class LayerFunction:
     """The compiled function of layers that are all alike.
 
-    It holds none of them, so that a target's weights go when it does, whatever else is held.
+    It holds none of them, so a target's weights are freed with the target.
     """
 
     def __init__(self) -> None:
-        self._now: tuple[Any, Any] | None = None  # what is traced, if it is: a layer, and what stands for its cache
-        self._view = -1
-        self._run: Any = None
+        self._tracing: list[tuple[Any, Compilable]] = []  # the layer that is called, and its cache
+        self._trace_length = -1
+        self._run: Callable[..., Any] | None = None
 
-    def __call__(self, layer: Any, weights: list[mx.array], x: mx.array, mask: mx.array | None, cache: Compilable) -> mx.array:
-        """A layer's output, [1, S, H], as its `forward` computes it; `cache` holds afterwards what it leaves."""
-        if cache.trace_length != self._view:  # then its buffer has grown, and traces for shorter ones will hardly be of use again
-            kind = weakref.ref(self)  # a cycle would last until Python looks for cycles
-            self._run, self._view = mx.compile(lambda *given: _traced(kind(), *given)), cache.trace_length
-        self._now = layer, cache  # whose numbers, unlike its arrays, are those of every layer of the kind in this pass
+    def __call__(self, weights: list[mx.array], layer: Any, x: mx.array, mask: mx.array | None, cache: Compilable) -> mx.array:
+        """Return the layer's output, [1, S, H], as its `forward` computes it, and leave in `cache` what `forward` leaves."""
+        if self._run is None or cache.trace_length != self._trace_length:  # the buffer has grown: drop traces for shorter ones
+            # the list instead of `self`: a cycle would last until Python's garbage collector runs
+            self._run, self._trace_length = mx.compile(partial(_trace, self._tracing)), cache.trace_length
+        self._tracing.append((layer, cache))
         try:
             out, *left = self._run(x, cache.inputs(layer, x.dtype), mask, weights)
         finally:
-            self._now = None
+            self._tracing.clear()
         cache.accept(layer, left)
         return out
 
-    def trace(self, x: mx.array, given: list[mx.array], mask: mx.array | None, weights: list[mx.array]) -> list[mx.array]:
-        """The layer's output and what it leaves, from stand-ins for all arrays that take part."""
-        assert self._now is not None
-        layer, held = self._now
-        cache, places = held.traced(given), list(_places(layer))
-        own = [holder[name] for holder, name, _ in places]
-        for holder, name, index in places:
-            holder[name] = weights[index]
-        try:
-            return [layer.forward(x, mask, cache), *cache.outputs()]
-        finally:
-            for (holder, name, _), array in zip(places, own, strict=True):
-                holder[name] = array
+
+def _trace(
+    tracing: list[tuple[Any, Compilable]], x: mx.array, inputs: list[mx.array], mask: mx.array | None, weights: list[mx.array]
+) -> list[mx.array]:
+    """Return a layer's output and what it leaves, with placeholders for all arrays."""
+    [(layer, adapter)] = tracing
+    cache, places = adapter.traced(inputs), list(_places(layer))
+    own = [holder[name] for holder, name, _ in places]
+    for holder, name, index in places:
+        holder[name] = weights[index]
+    try:
+        return [layer.forward(x, mask, cache), *cache.outputs()]
+    finally:
+        for (holder, name, _), array in zip(places, own, strict=True):
+            holder[name] = array
 
 
-def _traced(kind: Kind | None, *given: Any) -> list[mx.array]:
-    assert kind is not None  # it is being called
-    return kind.trace(*given)
-
-
-class Compiled:
-    """What a layer of a kind is called through: with the layer, x [1, S, H], mask and cache."""
-
-    def __init__(self, layer: nn.Module, kind: Kind) -> None:
-        self._kind = kind
-        self._weights = weights(layer)
-
-    def __call__(self, layer: Any, x: mx.array, mask: mx.array | None, cache: Compilable) -> mx.array:
-        """As the layer's own forward."""
-        return self._kind(layer, self._weights, x, mask, cache)
-
-
-class Kinds:
-    """The kinds of a target's layers, as they are now and as they were before, for what runs may change to and fro."""
+class LayerFunctions:
+    """The functions of a target's layers, now and before the last change, because kernels may be switched on and off in turn."""
 
     def __init__(self) -> None:
-        self._now: dict[Hashable, Kind] = {}
-        self._before: dict[Hashable, Kind] = {}
+        self._now: dict[Hashable, LayerFunction] = {}
+        self._before: dict[Hashable, LayerFunction] = {}
 
-    def of(self, layers: Sequence[nn.Module]) -> list[Compiled]:
-        """These layers as they are now, one function for all that are alike."""
+    def compile(self, layers: Sequence[nn.Module]) -> list[Callable[..., mx.array]]:
+        """Return what each layer is called through, with the layer, x [1, S, H], mask and cache."""
         known, self._before, self._now = {**self._before, **self._now}, self._now, {}
-        found = []
+        found: list[Callable[..., mx.array]] = []
         for layer in layers:
             key = likeness(layer)
-            kind = self._now[key] = self._now.get(key) or known.get(key) or Kind()
-            found.append(Compiled(layer, kind))
+            function = self._now[key] = self._now.get(key) or known.get(key) or LayerFunction()
+            found.append(partial(function, weights(layer)))
         return found
 
 
@@ -106,59 +89,61 @@ def weights(layer: nn.Module) -> list[mx.array]:
 
 
 def likeness(layer: nn.Module) -> Hashable:
-    """What two layers have in common if, and only if, they compute the same with the same weights."""
+    """A key that is equal for two layers if, and only if, they compute the same with the same weights."""
     seen: dict[int, int] = {}
 
-    def of(part: Any) -> Hashable:
+    def key(part: Any) -> Hashable:
         if isinstance(part, nn.Module):
-            aside = (*_ASIDE, *getattr(part, "aside", ()))
+            ignored = (*_IGNORED, *getattr(part, "ignored", ()))
             own = {**part, **vars(part)}
-            return type(part), tuple((name, _array(own[name], seen) or of(own[name])) for name in sorted(own) if name not in aside)
-        if isinstance(part, mx.array):  # in a tuple, say: traced as it is
-            return str(part.tolist()) if part.size <= _SMALL else _Itself(part)
+            return type(part), tuple(
+                (name, _array_key(own[name], seen) or key(own[name])) for name in sorted(own) if name not in ignored
+            )
+        if isinstance(part, mx.array):  # inside a tuple, for example: becomes a constant of the trace
+            return str(part.tolist()) if part.size <= _SMALL else _Unique(part)
         if isinstance(part, list | tuple):
-            return type(part), tuple(of(each) for each in part)
+            return type(part), tuple(key(each) for each in part)
         if isinstance(part, dict):
-            return tuple((name, of(part[name])) for name in sorted(part))
-        return part if isinstance(part, Hashable) else _Itself(part)
+            return tuple((name, key(part[name])) for name in sorted(part))
+        return part if isinstance(part, Hashable) else _Unique(part)
 
-    return of(layer)
+    return key(layer)
 
 
-class _Itself:
-    """Something that is like nothing but itself."""
+class _Unique:
+    """A key that equals only a key of the same object."""
 
     def __init__(self, what: Any) -> None:
         self._what = what
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Itself) and other._what is self._what
+        return isinstance(other, _Unique) and other._what is self._what
 
     def __hash__(self) -> int:
         return id(self._what)
 
 
-def _array(value: Any, seen: dict[int, int]) -> Hashable:
-    """Shape, dtype, and which of the arrays that were met it is; None for what is no array."""
+def _array_key(value: Any, seen: dict[int, int]) -> Hashable:
+    """Shape, dtype and number of an array, the same number for the same array; None for anything else."""
     return (tuple(value.shape), str(value.dtype), seen.setdefault(id(value), len(seen))) if isinstance(value, mx.array) else None
 
 
 def _places(layer: nn.Module) -> Iterator[tuple[nn.Module, str, int]]:
-    """Where a layer's arrays are: module, name, and which of them it is, as one may be in several places."""
+    """Where a layer's arrays are: module, name, and number; an array in several places has the same number in all."""
     seen: dict[int, int] = {}
 
-    def of(part: Any) -> Iterator[tuple[nn.Module, str, int]]:
+    def walk(part: Any) -> Iterator[tuple[nn.Module, str, int]]:
         if isinstance(part, nn.Module):
             for name in sorted(part):
                 if isinstance(part[name], mx.array):
                     yield part, name, seen.setdefault(id(part[name]), len(seen))
                 else:
-                    yield from of(part[name])
+                    yield from walk(part[name])
         elif isinstance(part, list | tuple):
             for each in part:
-                yield from of(each)
+                yield from walk(each)
         elif isinstance(part, dict):
             for name in sorted(part):
-                yield from of(part[name])
+                yield from walk(part[name])
 
-    return of(layer)
+    return walk(layer)

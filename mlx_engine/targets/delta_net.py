@@ -11,7 +11,7 @@ from mlx_engine.kernels import gated_delta_replay
 from mlx_engine.kernels.delta_inputs import Heads, Rows, rows_before
 from mlx_engine.kernels.gated_delta_replay import ROWS, Tape
 from mlx_engine.targets.joined import join
-from mlx_engine.targets.products import added
+from mlx_engine.targets.products import KernelLinear
 from mlx_engine.targets.recurrent import BlockStart, RecurrentBlock, RecurrentCache
 
 
@@ -46,7 +46,9 @@ class DeltaNet(nn.Module):
         result, before, tape = self.replay(*recurrence, start.before, start.tape, start.kept)
         cache.finish(RecurrentBlock(self.replay, own.convolved, own.queries, before, tape))
         out = net.norm(result, z).reshape(1, x.shape[1], -1)
-        return net.out_proj(out) if residual is None else added(residual, net.out_proj, out)
+        if residual is None:
+            return net.out_proj(out)
+        return net.out_proj(out, residual) if isinstance(net.out_proj, KernelLinear) else residual + net.out_proj(out)
 
     def _rows(self, x: mx.array, start: BlockStart) -> tuple[Rows, mx.array]:
         """What the rows x [1, S, H] bring to the recurrence, and the output's gate, [1, S, Hv, Dv]."""

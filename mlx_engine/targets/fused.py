@@ -1,10 +1,9 @@
 """Decoder layers of Qwen3 and Qwen3.5 with fewer, larger operations: joined products, and kernels that do several steps at once.
 
-A pass of few rows reads every weight once and does little with it, so what remains is the cost of each operation. Here query, key
-and value are one product, gate and up are one, and where kernels are used, what stands between two products is one of them or
-part of the product before. Without kernels every number is computed as mlx-lm computes it, in the same order: on a BLAS whose rows
-do not depend on how many there are the results are the same bit for bit (tested), elsewhere within rounding. The layers' own
-weights become rows of the joined ones, so no byte is held twice.
+A pass of few rows reads every weight once and computes little, so the cost of each operation counts. Here query, key and value are
+one product, gate and up are one, and with kernels, the steps between two products are one dispatch or part of the product before.
+Without kernels every number is computed as mlx-lm computes it, in the same order. On a BLAS whose rows do not depend on how many
+there are, the results are the same bit for bit (tested); elsewhere they are within rounding. No weight is held twice.
 """
 
 from collections.abc import Callable
@@ -14,16 +13,17 @@ from typing import Any
 import mlx.core as mx
 import mlx.nn as nn
 from mlx_lm.models import qwen3, qwen3_5, qwen3_moe, qwen3_next
+from mlx_lm.models.activations import swiglu
 from mlx_lm.models.base import scaled_dot_product_attention
 from mlx_lm.models.cache import KVCache
 from mlx_lm.models.rope_utils import YarnRoPE
 
 from mlx_engine.kernels.verify_attention import ROWS
-from mlx_engine.targets.compiled import Compiled, Kinds
+from mlx_engine.targets.compiled import LayerFunctions
 from mlx_engine.targets.delta_net import DeltaNet
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.joined import join
-from mlx_engine.targets.products import added, gated
+from mlx_engine.targets.products import KernelLinear
 
 Operation = Callable[..., Any]
 
@@ -34,19 +34,19 @@ _LAYERS = (
     qwen3_5.DecoderLayer,
 )
 _ATTENTIONS = (qwen3.Attention, qwen3_moe.Attention)
-_GATED_ATTENTIONS = (qwen3_next.Qwen3NextAttention,)  # Qwen3.5's too
+_GATED_ATTENTIONS = (qwen3_next.Qwen3NextAttention,)  # Qwen3.5 uses it too
 _FEED_FORWARDS = (qwen3.MLP, qwen3_moe.MLP, qwen3_next.Qwen3NextMLP)
 
 
 class Fusion:
-    """What stands in a model's list of layers for its layers, until `release`."""
+    """Replaces a model's layers by fused ones, until `release`."""
 
     def __init__(self, model: nn.Module) -> None:
         self._list = _layers(model)
         self._own = list(self._list)
-        self._layers: list[_Layer] = []  # ours
-        self._kinds = Kinds()
-        self.parts: list[nn.Module] = []  # ours, of all layers
+        self._layers: list[_Layer] = []  # fused ones
+        self._functions = LayerFunctions()
+        self.parts: list[nn.Module] = []  # fused attentions and feed-forwards
         for index, own in enumerate(self._own):
             if type(own) in _LAYERS:
                 self._list[index] = layer = _Layer(own)
@@ -58,30 +58,29 @@ class Fusion:
         self._list[:] = self._own
         self._layers, self.parts = [], []
 
-    def compile(self, wanted: bool) -> None:
-        """Whether passes at a place that only the device knows run layers that are compiled, as they are now."""
-        functions = self._kinds.of(self._layers) if wanted else [None] * len(self._layers)
-        for layer, function in zip(self._layers, functions, strict=True):
-            layer.compiled = function
-
     def use(self, inputs: Operation | None, attend: Operation | None) -> None:
-        """What up to 16 rows, a plain step's one included, run on a growing cache for a layer's attention: `attention_inputs` and
-        `verify_attention`. None: mlx-lm's own operations."""
+        """Set `attention_inputs` and `verify_attention` for up to 16 rows on a growing cache; None: mlx-lm's own operations."""
         for part in self.parts:
             if isinstance(part, _Attention):
                 part.inputs, part.attend = inputs, attend
 
+    def compile(self, wanted: bool) -> None:
+        """Compile the layers as they are now for placed passes, or stop doing so."""
+        functions = self._functions.compile(self._layers) if wanted else [None] * len(self._layers)
+        for layer, function in zip(self._layers, functions, strict=True):
+            layer.compiled = function
+
 
 class _Layer(nn.Module):
-    """Stands for a decoder layer: x [B, S, H] -> [B, S, H]. Parts of ours add what they find to what they are given."""
+    """Stands for a decoder layer: x [B, S, H] -> [B, S, H]. Fused parts add their result to `residual` themselves."""
 
-    aside = ("compiled",)
+    ignored = ("compiled",)
 
     def __init__(self, own: nn.Module) -> None:
         super().__init__()
-        self.compiled: Compiled | None = None
-        dict.update(self, own)  # whoever walks the model finds the same parts under the same names,
-        vars(self).update(vars(own))  # and the flags that models ask their layers for
+        self.compiled: Callable[..., mx.array] | None = None
+        dict.update(self, own)  # code that walks the model finds the same parts under the same names,
+        vars(self).update(vars(own))  # and the flags that models read from their layers
         attention: Any = own.get("self_attn")
         if type(attention) in (*_ATTENTIONS, *_GATED_ATTENTIONS):
             self.self_attn = _attention(attention) or attention
@@ -90,28 +89,24 @@ class _Layer(nn.Module):
 
     @property
     def mixer(self) -> Any:
-        """What makes one row of several."""
+        """The attention or the delta net."""
         return self.self_attn if "self_attn" in self else self.linear_attn
 
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
-        """Of every row."""
         if self.compiled is not None and x.shape[1] <= ROWS and getattr(cache, "compilable", False):
             return self.compiled(self, x, mask, cache)
         return self.forward(x, mask, cache)
 
     def forward(self, x: mx.array, mask: Any = None, cache: Any = None) -> mx.array:
-        """The same, operation by operation."""
-        x = _plus(x, self.mixer, self.input_layernorm(x), mask, cache)
-        return _plus(x, self.mlp, self.post_attention_layernorm(x))
-
-
-def _plus(x: mx.array, part: Any, *given: Any) -> mx.array:
-    adds = isinstance(part, _Attention | _FeedForward | DeltaNet)
-    return part(*given, residual=x) if adds else x + part(*given)
+        """Run the layer one operation at a time."""
+        part, normed = self.mixer, self.input_layernorm(x)
+        x = part(normed, mask, cache, residual=x) if isinstance(part, _Attention | DeltaNet) else x + part(normed, mask, cache)
+        part, normed = self.mlp, self.post_attention_layernorm(x)
+        return part(normed, residual=x) if isinstance(part, _FeedForward) else x + part(normed)
 
 
 class _Attention(nn.Module):
-    """Stands for an attention: x [B, S, H] -> `residual` [B, S, H] and what it finds."""
+    """Stands for an attention: x [B, S, H] -> its result added to `residual` [B, S, H]."""
 
     def __init__(self, own: nn.Module, joined: nn.Module) -> None:
         super().__init__()
@@ -124,23 +119,21 @@ class _Attention(nn.Module):
         names = ("num_attention_heads", "num_key_value_heads") if self.gated else ("n_heads", "n_kv_heads")
         self.heads, self.kv_heads = (getattr(a, name) for name in names)
         self.scale, self.eps, self.dim = a.scale, a.q_norm.eps, a.q_norm.weight.size
-        self._turn = _rotation(a.rope)
+        self._rotation = _rotation(a.rope)
         if not self.gated:
-            norms = [mx.broadcast_to(norm.weight, (count, self.dim)) for norm, count in self._counted()]
-            self._norms = mx.concatenate(norms)
+            counted = ((self.q_norm, self.heads), (self.k_norm, self.kv_heads))
+            self._norms = mx.concatenate([mx.broadcast_to(norm.weight, (count, self.dim)) for norm, count in counted])
             mx.eval(self._norms)
 
-    def _counted(self) -> list[tuple[nn.RMSNorm, int]]:
-        return [(self.q_norm, self.heads), (self.k_norm, self.kv_heads)]
-
     def __call__(self, x: mx.array, mask: Any = None, cache: Any = None, *, residual: mx.array) -> mx.array:
-        """Attention of the rows over what the cache holds and themselves."""
         batch, rows, _ = x.shape
         projected = self._joined(x)
         few = batch == 1 and rows <= ROWS and type(cache) in (KVCache, GrowingCache)
-        if few and self.inputs is not None and self._turn is not None:
-            frequencies, scale = self._turn
-            first = cache.offset if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)  # a number would be fixed
+        if few and self.inputs is not None and self._rotation is not None:
+            frequencies, scale = self._rotation
+            first = (
+                cache.offset if type(cache) is GrowingCache else mx.array([cache.offset], mx.int32)
+            )  # an int would be a constant
             how = (frequencies, first, self.heads, self.eps, scale, self.gated)
             # an index instead of the reshape would copy
             queries, keys, values = self.inputs(projected.reshape(rows, -1), self.q_norm.weight, self.k_norm.weight, *how)
@@ -158,7 +151,8 @@ class _Attention(nn.Module):
         if self.gated:
             gate = projected[..., : 2 * self.heads * self.dim].reshape(batch, rows, self.heads, -1)[..., self.dim :]
             out = _sigmoid_gate(out, gate)
-        return added(residual, self.o_proj, out.reshape(batch, rows, -1))
+        out = out.reshape(batch, rows, -1)
+        return self.o_proj(out, residual) if isinstance(self.o_proj, KernelLinear) else residual + self.o_proj(out)
 
     def _heads(self, projected: mx.array, rope: Operation) -> tuple[mx.array, mx.array, mx.array]:
         """Queries, keys and values, [B, heads, S, D]: one norm and one rotation for queries and keys together."""
@@ -184,7 +178,7 @@ def _sigmoid_gate(out: mx.array, gate: mx.array) -> mx.array:
 
 
 class _FeedForward(nn.Module):
-    """Stands for a gated feed-forward: x [B, S, H] -> `residual` [B, S, H] and what it finds."""
+    """Stands for a gated feed-forward: x [B, S, H] -> its result added to `residual` [B, S, H]."""
 
     def __init__(self, own: nn.Module, joined: nn.Module) -> None:
         super().__init__()
@@ -192,19 +186,20 @@ class _FeedForward(nn.Module):
         self._joined = joined
 
     def __call__(self, x: mx.array, *, residual: mx.array) -> mx.array:
-        """Of every row."""
-        return added(residual, self.down_proj, gated(self._joined, x))
+        joined, down = self._joined, self.down_proj
+        x = joined(x, gated=True) if isinstance(joined, KernelLinear) else swiglu(*mx.split(joined(x), 2, axis=-1))
+        return down(x, residual) if isinstance(down, KernelLinear) else residual + down(x)
 
 
 def _layers(model: nn.Module) -> list:
-    """The very list that a model's forward walks; an empty one where the model has none."""
+    """The very list that a model's forward walks; an empty one if the model has none."""
     named = list(getattr(model, "layers", ()))
     lists = [part["layers"] for part in model.modules() if isinstance(part.get("layers"), list)]
     return next((each for each in lists if named and each and each[0] is named[0]), [])
 
 
 def _rotation(rope: Any) -> tuple[mx.array, float] | None:
-    """Positions per radian of each pair, [R / 2] float32, and the factor on what is rotated; None for another kind of rotation."""
+    """Positions per radian of each pair, [R / 2] float32, and the factor on what is rotated; None for other kinds of RoPE."""
     if type(rope) is nn.RoPE and not rope.traditional and isinstance(rope.base, int | float):
         frequencies = rope.base ** (mx.arange(0, rope.dims, 2, dtype=mx.float32) / rope.dims) / rope.scale
         mx.eval(frequencies)

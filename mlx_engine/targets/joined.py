@@ -1,4 +1,4 @@
-"""Products of the same input as one: their weights below each other. The parts' own weights become rows of the joined one."""
+"""Linear modules with the same input, joined into one."""
 
 from typing import Any
 
@@ -7,7 +7,10 @@ import mlx.nn as nn
 
 
 def join(*parts: nn.Module) -> nn.Module | None:
-    """One product with the rows of all of them, in their order, no byte held twice; None for parts that are not alike."""
+    """Return a linear module with the rows of all parts, in order, or None if they differ in kind, packing or input.
+
+    The parts' own weights become views of the joined ones, so no byte is held twice.
+    """
     kind, first = type(parts[0]), parts[0]
     if kind not in (nn.Linear, nn.QuantizedLinear) or any(type(part) is not kind or "bias" in part for part in parts):
         return None
@@ -32,5 +35,5 @@ def join(*parts: nn.Module) -> nn.Module | None:
             part[name] = joined[name][at : at + array.shape[0]]
             at += array.shape[0]
         del arrays, array
-        mx.eval([part[name] for part in parts])  # views: the arrays they were can go
+        mx.eval([part[name] for part in parts])  # now views, so the original arrays are freed
     return joined

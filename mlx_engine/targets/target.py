@@ -1,7 +1,7 @@
-"""A target: one of mlx-lm's models, wrapped so that chosen layers' outputs can be read and a verify can be taken back.
+"""A target: one of mlx-lm's models, wrapped so that outputs of chosen layers can be read and a verify can be rewound.
 
-Wrapping is per instance (the model's own list of layers gets tapped ones, a gated delta net's parts get listeners, layers that can
-be computed with fewer operations are), never by patching a class, and `release` undoes it.
+Only the instance is changed, never a class: chosen layers are tapped, and parts are replaced by ones that can be rewound or need
+fewer operations. `release` undoes it.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from mlx_engine.targets.products import Products
 
 
 class _Tap:
-    """Stands in a model's list of layers for one of them; its latest output stays in `output` while `keep` is set."""
+    """Stands in a model's list for one of its layers, and keeps its latest output while `keep` is set."""
 
     def __init__(self, layer: nn.Module) -> None:
         self.layer = layer
@@ -35,7 +35,7 @@ class _Tap:
             self.output = result[0] if isinstance(result, tuple) else result
         return result
 
-    def __getattr__(self, name: str) -> Any:  # models ask their layers for flags such as `is_linear`
+    def __getattr__(self, name: str) -> Any:  # models read flags such as `is_linear` from their layers
         return getattr(self.layer, name)
 
 
@@ -44,32 +44,33 @@ class Target:
 
     Args:
         model: mlx-lm's model.
-        vocabulary: how many tokens it knows.
-        family: where its parts are; None for a family that only decodes plainly.
+        vocabulary: its number of tokens.
+        family: where its parts are; None for a target that only decodes plainly.
         taps: 0-based layers whose outputs are the features, in this order.
     """
 
     def __init__(self, model: nn.Module, vocabulary: int, family: Family | None = None, taps: Sequence[int] = ()) -> None:
         self.model = model
         self.vocabulary = vocabulary
-        self._family = family
+        self._drafting = family is not None
         self._taps: dict[int, _Tap] = {}
+        self._tap_order = tuple(taps)
         self._nets: dict[int, DeltaNet] = {}
         self._products = Products((), PLAIN.verify_matmul)
         self._fusion = Fusion(model)
         self._using: tuple[Operations, bool] | None = None
         if family is not None:
-            self._tap(family, taps)
+            self._wrap(family, taps)
             self.use(PLAIN)
 
-    def _tap(self, family: Family, taps: Sequence[int]) -> None:
-        backbone = _at(self.model, family.backbone)
+    def _wrap(self, family: Family, taps: Sequence[int]) -> None:
+        backbone = _part(self.model, family.backbone)
         self._recurrent = family.recurrent
         self._layers: list = backbone.layers
         self._embedding = backbone.embed_tokens
         self._embedding_scale = getattr(backbone, family.embedding_scale) if family.embedding_scale else 1.0
         self._head_path, self._table_path = family.head, f"{family.backbone}.embed_tokens"
-        head = _at(self.model, family.head)
+        head = _part(self.model, family.head)
         if family.recurrent:
             for index, layer in enumerate(self._layers):
                 if (net := getattr(layer, family.recurrent, None)) is not None:
@@ -78,26 +79,24 @@ class Target:
         self._taps = {index: _Tap(self._layers[index]) for index in taps}
         for index, tap in self._taps.items():
             self._layers[index] = tap
-        self._order = tuple(taps)
-        # tied or not, quantised or not: a table has a row for every logit, and may be padded beyond the config's vocabulary
+        # tied or not, quantized or not: a table has a row for every logit, and may be padded beyond the config's vocabulary
         self.vocabulary = (self._embedding if head is None else head).weight.shape[0]
 
     def use(self, operations: Operations, compiled: bool | None = None) -> None:
-        """Run these from the next pass on.
+        """Run these operations from the next pass on.
 
         Args:
             operations: the table.
-            compiled: whether layers of ours are compiled where a pass begins at a place that only the device knows; None: where
-                that pays.
+            compiled: whether fused layers are compiled in placed passes; None: where the device runs beside the host.
         """
 
         compiled = operations.traceable and runs_beside_host() if compiled is None else compiled
         if self._using == (operations, compiled):
             return
-        self._using = None  # until all of it is done
+        self._using = None  # until everything below is done
 
         def kernel(name: str) -> Callable[..., Any] | None:
-            """None for the plain version: mlx-lm's own modules do better than it, they need no mask made, and no stand-in."""
+            """None instead of a reference: mlx-lm's own modules are faster than those, and need no stand-in."""
             operation = getattr(operations, name)
             return None if operation is getattr(PLAIN, name) else operation
 
@@ -123,42 +122,42 @@ class Target:
         self._taps, self._nets = {}, {}
 
     def embed(self, tokens: mx.array) -> mx.array:
-        """Embeddings [1, S, H] of token ids [1, S], as the family's drafters were trained to get them."""
+        """Embeddings [1, S, H] of token ids [1, S], scaled as the family's drafters expect them."""
         embedded = self._embedding(tokens)
         return embedded if self._embedding_scale == 1.0 else embedded * self._embedding_scale
 
     def head(self, hidden: mx.array) -> mx.array:
         """Logits [1, S, V] of final hidden states [1, S, H]."""
-        head = _at(self.model, self._head_path)  # looked up anew, for `use` may have put a stand-in there
-        return _at(self.model, self._table_path).as_linear(hidden) if head is None else head(hidden)
+        head = _part(self.model, self._head_path)  # looked up every time, because `use` may replace it
+        return _part(self.model, self._table_path).as_linear(hidden) if head is None else head(hidden)
 
     def caches(self) -> Caches:
         """Fresh, empty caches."""
         layers = make_prompt_cache(self.model)
         if mx.default_device().type == mx.cpu and all(type(layer) is KVCache for layer in layers):
             share_mask(layers[0])
-        return Caches(layers, self._family is not None)
+        return Caches(layers, rewindable=self._drafting)
 
     def forward(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> mx.array:
-        """Logits [S, V] of token ids [S] that follow what the caches hold; they can be rewound. For `span`, see `Caches.begin`."""
+        """Return the logits [S, V] of token ids [S] that follow what the caches hold. For `span`, see `Caches.begin`."""
         logits: mx.array = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)  # an index would copy
         return logits
 
     def forward_tapped(self, tokens: mx.array, caches: Caches, span: DeviceSpan | None = None) -> tuple[mx.array, mx.array]:
-        """Like `forward`, with the features [S, taps * H] of the same rows."""
+        """Like `forward`; also return the features [S, taps * H] of the same rows."""
         for tap in self._taps.values():
             tap.keep = True
         try:
             logits = self.model(tokens[None], cache=caches.begin(tokens.shape[0], span)).squeeze(0)
-            outputs = [output for index in self._order if (output := self._taps[index].output) is not None]
+            outputs = [output for index in self._tap_order if (output := self._taps[index].output) is not None]
         finally:
             for tap in self._taps.values():
                 tap.keep, tap.output = False, None
         return logits, mx.concatenate(outputs, axis=-1).squeeze(0)
 
 
-def _at(model: nn.Module, path: str) -> Any:
-    """What stands at a path of attribute names, or None."""
+def _part(model: nn.Module, path: str) -> Any:
+    """The part at a path of attribute names, or None."""
     part: Any = model
     for name in path.split("."):
         part = getattr(part, name, None)

@@ -51,9 +51,10 @@ def test_rounds_that_are_queued_ahead_are_tried_where_they_can_be() -> None:
         "--no-window",
         queued="from mlx_engine import device; device.runs_beside_host = lambda: True",
         compiled="from mlx_engine.targets import target; target.runs_beside_host = lambda: True",
-        count="from mlx_engine.targets.compiled import Compiled; seen = []; own = Compiled.__call__",
-        note="Compiled.__call__ = lambda self, *args: seen.append(1) or own(self, *args)",
-        ahead="rounds = []; Q = queued_rounds.RoundQueue; put = Q.put; Q.put = lambda *a, **b: rounds.append(1) or put(*a, **b)",
+        count="from mlx_engine.targets.compiled import LayerFunction as F; seen = []; own = F.__call__",
+        note="F.__call__ = lambda self, *args: seen.append(1) or own(self, *args)",
+        ahead="from mlx_engine.decoding.queued_rounds import RoundQueue as Q; rounds = []; put = Q.put",
+        noted="Q.put = lambda *a, **b: rounds.append(1) or put(*a, **b)",
         say="import atexit, sys; atexit.register(lambda: print(len(seen), len(rounds), file=sys.stderr))",
     )
     assert states(report)["queued dflash reply"] == states(report)["identical"] == "ok"

@@ -64,7 +64,7 @@ def test_layers_that_differ_in_their_weights_alone_are_of_one_kind(name: str, bi
         lambda layer: setattr(layer.input_layernorm, "eps", 1e-3),
         lambda layer: setattr(layer.self_attn, "scale", 2.0),
         lambda layer: setattr(layer.self_attn.rope, "base", 5.0),
-        lambda layer: setattr(layer.self_attn, "_turn", (layer.self_attn._turn[0] * 2, 1.0)),
+        lambda layer: setattr(layer.self_attn, "_rotation", (layer.self_attn._rotation[0] * 2, 1.0)),
         lambda layer: setattr(layer.mlp.down_proj, "bias", mx.zeros(64)),
         lambda layer: setattr(layer.input_layernorm, "weight", layer.input_layernorm.weight.astype(mx.float16)),
         lambda layer: setattr(layer.self_attn, "attend", print),

@@ -52,7 +52,7 @@ def test_no_weight_is_held_twice(bits: int) -> None:
     before = mx.get_active_memory()
     fusion = Fusion(model)
     mx.clear_cache()
-    norms = sum(layer.self_attn._norms.nbytes + layer.self_attn._turn[0].nbytes for layer in model.layers)
+    norms = sum(layer.self_attn._norms.nbytes + layer.self_attn._rotation[0].nbytes for layer in model.layers)
     assert mx.get_active_memory() - before <= norms + 64 * 1024  # small arrays are rounded up to pages
     assert fusion.parts
 
