@@ -28,6 +28,7 @@ from tests import metal_emulator
 from tests.metal_emulator import kernel
 from tests.mlx_engine.asking import events, reply, tokens
 from tests.mlx_engine.conftest import GOLDEN, loaded
+from tests.mlx_engine.target_passes import before_each_pass
 from tests.mlx_engine.test_context import FULL, SLIDING
 from tests.mlx_engine.test_families import contents
 from tests.mlx_engine.test_prefix import sliding
