@@ -16,7 +16,7 @@ from app.conversations.settings import ChatSettings, Preset
 from app.engine_adapter import EngineAdapter
 from app.language import tr, translated
 from app.machine.roofline_job import RooflineJob
-from app.models.pair_loader import PairLoading
+from app.models.pair_loader import PairLoader
 from app.notice import Notice
 from app.sidebar.chat_library import ChatLibrary
 from app.store_thread import StoreThread
@@ -42,7 +42,7 @@ class Conductor(QObject):
         store = store or StoreThread(parent=self)
         self.engine = engine
         self.library = ChatLibrary(store, self)
-        self.loader = PairLoading(engine, self)
+        self.loader = PairLoader(engine, self)
         self.reply_job = ReplyJob(engine, self.library, self)
         self.comparison_job = ComparisonJob(engine, self)
         self.roofline_job = RooflineJob(engine, self)

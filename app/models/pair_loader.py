@@ -1,6 +1,7 @@
-"""The pair that answers: loading it, and what is known of it then."""
+"""Loading pairs."""
 
 from pathlib import Path
+from typing import Literal
 
 from PySide6.QtCore import QObject, Signal
 
@@ -9,18 +10,16 @@ from app.language import tr, translated
 from app.machine.background_tuning import BackgroundTuning
 from app.notice import Notice
 from mlx_engine.errors import EngineText
-from mlx_engine.events import Failed, LoadProgress, PairInfo
+from mlx_engine.events import Event, Failed, LoadProgress, PairInfo
 from mlx_engine.host import Job
 from mlx_engine.requests import LoadPair
 
-_KEEPS_THE_OLD = 0.0  # while a loading has come no further, the files are only looked at and the pair before is still there
 
-
-class PairLoading(QObject):
+class PairLoader(QObject):
     """Loads pairs. `pair` and `loaded_from` are None while none is loaded, `progress` and `loading_from` while none is loading."""
 
     changed = Signal()  # the progress
-    loaded = Signal()  # another pair, or none any more
+    loaded = Signal()  # a pair, or none any more
     notified = Signal(object)  # Notice
 
     def __init__(self, engine: EngineAdapter, parent: QObject | None = None) -> None:
@@ -29,7 +28,7 @@ class PairLoading(QObject):
         self._tuning = BackgroundTuning(engine, self)
         self._job: Job | None = None
         self._cancelled = False
-        self._had_one = False
+        self._replaces = False  # a pair was loaded when loading started
         self.pair: PairInfo | None = None
         self.loaded_from: LoadPair | None = None
         self.loading_from: LoadPair | None = None
@@ -40,66 +39,63 @@ class PairLoading(QObject):
         return self._job is not None
 
     def load(self, pair: LoadPair) -> None:
-        """Load a pair, unless one is being loaded."""
-        if self._job:
+        """Load a pair, unless one is loading."""
+        if self.running:
             return
-        self.progress, self.loading_from, self._cancelled = LoadProgress(0.0, EngineText("", tr("Starting"))), pair, False
-        self._had_one = self.pair is not None
+        self.progress, self.loading_from = LoadProgress(0.0, EngineText("", tr("Starting"))), pair
+        self._cancelled, self._replaces = False, self.pair is not None
         self._job = self._engine.submit(pair, self._receive)
         self.changed.emit()
 
-    def moved(self, before: Path, now: Path) -> None:
-        """The model folder lies elsewhere: what was loaded from it counts as loaded from there."""
-        if self.loaded_from is not None and self.loaded_from.target is not None:
-            self.loaded_from = LoadPair(_moved(self.loaded_from.target, before, now), _moved(self.loaded_from.drafter, before, now))
-            self.changed.emit()
-
     def cancel(self) -> None:
-        """Load no further, as soon as the part that is being read is read."""
+        """Stop loading after the current file."""
         if self._job:
             self._cancelled = True
             self._job.cancel()
 
-    def _receive(self, deliveries: list[Delivery]) -> None:
-        for item in deliveries:
-            self._take(item)
+    def moved(self, old: Path, new: Path) -> None:
+        """Follow the model folder from one place to another."""
 
-    def _take(self, item: Delivery) -> None:
-        match item.event:
+        def follow(folder: Path | None) -> Path | None:
+            return new / folder.relative_to(old) if folder is not None and folder.is_relative_to(old) else folder
+
+        if self.loaded_from is not None and self.loaded_from.target is not None:
+            self.loaded_from = LoadPair(follow(self.loaded_from.target), follow(self.loaded_from.drafter))
+            self.changed.emit()
+
+    def _receive(self, deliveries: list[Delivery]) -> None:
+        for delivery in deliveries:
+            self._accept(delivery.event)
+
+    def _accept(self, event: Event | None) -> None:
+        match event:
             case LoadProgress() as progress:
                 self.progress = progress
-                if progress.fraction > _KEEPS_THE_OLD and self.pair is not None:
-                    self._become(None)
+                if progress.fraction > 0 and self.pair is not None:  # at 0 the files are checked and the old pair is still loaded
+                    self._set_pair(None)
                 self.changed.emit()
             case PairInfo() as pair:
                 self.loaded_from = self.loading_from
-                self._become(pair)
+                self._set_pair(pair)
                 self._tuning.tune(pair)
                 if pair.why_plain:
                     self.notified.emit(Notice(tr("DFlash is off: {why_plain}", why_plain=translated(pair.why_plain))))
             case Failed() as failed:
-                self.notified.emit(
-                    Notice(f"{translated(failed)} {self._what_is_left()}".rstrip(), "error", "" if self.pair else "load")
-                )
+                self._notify_failure(translated(failed), "error")
             case None:
                 if self._cancelled and self.loaded_from is not self.loading_from:
-                    words = tr("Loading was cancelled. {what_is_left}", what_is_left=self._what_is_left()).rstrip()
-                    self.notified.emit(Notice(words, offer="" if self.pair else "load"))
-                self._job = None
-                self.progress = self.loading_from = None
+                    self._notify_failure(tr("Loading was canceled."), "info")
+                self._job = self.progress = self.loading_from = None
                 self.changed.emit()
 
-    def _become(self, pair: PairInfo | None) -> None:
+    def _set_pair(self, pair: PairInfo | None) -> None:
         self.pair = pair
         if pair is None:
             self.loaded_from = None
         self.loaded.emit()
 
-    def _what_is_left(self) -> str:
-        if not self._had_one:
-            return ""
-        return tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded now.")
-
-
-def _moved(place: Path | None, before: Path, now: Path) -> Path | None:
-    return now / place.relative_to(before) if place is not None and place.is_relative_to(before) else place
+    def _notify_failure(self, text: str, kind: Literal["info", "error"]) -> None:
+        """Say what happened and what is loaded now, and offer to load the demo pair if nothing is."""
+        if self._replaces:
+            text += " " + (tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded."))
+        self.notified.emit(Notice(text, kind, "" if self.pair else "load"))

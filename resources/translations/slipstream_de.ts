@@ -2020,13 +2020,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
-            <source>Loading was cancelled. {what_is_left}</source>
-            <translation>Das Laden wurde abgebrochen. {what_is_left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>No models are loaded now.</source>
-            <translation>Jetzt sind keine Modelle geladen.</translation>
+            <source>Loading was canceled.</source>
+            <translation>Das Laden wurde abgebrochen.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />

@@ -2020,13 +2020,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
-            <source>Loading was cancelled. {what_is_left}</source>
-            <translation>已取消载入。{what_is_left}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_loader.py" />
-            <source>No models are loaded now.</source>
-            <translation>现在没有载入模型。</translation>
+            <source>Loading was canceled.</source>
+            <translation>加载已取消。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />

@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 
 import app.machine.background_tuning
 from app.engine_adapter import EngineAdapter
-from app.models.pair_loader import PairLoading
+from app.models.pair_loader import PairLoader
 from mlx_engine.events import KernelTrial
 from mlx_engine.host import EngineHost
 from mlx_engine.requests import GenerationRequest, LoadPair, Message
@@ -29,7 +29,7 @@ def new_pair(qtbot: QtBot) -> Iterator[tuple[ScriptedEngine, EngineAdapter]]:
     engine = ScriptedEngine(pair=replace(PAIR, calibrated=False))
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
-    loading = PairLoading(thread)
+    loading = PairLoader(thread)
     loading.load(LoadPair())
     yield engine, thread
     assert host.wait(120)
@@ -59,7 +59,7 @@ def test_kernels_are_selected_after_calibration_and_give_way_too(qtbot: QtBot) -
     engine.proof_gate = threading.Event()
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
-    loading = PairLoading(thread)
+    loading = PairLoader(thread)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: engine.proofs == [1], timeout=PATIENCE_MS)  # after one calibration
     thread.submit(ASK, lambda deliveries: None)
@@ -76,7 +76,7 @@ def test_selected_kernels_cause_another_calibration(qtbot: QtBot) -> None:
     engine.trials = (KernelTrial("kv_injection", True, reason("faster")), KernelTrial("block_verify", False, reason("not faster")))
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
-    loading = PairLoading(thread)
+    loading = PairLoader(thread)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: engine.calibrations == 2 and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)
@@ -88,7 +88,7 @@ def test_a_calibrated_pair_is_not_calibrated_again(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     host = EngineHost(lambda: engine)
     thread = EngineAdapter(host)
-    loading = PairLoading(thread)
+    loading = PairLoader(thread)
     loading.load(LoadPair())
     qtbot.waitUntil(lambda: loading.pair is not None and not thread.busy, timeout=PATIENCE_MS)
     qtbot.wait(100)

@@ -344,7 +344,7 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
     engine.load_error = refuse("The target is damaged.")
     app.conductor.use(LoadPair(Path("/somewhere"), None))
     app.until(lambda: app.conductor.loader.progress is None)
-    assert app.conductor.loader.pair is None and app.notices[-1] == "The target is damaged. No models are loaded now."
+    assert app.conductor.loader.pair is None and app.notices[-1] == "The target is damaged. No models are loaded."
     engine.load_error = None
     app.conductor.use()
     app.until(lambda: app.conductor.loader.pair is not None)
