@@ -31,8 +31,9 @@ def tr(text: str, **values: object) -> str:
 def translated(text: EngineText) -> str:
     """An engine's text in the window's language; its English where there is no translation of its code."""
     found = _translator.translate(ENGINE_CONTEXT, text.code) if text.code else ""
+    values = {name: translated(value) if isinstance(value, EngineText) else value for name, value in text.values}
     try:
-        return found.format(**dict(text.values)) if found else text.message
+        return found.format(**values) if found else text.message
     except (LookupError, ValueError):  # stored by another version, with other values
         return text.message
 

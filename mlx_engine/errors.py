@@ -15,10 +15,10 @@ class EngineText:
 
     code: str
     message: str
-    values: tuple[tuple[str, str | int | float], ...] = ()
+    values: "tuple[tuple[str, str | int | float | EngineText], ...]" = ()
 
     @classmethod
-    def of(cls, code: str, template: str, /, **values: str | int | float) -> "EngineText":
+    def of(cls, code: str, template: str, /, **values: "str | int | float | EngineText") -> "EngineText":
         """Fill in a template such as "The chat has {tokens:,} tokens."."""
         return cls(code, template.format(**values), tuple(values.items()))
 
@@ -35,7 +35,7 @@ class UserError(Exception):
         values: for the template's {names}.
     """
 
-    def __init__(self, code: str, template: str = "", /, **values: str | int | float) -> None:
+    def __init__(self, code: str, template: str = "", /, **values: str | int | float | EngineText) -> None:
         self.text = EngineText.of(code, template, **values) if template else EngineText("error", code)
         super().__init__(self.text.message)
 

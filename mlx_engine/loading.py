@@ -25,9 +25,8 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import KernelTrial, LoadProgress, PairInfo
 from mlx_engine.families import family_of, why_not_runnable
 from mlx_engine.kernels.operations import PLAIN, Operations
-from mlx_engine.pairs.advised import advised_sampling
-from mlx_engine.pairs.checkpoint import read_config, weight_bytes, weight_files
-from mlx_engine.pairs.compatibility import misfit, text_config, why_not_dflash, why_not_target
+from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
+from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.library import repo_of
@@ -91,12 +90,10 @@ def check(target: Path, drafter: Path | None) -> None:
     Raises:
         UserError: files are missing or cut short, or the two do not fit together.
     """
-    config = read_config(target, "target")
-    if reason := why_not_target(config):
-        raise UserError(reason)
-    if reason := why_not_runnable(config):
-        raise UserError(f"{reason} Pick another target.")
-    weight_files(target, "target")
+    config = read_config(target)
+    if problem := target_problem(config) or why_not_runnable(config):
+        raise UserError.of(problem)
+    weight_files(target)
     if not any((target / name).is_file() for name in _TOKENIZERS):
         raise UserError(
             "no_tokenizer", "The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.", folder=str(target)
@@ -111,11 +108,11 @@ def check(target: Path, drafter: Path | None) -> None:
         )
     if drafter is None:
         return
-    if reason := why_not_dflash(config):
-        raise UserError(f"{reason} Load the target without a drafter to decode plainly.")
-    if reason := misfit(config, read_config(drafter, "drafter")):
-        raise UserError(reason)
-    weight_files(drafter, "drafter")
+    if problem := dflash_problem(config):
+        raise UserError("drafter_not_usable", "{reason} Load the target without a drafter to decode plainly.", reason=problem)
+    if problem := pair_problem(config, read_config(drafter)):
+        raise UserError.of(problem)
+    weight_files(drafter)
 
 
 def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | LoadedPair]:
@@ -148,11 +145,10 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
     context_limit = _positive(text, "max_position_embeddings", _DEFAULT_CONTEXT, target_folder)
     if drafter_folder is None:
         target, drafter = Target(model, vocabulary), None
-        reason = why_not_dflash(config)
-        why_plain = EngineText("no_dflash", reason) if reason else EngineText.of("no_drafter", "no drafter is loaded")
+        why_plain = dflash_problem(config) or EngineText.of("no_drafter", "no drafter is loaded")
     else:
         yield LoadProgress(0.8, EngineText.of("reading_drafter", "Reading the drafter"))
-        drafter_config = parse(read_config(drafter_folder, "drafter"))
+        drafter_config = parse(read_config(drafter_folder))
         target = Target(model, vocabulary, family_of(config), drafter_config.taps)
         try:
             target.caches().check()
@@ -185,7 +181,7 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
         takes_effort=chat.takes_effort(tokenizer),
         why_plain=why_plain,
         drafter_weights=_format_name(drafter.bits, dtype) if drafter else "",
-        sampling=advised_sampling(target_folder),
+        sampling=recommended_sampling(target_folder),
     )
     yield LoadedPair(target, tokenizer, drafter, dtype, info, weights, PairHistory(info.block_size))
 
@@ -265,7 +261,7 @@ def _config_fault(folder: Path, fault: str) -> UserError:
 
 def _load_error(error: Exception, folder: Path, part: str = "model") -> UserError:
     """Return why a target can't be loaded: the field of its config.json that led to the error, if there is one."""
-    config, name = read_config(folder, "target"), folder.name
+    config, name = read_config(folder), folder.name
     reason = " ".join(str(error).split()).rstrip(".")
     if reason.startswith("Model type "):
         return UserError(

@@ -11,7 +11,7 @@ from app import macos
 from app.conversations.wording import size
 from app.language import tr
 from app.macos import Pressure
-from mlx_engine.pairs import machine, room
+from mlx_engine.pairs import machine
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class MemoryWatch(QObject):
     ) -> None:
         super().__init__(parent)
         self._read = read or pressure
-        self._budget = budget if budget is not None else room.working_set(machine.known())
+        self._budget = budget if budget is not None else machine.working_set(machine.load_facts())
         self._warned: Pressure = "normal"
         self._warned_of_peak = False
         self._calm = 0

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal, Slot
 from shiboken6 import isValid
 
-from app.language import tr
+from app.language import tr, translated
 from mlx_engine.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class _Job(QRunnable):
         try:
             receiver, value = self._then, self._work()
         except UserError as error:
-            receiver, value = self._failed, str(error)
+            receiver, value = self._failed, translated(error.text)
         except Exception as error:
             log.exception("Work behind the picker failed")
             receiver, value = (

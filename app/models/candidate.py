@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Literal
 
 from app.language import tr
-from mlx_engine.pairs.catalog import BUILT_IN, Entry, Reported
-from mlx_engine.pairs.custom_pairs import OwnPair
-from mlx_engine.pairs.fit import Fit, Verdict
+from mlx_engine.errors import EngineText
+from mlx_engine.pairs.catalog import BUILT_IN, CatalogEntry, ReportedSpeedup
+from mlx_engine.pairs.custom_pairs import CustomPair
+from mlx_engine.pairs.fit import Fit, FitVerdict
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.speed_estimate import Speed
+from mlx_engine.pairs.speeds import SpeedRange
 from mlx_engine.requests import Mode
 
 State = Literal["unavailable", "absent", "waiting", "running", "paused", "failed", "ready", "loading", "loaded"]
@@ -39,7 +40,7 @@ def _notes() -> dict[str, str]:
     }  # of our catalogue; those of a user's own stay as they are
 
 
-_ORDER: dict[Verdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
+_ORDER: dict[FitVerdict, int] = {"comfortable": 0, "tight": 1, "unknown": 2, "will swap": 3, "no": 4}
 
 
 @dataclass(frozen=True)
@@ -53,8 +54,8 @@ class Choice:
     estimated: bool = True
     missing: int | None = None  # bytes that are to be fetched; None where the hub was not asked
     fit: Fit | None = None
-    speeds: dict[Mode, Speed] = field(default_factory=dict)
-    trouble: str = ""  # why it cannot be fetched or used, in a sentence
+    speeds: dict[Mode, SpeedRange] = field(default_factory=dict)
+    trouble: EngineText | None = None  # why it can't be downloaded or used
     license: str = ""
     context: int | None = None
     asked: bool = False  # the hub has answered
@@ -72,7 +73,7 @@ class Candidate:
     choice: int = 0
     tags: tuple[str, ...] = ()
     note: str = ""
-    why_not: str = ""
+    why_not: EngineText | None = None
     confirmed: bool = True
     family: str = ""
     generation: int | None = None
@@ -80,9 +81,9 @@ class Candidate:
     license: str = ""
     drafter_license: str = ""
     gated: bool = False
-    reported: tuple[Reported, ...] = ()
+    reported: tuple[ReportedSpeedup, ...] = ()
     state: State = "absent"
-    own: OwnPair | None = None  # the user put it together
+    own: CustomPair | None = None  # the user put it together
 
     @property
     def shown(self) -> Choice:
@@ -93,7 +94,7 @@ class Candidate:
         return any(one.folders for one in self.choices)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> FitVerdict:
         return self.shown.fit.verdict if self.shown.fit else "unknown"
 
     @property
@@ -107,7 +108,7 @@ class Candidate:
         return replace(self, choices=(*self.choices[:number], choice, *self.choices[number + 1 :]))
 
 
-def of_entry(entry: Entry, choices: tuple[Choice, ...]) -> Candidate:
+def of_entry(entry: CatalogEntry, choices: tuple[Choice, ...]) -> Candidate:
     """A pair of the catalogue."""
     return Candidate(
         id=entry.id,

@@ -10,15 +10,15 @@ from typing import Any
 from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
 from app import child
-from app.language import tr
-from mlx_engine.errors import UserError
+from app.language import tr, translated
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.pairs.download_queue import QueuedPair, QueueFile, text_from_json
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import Queued, QueueFile
 
 log = logging.getLogger(__name__)
 
 BEAT_MS = 100
-MODULE = "mlx_engine.pairs.queue_process"
+MODULE = "mlx_engine.pairs.download_queue"
 GOODBYE_MS = 5000
 
 
@@ -31,7 +31,7 @@ class Transfer:
     total: int = 0
     speed: float = 0.0
     seconds_left: float | None = None
-    words: str = ""
+    words: EngineText | None = None
 
 
 class Downloads(QObject):
@@ -55,7 +55,7 @@ class Downloads(QObject):
         self._beat.setInterval(BEAT_MS)
         self._beat.timeout.connect(self._take)
 
-    def resume_queue(self, queued: tuple[Queued, ...]) -> None:
+    def resume_queue(self, queued: tuple[QueuedPair, ...]) -> None:
         """Go on with what an earlier run left."""
         self._show_queue(queued)
         if any(one.state == "waiting" for one in queued):
@@ -64,7 +64,7 @@ class Downloads(QObject):
     def add(self, pair: Pair) -> None:
         """Fetch a pair, or go on with it."""
         known = self.transfers.get(pair, Transfer("waiting"))
-        self.transfers[pair] = replace(known, state="waiting", words="", speed=0.0, seconds_left=None)
+        self.transfers[pair] = replace(known, state="waiting", words=None, speed=0.0, seconds_left=None)
         self._tell("add", pair)
         self.changed.emit()
 
@@ -173,7 +173,9 @@ class Downloads(QObject):
                 self.trouble = tr("The download process ended by itself. What came is kept; press Resume to go on.")
             for pair, one in self.transfers.items():
                 if one.state in ("waiting", "running"):
-                    self.transfers[pair] = replace(one, state="failed", words=self.trouble, speed=0.0, seconds_left=None)
+                    self.transfers[pair] = replace(
+                        one, state="failed", words=EngineText("window", self.trouble), speed=0.0, seconds_left=None
+                    )
         if self._process is None:  # else another was started just now
             self._beat.stop()
         self.changed.emit()
@@ -192,43 +194,52 @@ class Downloads(QObject):
     def _hear(self, event: dict[str, Any]) -> None:
         kind = event["event"]
         if kind == "error":
-            self._refused(str(event["words"]), Pair(event["target"], event["drafter"]) if "target" in event else None)
+            self._refused(text_from_json(event["reason"]), Pair(event["target"], event["drafter"]) if "target" in event else None)
             return
         if kind == "queue":
-            self._show_queue(tuple(Queued(one["target"], one["drafter"], one["state"], {}, one["words"]) for one in event["pairs"]))
+            self._show_queue(tuple(queued for one in event["pairs"] if (queued := QueuedPair.from_json(one))))
             return
         pair = Pair(event["target"], event["drafter"])
         known = self.transfers.get(pair)
         if kind == "progress" and known is not None and known.state in ("waiting", "running"):
             self.transfers[pair] = Transfer(
-                "running", event["done"], event["total"], event["bytes_per_s"], event["seconds_left"], event["words"]
+                "running",
+                event["done"],
+                event["total"],
+                event["bytes_per_s"],
+                event["seconds_left"],
+                text_from_json(event["status"]),
             )
         elif kind == "failed" and known is not None:
-            self.transfers[pair] = replace(known, state="failed", words=event["words"], speed=0.0, seconds_left=None)
+            self.transfers[pair] = replace(
+                known, state="failed", words=text_from_json(event["reason"]), speed=0.0, seconds_left=None
+            )
         elif kind == "ready":
             self.transfers.pop(pair, None)
-            self.ready.emit(pair, list(event["notes"]))
+            self.ready.emit(pair, [note for one in event["notes"] if (note := text_from_json(one))])
 
-    def _refused(self, sentence: str, pair: Pair | None) -> None:
+    def _refused(self, reason: EngineText | None, pair: Pair | None) -> None:
         """A command was not obeyed; or, where no pair is named, nothing can be."""
         if pair is None:
-            self.trouble = sentence
+            self.trouble = translated(reason) if reason else ""
         elif pair in self.transfers:
-            self.transfers[pair] = replace(self.transfers[pair], state="failed", words=sentence, speed=0.0, seconds_left=None)
+            self.transfers[pair] = replace(self.transfers[pair], state="failed", words=reason, speed=0.0, seconds_left=None)
 
-    def _show_queue(self, queued: tuple[Queued, ...]) -> None:
+    def _show_queue(self, queued: tuple[QueuedPair, ...]) -> None:
         shown: dict[Pair, Transfer] = {}
         for one in queued:
             known = self.transfers.get(one.pair, Transfer("waiting"))
             running = known.state == "running" and one.state == "waiting"
             still = known if one.state == "waiting" else replace(known, speed=0.0, seconds_left=None)
-            shown[one.pair] = replace(still, state="running" if running else one.state, words=known.words if running else one.words)
+            shown[one.pair] = replace(
+                still, state="running" if running else one.state, words=known.words if running else one.reason
+            )
         left = set(self.transfers) - set(shown)
         self.transfers = shown
         if left:
             self.left.emit()
 
 
-def left_in_queue() -> tuple[Queued, ...]:
+def left_in_queue() -> tuple[QueuedPair, ...]:
     """What an earlier run did not finish."""
     return QueueFile().read()

@@ -14,7 +14,7 @@ from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.progress_bar import ThinBar
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.pairs.refusals import advises_a_token
+from mlx_engine.pairs.hub_errors import needs_token
 
 
 def _main_words() -> dict[State, str]:
@@ -179,16 +179,16 @@ class PairCard(QScrollArea):
 
     def _show_trouble(self, one: Candidate, state: State) -> None:
         transfer = self._picker.transfer(one)
-        text = one.why_not or (transfer.words if transfer is not None and state == "failed" else "")
-        if not text and state == "absent":
-            text = one.shown.trouble
+        trouble = one.shown.trouble if state == "absent" else None
+        reason = one.why_not or (transfer.words if transfer is not None and state == "failed" else trouble)
+        text = translated(reason) if reason else ""
         if not text and state == "absent" and one.gated:
             text = tr("Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.")
         self.trouble.setText(text)
         self._panel.setVisible(bool(text))
-        set_look(self._panel, "error" if text == one.shown.trouble or state == "failed" else "notice")
-        self.token.setVisible(advises_a_token(text) and state in ("absent", "failed"))
-        self.again.setVisible(state == "absent" and text == one.shown.trouble and bool(text))
+        set_look(self._panel, "error" if reason is one.shown.trouble or state == "failed" else "notice")
+        self.token.setVisible(reason is not None and needs_token(reason) and state in ("absent", "failed"))
+        self.again.setVisible(reason is not None and reason is trouble)
 
     @Slot()
     def _act(self) -> None:

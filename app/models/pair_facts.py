@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from app.conversations.wording import size, tokens
-from app.language import number, tr
+from app.language import number, tr, translated
 from app.machine.this_mac import machine_title
 from app.models.candidate import Candidate, why_this_one
 from app.widgets.button import button
@@ -26,7 +26,7 @@ def _part_names() -> dict[str, str]:
         "drafter weights": tr("drafter weights"),
         "drafter context": tr("drafter context"),
         "workspace": tr("workspace"),
-    }  # of the sum, as mlx_engine.pairs.fit names them; how each came about stays as the engine says it
+    }  # of the sum, as mlx_engine.pairs.fit names them
 
 
 class PairFacts(QWidget):
@@ -77,10 +77,10 @@ def facts_of(one: Candidate, measured_machine: bool) -> dict[str, str]:
     if why := why_this_one(one):
         facts[tr("Why this one")] = why
     if speed := shown.speeds.get("dflash") or shown.speeds.get("plain"):
-        facts[tr("Speed")] = f"{speed}. {speed.reason}"
+        facts[tr("Speed")] = f"{speed}. {translated(speed.reason)}"
         plain = shown.speeds.get("plain")
         if plain is not None and plain is not speed:
-            facts[tr("Without DFlash")] = f"{plain}. {plain.reason}"
+            facts[tr("Without DFlash")] = f"{plain}. {translated(plain.reason)}"
     elif not one.why_not:
         if not measured_machine:
             facts[tr("Speed")] = tr("Not estimated yet. Help ▸ {page} measures how fast this computer is.", page=machine_title())
@@ -118,14 +118,12 @@ def facts_of(one: Candidate, measured_machine: bool) -> dict[str, str]:
 def verdict(fit: Fit) -> str:
     """Whether it fits, in a sentence with the sum."""
     needed = tr("Needs {size} at {tokens}", size=size(fit.needed), tokens=tokens(fit.context))
-    budget, crowded = size(fit.budget or 0), fit.free is not None and fit.needed > fit.free
+    budget, crowded = size(fit.budget or 0), fit.crowded
     match fit.verdict:
         case "unknown":
             return tr("What it needs is not known before its config.json says more.")
         case "no":
-            return tr(
-                "{needed}, more than the {ceiling} that can be had here at all.", needed=needed, ceiling=size(fit.ceiling or 0)
-            )
+            return tr("{needed}, more than the {ceiling} that can be had here at all.", needed=needed, ceiling=size(fit.limit or 0))
         case "will swap":
             return tr(
                 "{needed}, more than the {budget} that models may use here: the system would swap.", needed=needed, budget=budget
@@ -180,7 +178,9 @@ class Arithmetic(QWidget):
             self.table.hide()
             return
         lines = {
-            _part_names().get(line.what, line.what): f"{tr('unknown') if line.bytes is None else size(line.bytes)}: {line.how}"
+            _part_names().get(
+                line.what, line.what
+            ): f"{tr('unknown') if line.bytes is None else size(line.bytes)}: {translated(line.how)}"
             for line in fit.lines
         }
         needed = size(fit.needed)

@@ -8,24 +8,24 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.chat.conductor import Conductor
-from app.language import tr
+from app.language import tr, translated
 from app.models.background import Background
 from app.models.candidate import Candidate, Choice, Filter, State, passes
 from app.models.downloads import Downloads, Transfer, left_in_queue
 from app.models.storage import Storage
 from app.models.survey import Judge, Survey, ask_hub, check_folders, folders_key, of_folders, of_repos, survey
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Stats
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.catalog import catalogue
-from mlx_engine.pairs.custom_pairs import OwnPair, add_own_pair, forget_own_pair
+from mlx_engine.pairs.catalog import load_catalog
+from mlx_engine.pairs.custom_pairs import CustomPair, add_custom_pair, remove_custom_pair
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import CONTEXT
-from mlx_engine.pairs.library import library
-from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_drafter_here
-from mlx_engine.pairs.measured import MeasuredSpeeds, key
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.library import local_models
+from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
 from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.speeds import MeasuredSpeeds, speed_key
 from mlx_engine.requests import LoadPair
 
 ASK_AFTER_MS = 350  # that a pair was looked at before the hub is asked about it
@@ -226,7 +226,14 @@ class Picker(QObject):
         if shown.pair is None or shown.asked or shown.pair in self.asking:
             return
         self.asking.add(shown.pair)
-        self._background.run(partial(ask_hub, shown), partial(self._answered, shown.pair), partial(self._refused, shown.pair))
+
+        def work() -> Choice:
+            try:
+                return ask_hub(shown)
+            except UserError as error:
+                return replace(shown, trouble=error.text)
+
+        self._background.run(work, partial(self._answered, shown.pair), self.told.emit)
         self.changed.emit()
 
     @Slot()
@@ -236,10 +243,6 @@ class Picker(QObject):
     def _answered(self, pair: Pair, told: Choice) -> None:
         self.asking.discard(pair)
         self._update(pair, lambda choice: told if choice.folders is None else choice)
-
-    def _refused(self, pair: Pair, sentence: str) -> None:
-        self.asking.discard(pair)
-        self._update(pair, lambda choice: replace(choice, trouble=sentence))
 
     def _update(self, pair: Pair, how: Callable[[Choice], Choice]) -> None:
         for one in self._all:
@@ -329,7 +332,7 @@ class Picker(QObject):
     def forget(self) -> None:
         """Take a pair of the user's own out of the list; its files stay."""
         if (one := self.current) is not None and (pair := one.own) is not None:
-            self._background.run(lambda: forget_own_pair(pair), lambda _: self.refresh(), self.told.emit)
+            self._background.run(lambda: remove_custom_pair(pair), lambda _: self.refresh(), self.told.emit)
 
     def move(self, folder: Path) -> None:
         """Move the model folder."""
@@ -359,7 +362,7 @@ class Picker(QObject):
             if is_folder(target):
                 return check_folders(Path(target).expanduser(), Path(drafter).expanduser() if drafter else None)
             told = ask_hub(Choice("", Pair(target, drafter or None)))
-            return told.trouble
+            return translated(told.trouble) if told.trouble else ""
 
         self._background.run(work, then, then)
 
@@ -369,12 +372,14 @@ class Picker(QObject):
         def work() -> str:
             try:
                 if is_folder(target):
-                    return str(find_drafter_here(library(), Path(target).expanduser()))
-                return find_drafter(Hub(), catalogue(), library(), target).repos[-1]
+                    return str(find_local_drafter(local_models(), Path(target).expanduser()))
+                return find_drafter(Hub(), load_catalog(), local_models(), target).repos[-1]
             except NoDrafter as error:
-                raise UserError(tr("{reason} Name one, or take the target alone: it decodes plainly.", reason=error)) from None
+                text = tr("{reason} Name one, or take the target alone: it decodes plainly.", reason=translated(error.text))
+                raise UserError.of(EngineText("window", text)) from None
             except NotForDFlash as error:
-                raise UserError(tr("{reason} Take the target alone: it decodes plainly.", reason=error)) from None
+                text = tr("{reason} Take the target alone: it decodes plainly.", reason=translated(error.text))
+                raise UserError.of(EngineText("window", text)) from None
 
         self._background.run(work, then, failed)
 
@@ -383,15 +388,15 @@ class Picker(QObject):
 
         def folders() -> Candidate:
             names = [str(Path(name).expanduser().absolute()) for name in (target, drafter) if name]
-            pair = OwnPair(*names)
-            found = of_folders(pair, Judge(machine.known(), CONTEXT, MeasuredSpeeds()))
-            add_own_pair(pair)
+            pair = CustomPair(*names)
+            found = of_folders(pair, Judge(machine.load_facts(), CONTEXT, MeasuredSpeeds()))
+            add_custom_pair(pair)
             return found
 
         def repos() -> Candidate:
-            pair = OwnPair(target, drafter or None)
-            found = of_repos(pair, ask_hub(Choice("", pair.repos)))
-            add_own_pair(pair)
+            pair = CustomPair(target, drafter or None)
+            found = of_repos(pair, ask_hub(Choice("", pair.pair)))
+            add_custom_pair(pair)
             return found
 
         def then(one: Candidate) -> None:
@@ -404,10 +409,10 @@ class Picker(QObject):
     # What happens meanwhile
 
     @Slot(object, list)
-    def _ready(self, pair: Pair, notes: list[str]) -> None:
+    def _ready(self, pair: Pair, notes: list[EngineText]) -> None:
         name = next((one.name for one in self._all for choice in one.choices if choice.pair == pair), pair.name)
         for note in notes:
-            self.told.emit(note)
+            self.told.emit(translated(note))
         self.fetched.emit(name)
         self.refresh()
 
@@ -419,12 +424,12 @@ class Picker(QObject):
             return
         folders = (loaded.target, loaded.drafter) if loaded.target else demo_pair()
         known = next((one.shown.pair for one in self._all if one.shown.folders == folders), None)
-        name = key(known.target, known.drafter) if known else folders_key(folders)
+        name = speed_key(known.target, known.drafter) if known else folders_key(folders)
 
         def work() -> None:
             self._speeds = self._speeds or MeasuredSpeeds()
-            if self._speeds.saw(name, stats):
-                self._speeds.keep()
+            if self._speeds.record(name, stats):
+                self._speeds.save()
 
         self._background.run(work, lambda _: None, self.told.emit)
 

@@ -9,8 +9,8 @@ import sys
 from dataclasses import dataclass
 
 from mlx_engine.events import MachineFacts
-from mlx_engine.pairs import machine, room
-from mlx_engine.pairs.catalog import BUILT_IN, Catalogue, Entry, TargetRepo
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, TargetRepo
 
 _COMFORT = 0.7  # of the budget: the rest is for the context and for other apps
 _OVERHEAD = 1.06  # scales and biases of quantised weights, and the layers that are kept in 16 bits
@@ -23,7 +23,7 @@ USABLE = 5  # tokens a second, about as fast as one reads
 class Suiting:
     """A pair, in which quantisation, and how many bytes it and this machine have; `estimated` where the size is not published."""
 
-    entry: Entry
+    entry: CatalogEntry
     target: TargetRepo
     needed: int
     budget: int
@@ -34,7 +34,7 @@ class Suiting:
         return self.target.bits
 
 
-def suiting(catalogue: Catalogue, budget: int | None = None, facts: MachineFacts | None = None) -> Suiting | None:
+def suiting(catalogue: Catalog, budget: int | None = None, facts: MachineFacts | None = None) -> Suiting | None:
     """The largest pair that fits comfortably and is fast enough to be read as it is written, in 4 bits or more; None when none is
     or this machine's memory is not known.
 
@@ -42,7 +42,7 @@ def suiting(catalogue: Catalogue, budget: int | None = None, facts: MachineFacts
         budget: bytes that models may take on this machine; asked of it if not given.
         facts: of the machine; without them nothing is known of speed.
     """
-    budget = budget if budget is not None else room.working_set(machine.known())
+    budget = budget if budget is not None else machine.working_set(machine.load_facts())
     if not budget:
         return None
     fitting = [
@@ -69,7 +69,7 @@ def fastest(name: str, size: int, facts: MachineFacts) -> float:
     return facts.bandwidth / (size * min(share, 1.0))
 
 
-def needed_bytes(entry: Entry, target: TargetRepo) -> tuple[int, bool]:
+def needed_bytes(entry: CatalogEntry, target: TargetRepo) -> tuple[int, bool]:
     """Bytes of both models' weights, 0 when nothing is known; and whether that is an estimate."""
     drafter = float(entry.drafter_gb.value) if entry.drafter_gb else 0.0
     if target.size_gb:

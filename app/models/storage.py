@@ -8,18 +8,18 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.conversations.wording import size
-from app.language import tr
+from app.language import tr, translated
 from app.models.background import Background
 from app.models.downloads import Downloads
-from mlx_engine.pairs.bandwidth import keep_limit, kept_limit
+from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.deleted_models import Aside
-from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.model_folder import choice_trouble, fixed_by
-from mlx_engine.pairs.model_move import Move
+from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.download_queue import QueueFile
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.model_folder import folder_variable, model_folder_problem
+from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
-from mlx_engine.pairs.tokens import forget_token, keep_token
+from mlx_engine.pairs.tokens import delete_token, store_token
 
 BEAT_MS = 200
 
@@ -60,7 +60,7 @@ class Storage(QObject):
         self.limit: float | None = None  # bytes a second
         self._limit_known = False  # from then on it changes here, and what a look finds is older
         self.deleted: list[Deleted] = []
-        self.moving: Move | None = None
+        self.moving: ModelMove | None = None
         self._stop = threading.Event()
         self._beat = QTimer(self)
         self._beat.setInterval(BEAT_MS)
@@ -68,13 +68,13 @@ class Storage(QObject):
 
     def start(self) -> None:
         """Free what a run that was cut off had deleted."""
-        self._background.run(lambda: Aside().free(), lambda freed: self.look(), self.told.emit)
+        self._background.run(lambda: DeletedModels().purge(), lambda freed: self.look(), self.told.emit)
 
     def close(self) -> None:
         """What was deleted goes for good; a move that runs stops, and what it copied is kept."""
         self._stop.set()
         if self.deleted:
-            Aside().free([repo for one in self.deleted for repo in one.repos])
+            DeletedModels().purge([repo for one in self.deleted for repo in one.repos])
             self.deleted = []
 
     @Slot()
@@ -96,8 +96,8 @@ class Storage(QObject):
         """Take a pair's repos out of the model folder; `undo` brings them back until the app is quit."""
 
         def work() -> int:
-            taken = Aside().take(repos)
-            QueueFile().drop(pair)
+            taken = DeletedModels().delete(repos)
+            QueueFile().remove(pair)
             return taken
 
         def then(taken: int) -> None:
@@ -117,13 +117,13 @@ class Storage(QObject):
         self.deleted.remove(one)
 
         def refused(words: str) -> None:
-            if any(Aside().bytes_of(repo) for repo in one.repos):  # it is still there, to be brought back later
+            if any(DeletedModels().size_of(repo) for repo in one.repos):  # it is still there, to be brought back later
                 self.deleted.append(one)
                 self.changed.emit()
             self.rearranged.emit()  # a part of it may be back
             self.told.emit(words)
 
-        self._background.run(lambda: Aside().put_back(one.repos), lambda _: self.rearranged.emit(), refused)
+        self._background.run(lambda: DeletedModels().restore(one.repos), lambda _: self.rearranged.emit(), refused)
         self.changed.emit()
 
     @Slot()
@@ -136,7 +136,7 @@ class Storage(QObject):
             self.told.emit(tr("{freed} are free again.", freed=size(freed)))
             self.look()
 
-        self._background.run(lambda: Aside().free(repos), then, self.told.emit)
+        self._background.run(lambda: DeletedModels().purge(repos), then, self.told.emit)
         self.changed.emit()
 
     # Moving
@@ -145,7 +145,7 @@ class Storage(QObject):
         """Move all models. Downloads rest meanwhile, and what was deleted goes for good."""
         if self.moving is not None:
             return
-        self.moving, self._stop = Move(folder), threading.Event()
+        self.moving, self._stop = ModelMove(folder), threading.Event()
         self._beat.start()
         self._downloads.hold(self._begin_move)
         self.changed.emit()
@@ -166,7 +166,7 @@ class Storage(QObject):
         def then(outcome: tuple[Path, Path, bool]) -> None:
             before, now, done = outcome
             for note in made.notes:
-                self.told.emit(note)
+                self.told.emit(translated(note))
             if done:
                 self.deleted = []
                 self.told.emit(tr("The models lie in {folder} now.", folder=now))
@@ -199,7 +199,7 @@ class Storage(QObject):
         """Hold downloads to so many bytes a second, from now on and after a restart."""
 
         self.limit, self._limit_known = rate, True
-        self._background.run(lambda: keep_limit(rate), lambda _: self._downloads.limit(rate), self.told.emit)
+        self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.limit(rate), self.told.emit)
         self.changed.emit()
 
     def log_in(self, token: str, then: Callable[[str], None], failed: Callable[[str], None]) -> None:
@@ -209,13 +209,13 @@ class Storage(QObject):
             self._downloads.hold(self._downloads.go_on)  # its process may have found the keychain empty
             then(account)
 
-        self._background.run(lambda: keep_token(Hub().endpoint, token), kept, failed)
+        self._background.run(lambda: store_token(Hub().endpoint, token), kept, failed)
 
     def log_out(self, then: Callable[[bool], None], failed: Callable[[str], None]) -> None:
         """Remove the token from the keychain; `then` is told whether there was one."""
-        self._background.run(lambda: forget_token(Hub().endpoint), then, failed)
+        self._background.run(lambda: delete_token(Hub().endpoint), then, failed)
 
 
 def _place() -> Place:
-    cache = Cache()
-    return Place(cache.root, cache.free_bytes(), fixed_by(), kept_limit(), choice_trouble())
+    cache, problem = Cache(), model_folder_problem()
+    return Place(cache.root, cache.free_bytes(), folder_variable(), download_limit(), translated(problem) if problem else "")

@@ -1,13 +1,13 @@
 """What the picker says of a pair."""
 
 from app.conversations.wording import size
-from app.language import tr
+from app.language import tr, translated
 from app.models.candidate import Candidate, State
 from app.models.downloads import Transfer
-from mlx_engine.pairs.fit import Verdict
+from mlx_engine.pairs.fit import FitVerdict
 
 
-def verdict_names() -> dict[Verdict, str]:
+def verdict_names() -> dict[FitVerdict, str]:
     """How a pair fits, in words."""
     return {
         "comfortable": tr("Fits comfortably"),
@@ -64,7 +64,7 @@ def progress(transfer: Transfer) -> str:
     elif transfer.state == "paused":
         parts.append(tr("paused; what came is kept") if parts else tr("Paused; what came is kept"))
     if transfer.words:
-        parts.append(transfer.words)
+        parts.append(translated(transfer.words))
     return " · ".join(parts)
 
 

@@ -34,7 +34,7 @@ from app.window.palette import Palette, choices_of
 from app.window.placement import onto_screen
 from app.window.top_bar import TopBar
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.catalog import catalogue
+from mlx_engine.pairs.catalog import load_catalog
 
 NARROWEST_CHAT = 440
 
@@ -143,8 +143,8 @@ class MainWindow(QMainWindow):
         """At the first start, say what this is."""
         if self._settings.value("welcomed", False, bool) is True:
             return
-        facts = machine.known()
-        page = Introduction(self.theme, suiting(catalogue(), facts=facts), without_gpu(facts))
+        facts = machine.load_facts()
+        page = Introduction(self.theme, suiting(load_catalog(), facts=facts), without_gpu(facts))
         page.begun.connect(self.begin)
         page.choose.connect(self.show_models)
         self.transcript.welcome.introduce(page)

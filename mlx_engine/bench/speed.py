@@ -146,7 +146,7 @@ def _load() -> list[float]:
 
 
 def _machine(load: tuple[Any, Any]) -> dict[str, Any]:
-    in_use, facts = blas.prepare(), machine.known()
+    in_use, facts = blas.prepare(), machine.load_facts()
     return {
         "system": f"{platform.system()} {platform.release()}",
         "device": "Metal" if in_use.name == "metal" else f"CPU, {os.cpu_count()} cores, {platform.machine()}",

@@ -39,7 +39,7 @@ def load(
     Raises:
         UserError: files missing, cut short or not a supported drafter.
     """
-    return make(parse(read_config(folder, "drafter")), read(folder), dtype, embed, head, bits)
+    return make(parse(read_config(folder)), read(folder), dtype, embed, head, bits)
 
 
 def usual_bits(nbytes: int) -> int:

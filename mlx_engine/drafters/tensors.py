@@ -136,7 +136,7 @@ def read(folder: Path) -> dict[str, mx.array]:
             "Pick another drafter, or decode plainly."
         )
     weights: dict[str, mx.array] = {}
-    for file in weight_files(folder, "drafter"):
+    for file in weight_files(folder):
         try:
             weights.update(cast(dict[str, mx.array], mx.load(str(file))))
         except (RuntimeError, ValueError) as error:

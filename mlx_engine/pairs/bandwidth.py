@@ -1,15 +1,18 @@
-"""How fast downloads may be, as the user wants it: kept between runs, and by the window and the terminal alike."""
+"""The bandwidth limit of downloads: saved between runs, and shared by all connections."""
 
+import threading
+import time
 from pathlib import Path
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.checkpoint_paths import data_folder, read_json, write_json
+from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 
-_MOST = 1e12  # bytes a second; more is no limit
+_MOST = 1e12  # bytes per second; more counts as no limit
+_POLL = 0.25  # seconds between two checks whether the limit was changed
 
 
-def kept_limit() -> float | None:
-    """Bytes a second; None: no limit."""
+def download_limit() -> float | None:
+    """Return the saved limit in bytes per second; None: no limit."""
     try:
         raw = read_json(_file())
     except UserError:
@@ -20,14 +23,39 @@ def kept_limit() -> float | None:
     return float(rate)
 
 
-def keep_limit(rate: float | None) -> None:
-    """Hold every download to that, from now on.
-
-    Raises:
-        UserError: it cannot be kept.
-    """
+def save_download_limit(rate: float | None) -> None:
     write_json(_file(), {"bytes_per_s": rate})
 
 
 def _file() -> Path:
     return data_folder() / "bandwidth.json"
+
+
+class Throttle:
+    """Delays connections so that together they stay below `rate` bytes per second; None: no limit."""
+
+    def __init__(self, rate: float | None = None) -> None:
+        self._lock = threading.Lock()
+        self._busy_until = 0.0
+        self._rate = rate
+        self._changes = 0
+
+    @property
+    def rate(self) -> float | None:
+        return self._rate
+
+    @rate.setter
+    def rate(self, value: float | None) -> None:
+        with self._lock:
+            self._rate, self._busy_until = value, 0.0
+            self._changes += 1
+
+    def take(self, count: int, stop: threading.Event) -> None:
+        """Wait until `count` more bytes fit under the limit, the limit changes, or `stop` is set."""
+        with self._lock:
+            if self._rate is None:
+                return
+            self._busy_until = max(self._busy_until, time.monotonic() - 0.1) + count / self._rate
+            until, changes = self._busy_until, self._changes
+        while changes == self._changes and (left := until - time.monotonic()) > 0 and not stop.wait(min(left, _POLL)):
+            pass

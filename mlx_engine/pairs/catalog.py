@@ -1,7 +1,7 @@
-"""The catalogue of known pairs: resources/catalog.json, and the user's own entries in the data folder.
+"""The catalog of known pairs: resources/catalog.json, plus the user's entries in the data folder.
 
-Every fact in it names its source; what has none is null and shown as unknown. An entry whose repo ids all have a source is
-confirmed; another is shown, but the hub is asked before it is offered.
+Every shipped fact names its source; an unknown fact is null. An entry whose repo ids all have a source is confirmed. Other entries
+are shown too, but the hub is asked before they are offered.
 """
 
 import json
@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import resources
-from mlx_engine.errors import UserError
-from mlx_engine.families import family_of, why_not_runnable
-from mlx_engine.pairs.checkpoint_paths import data_folder, read_json
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.families import why_not_runnable
+from mlx_engine.pairs.compatibility import dflash_problem
+from mlx_engine.pairs.data_files import data_folder, read_json
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_repo
 
@@ -23,7 +24,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")
 
 @dataclass(frozen=True)
 class Fact:
-    """A value and where it is from. `source` is a key of the catalogue's sources; "you" for the user's own entries."""
+    """A value and its source: a key of the catalog's sources, or "you" for the user's entries."""
 
     value: Any
     source: str
@@ -31,17 +32,17 @@ class Fact:
 
 @dataclass(frozen=True)
 class TargetRepo:
-    """One quantisation of a target. `bits` a weight; sizes in GB of 10^9 bytes, as published."""
+    """One quantization of a target."""
 
     repo: str
     source: str
-    bits: int | None
-    size_gb: Fact | None
+    bits: int | None  # per weight
+    size_gb: Fact | None  # in 10^9 bytes, as published
 
 
 @dataclass(frozen=True)
-class Reported:
-    """What others measured: DFlash over plain, from worst to best."""
+class ReportedSpeedup:
+    """Someone's measurement: DFlash's speed relative to plain decoding, lowest to highest."""
 
     speedup: tuple[float, float]
     machine: str
@@ -50,8 +51,8 @@ class Reported:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """One pair of the catalogue. A fact that is None is unknown."""
+class CatalogEntry:
+    """One pair of the catalog. A fact that is None is unknown."""
 
     id: str
     name: str
@@ -67,190 +68,172 @@ class Entry:
     context: Fact | None  # tokens
     tags: tuple[str, ...]
     note: str
-    reported: tuple[Reported, ...]
-    measured: tuple[Reported, ...]
-    reason: Fact | None
-    own: bool = False  # the user's
+    reported: tuple[ReportedSpeedup, ...]
+    measured: tuple[ReportedSpeedup, ...]
+    reason: Fact | None  # why it can't run
+    custom: bool = False  # added by the user
 
     @property
     def confirmed(self) -> bool:
         """Whether every repo id has a source."""
-        return BUILT_IN in self.tags or bool(self.targets and self.drafter and not self.own)
+        return BUILT_IN in self.tags or bool(self.targets and self.drafter and not self.custom)
 
     @property
-    def why_not(self) -> str:
-        """Why it cannot run, as far as is known beforehand; empty otherwise."""
+    def why_not(self) -> EngineText | None:
+        """Why the pair can't run, as far as is known without asking the hub."""
         if self.reason:
-            return str(self.reason.value)
-        if self.family and (words := why_not_runnable({"model_type": self.family.value})):
-            return words
-        if self.family and family_of({"model_type": self.family.value}) is None:
-            return f"DFlash is not available for the family “{self.family.value}” yet."
+            return EngineText(f"catalog_reason_{self.id}", str(self.reason.value))
+        if self.family:
+            config = {"model_type": self.family.value}
+            if problem := why_not_runnable(config) or dflash_problem(config):
+                return problem
         if BUILT_IN not in self.tags and not (self.targets and self.drafter):
-            return "Its repos are not known."
-        return ""
+            return EngineText.of("catalog_repos_unknown", "The names of its repos aren't known yet.")
+        return None
 
     @property
     def repos(self) -> tuple[str, ...]:
-        """Every repo that it names: the targets', then the drafter's."""
+        """The repos of the targets, then the drafter's."""
         return (*(target.repo for target in self.targets), *([str(self.drafter.value)] if self.drafter else []))
 
     def pair(self, bits: int | None = None) -> Pair:
-        """The repos, with the quantisation asked for, or the first listed.
-
-        Raises:
-            UserError: there is no such quantisation, or nothing to fetch at all.
-        """
+        """Return the repos with the given quantization, or with the first one listed."""
         if BUILT_IN in self.tags:
-            raise UserError(f"{self.name} comes with Slipstream: there is nothing to fetch or remove.")
+            raise UserError("pair_is_built_in", "{name} comes with Slipstream and can't be downloaded or removed.", name=self.name)
         if not self.targets or not self.drafter:
-            raise UserError(f"{self.name} cannot be fetched: {self.why_not}")
+            raise UserError(
+                "pair_not_downloadable", "{name} can't be downloaded. {reason}", name=self.name, reason=self.why_not or ""
+            )
         offered = [target for target in self.targets if bits in (None, target.bits)]
         if not offered:
-            known = ", ".join(str(target.bits) for target in self.targets)
-            raise UserError(f"{self.name} is not offered with {bits} bits. There are: {known}.")
+            available = ", ".join(str(target.bits) for target in self.targets)
+            template = "{name} isn't available with {bits} bits. Available: {available}."
+            raise UserError("bits_not_offered", template, name=self.name, bits=str(bits), available=available)
         return Pair(offered[0].repo, str(self.drafter.value))
 
 
 @dataclass(frozen=True)
-class Catalogue:
-    """All entries, the user's own last; `complaints` are sentences about entries that were left out."""
+class Catalog:
+    """All entries, the user's last, and what is wrong with entries that were ignored."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[CatalogEntry, ...]
     sources: dict[str, str]
-    complaints: tuple[str, ...] = ()
+    problems: tuple[EngineText, ...] = ()
 
-    def find(self, id: str) -> Entry:
-        """The entry of an id.
-
-        Raises:
-            UserError: there is none; the sentence names similar ones.
-        """
+    def find(self, id: str) -> CatalogEntry:
         for entry in reversed(self.entries):
             if entry.id == id.lower():
                 return entry
-        like = [entry.id for entry in self.search(re.split(r"[-.]", id)[0])][:5]
-        hint = f" Similar: {', '.join(like)}." if like else ""
-        raise UserError(
-            f"“{id[:80]}” is not in the catalogue.{hint} “slipstream models list” shows all; any other pair is named by --target "
-            "and --drafter."
-        )
+        similar = [entry.id for entry in self.search(re.split(r"[-.]", id)[0])][:5]
+        template = "“{id}” isn't in the catalog. Similar: {similar}. “slipstream models list” shows all pairs."
+        raise UserError("not_in_catalog", template, id=id[:80], similar=", ".join(similar) or "–")
 
-    def search(self, words: str) -> list[Entry]:
-        """Entries in whose id, name, tags or repos all the words occur."""
+    def search(self, words: str) -> list[CatalogEntry]:
+        """Return the entries whose id, name, tags or repos contain all the words."""
         wanted = words.lower().split()
-        return [entry for entry in self.entries if all(word in _text(entry) for word in wanted)]
+        texts = [(entry, " ".join((entry.id, entry.name, *entry.tags, *entry.repos)).lower()) for entry in self.entries]
+        return [entry for entry, text in texts if all(word in text for word in wanted)]
 
-    def with_target(self, repo: str) -> Entry | None:
-        """The entry that has a target repo."""
+    def with_target(self, repo: str) -> CatalogEntry | None:
         return next((entry for entry in self.entries for target in entry.targets if target.repo.lower() == repo.lower()), None)
 
 
-def own_file() -> Path:
+def custom_catalog_file() -> Path:
     return data_folder() / "catalog.json"
 
 
-def catalogue() -> Catalogue:
-    """The one that comes with Slipstream and the user's own entries; malformed ones are left out, each with a complaint."""
+def load_catalog() -> Catalog:
     shipped = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
     entries = [parse_entry(raw, shipped["sources"]) for raw in shipped["pairs"]]
-    complaints: list[str] = []
+    problems: list[EngineText] = []
     try:
-        own = read_json(own_file())
+        custom = read_json(custom_catalog_file())
+        raws = custom.get("pairs", []) if isinstance(custom, dict) else custom if custom is not None else []
+        if not isinstance(raws, list):
+            raise UserError("catalog_not_list", "“{file}” is ignored: it isn't a list of pairs.", file=str(custom_catalog_file()))
     except UserError as error:
-        own, complaints = None, [str(error)]
-    raws = own.get("pairs", []) if isinstance(own, dict) else own if own is not None else []
-    if not isinstance(raws, list):
-        complaints.append(f"{own_file()} holds no list of pairs, so none of it is used.")
-        raws = []
+        raws, problems = [], [error.text]
     for number, raw in enumerate(raws[:1000], 1):
         try:
             entries.append(parse_entry(raw, None))
         except UserError as error:
-            complaints.append(f"Entry {number} of {own_file()} is left out: {error}")
-    return Catalogue(tuple(entries), shipped["sources"], tuple(complaints))
+            template, file = "Entry {number} of “{file}” is ignored. {reason}", str(custom_catalog_file())
+            problems.append(EngineText.of("catalog_entry_ignored", template, number=number, file=file, reason=error.text))
+    return Catalog(tuple(entries), shipped["sources"], tuple(problems))
 
 
-def parse_entry(raw: Any, sources: dict[str, str] | None) -> Entry:
-    """One entry. `sources` None: an entry of the user's own, whose facts may be given as plain values.
+def parse_entry(raw: Any, sources: dict[str, str] | None) -> CatalogEntry:
+    """Parse one entry. `sources` is None for the user's entries, whose facts may be plain values.
 
     Raises:
-        UserError: what is wrong with it.
+        UserError: a field is invalid.
     """
-    read = _Reader(raw, sources)
+    read = _Reader(raw, sources, "id")
     drafter = read.part("drafter")
-    return Entry(
+    return CatalogEntry(
         id=read.id(),
-        name=read.words("name") or read.id(),
+        name=read.line("name") or read.id(),
         targets=tuple(_target(part) for part in read.parts("targets")),
         drafter=drafter.repo("repo"),
         generation=drafter.fact("generation", int),
         block_size=drafter.fact("block_size", int),
-        drafter_gb=drafter.fact("size_gb", (int, float)),
+        drafter_gb=drafter.fact("size_gb", int, float),
         gated=drafter.fact("gated", bool),
         drafter_license=drafter.fact("license", str),
         family=read.fact("family", str),
         license=read.fact("license", str),
         context=read.fact("context", int),
-        tags=tuple(read.texts("tags")),
-        note=read.words("note"),
-        reported=tuple(_reported(part) for part in read.parts("reported")),
-        measured=tuple(_reported(part) for part in read.parts("measured")),
+        tags=tuple(read.lines("tags")),
+        note=read.line("note"),
+        reported=tuple(_speedup(part) for part in read.parts("reported")),
+        measured=tuple(_speedup(part) for part in read.parts("measured")),
         reason=read.fact("why_not", str),
-        own=sources is None,
+        custom=sources is None,
     )
 
 
 class _Reader:
-    """Fields of one JSON object of a catalogue, each checked."""
+    """Checked access to the fields of one JSON object of a catalog."""
 
-    def __init__(self, raw: Any, sources: dict[str, str] | None, where: str = "it") -> None:
-        if not isinstance(raw, dict):
-            raise UserError(f"{where} is no JSON object.")
+    def __init__(self, raw: Any, sources: dict[str, str] | None, name: str) -> None:
+        _require(isinstance(raw, dict), name)
         self._raw, self.sources = raw, sources
 
     def id(self) -> str:
         value = self._raw.get("id")
-        if not isinstance(value, str) or not _ID.fullmatch(value):
-            raise UserError("its “id” has to be of small letters, digits, “-” and “.”.")
+        _require(isinstance(value, str) and _ID.fullmatch(value), "id")
         return value
 
-    def words(self, name: str) -> str:
+    def line(self, name: str) -> str:
         value = self._raw.get(name)
-        if value is not None and (not isinstance(value, str) or not value.isprintable() or len(value) > 500):
-            raise UserError(f"its “{name}” has to be one line of text.")
+        _require(value is None or (isinstance(value, str) and value.isprintable() and len(value) <= 500), name)
         return value or ""
 
-    def texts(self, name: str) -> list[str]:
+    def lines(self, name: str) -> list[str]:
         value = self._raw.get(name) or []
-        if not isinstance(value, list) or not all(isinstance(item, str) and item.isprintable() for item in value):
-            raise UserError(f"its “{name}” has to be a list of words.")
+        _require(isinstance(value, list) and all(isinstance(item, str) and item.isprintable() for item in value), name)
         return value
 
     def part(self, name: str) -> "_Reader":
-        return _Reader(self._raw.get(name) or {}, self.sources, f"its “{name}”")
+        return _Reader(self._raw.get(name) or {}, self.sources, name)
 
     def parts(self, name: str) -> "list[_Reader]":
         value = self._raw.get(name) or []
-        if not isinstance(value, list):
-            raise UserError(f"its “{name}” has to be a list.")
-        return [_Reader(item, self.sources, f"an entry of its “{name}”") for item in value]
+        _require(isinstance(value, list), name)
+        return [_Reader(item, self.sources, name) for item in value]
 
-    def fact(self, name: str, kind: type | tuple[type, ...]) -> Fact | None:
+    def fact(self, name: str, *kinds: type) -> Fact | None:
         value = self._raw.get(name)
         if value is None:
             return None
         if self.sources is None and not isinstance(value, dict):
             value = {"is": value, "from": "you"}
-        if not isinstance(value, dict) or set(value) != {"is", "from"}:
-            raise UserError(f"its “{name}” has to be an object of “is” and “from”.")
-        if self.sources is not None and value["from"] not in self.sources:
-            raise UserError(f"its “{name}” names no source of the catalogue.")
-        if not isinstance(value["is"], kind) or (isinstance(value["is"], bool) and kind is not bool):
-            raise UserError(f"its “{name}” is of the wrong kind.")
-        if isinstance(value["is"], str) and not value["is"].isprintable():
-            raise UserError(f"its “{name}” has to be one line of text.")
-        return Fact(value["is"], str(value["from"]))
+        _require(isinstance(value, dict) and set(value) == {"is", "from"}, name)
+        _require(self.sources is None or value["from"] in self.sources, name)
+        fact = value["is"]
+        _require(isinstance(fact, kinds) and (bool in kinds or not isinstance(fact, bool)), name)
+        _require(not isinstance(fact, str) or fact.isprintable(), name)
+        return Fact(fact, str(value["from"]))
 
     def repo(self, name: str) -> Fact | None:
         found = self.fact(name, str)
@@ -258,32 +241,32 @@ class _Reader:
             check_repo(found.value)
         return found
 
-    def number(self, name: str) -> int | None:
-        value = self._raw.get(name)
-        if value is not None and (type(value) is not int or not 1 <= value <= 64):
-            raise UserError(f"its “{name}” has to be a number of bits.")
+    def bits(self) -> int | None:
+        value = self._raw.get("bits")
+        _require(value is None or (type(value) is int and 1 <= value <= 64), "bits")
         return value
 
-    def span(self, name: str) -> tuple[float, float]:
-        value = self._raw.get(name)
-        if not isinstance(value, list) or len(value) != 2 or not all(type(x) in (int, float) and 0 < x < 1000 for x in value):
-            raise UserError(f"its “{name}” has to be two numbers.")
+    def speedup(self) -> tuple[float, float]:
+        value = self._raw.get("speedup")
+        _require(
+            isinstance(value, list) and len(value) == 2 and all(type(x) in (int, float) and 0 < x < 1000 for x in value), "speedup"
+        )
         return float(value[0]), float(value[1])
+
+
+def _require(valid: object, field: str) -> None:
+    if not valid:
+        raise UserError("invalid_catalog_field", "Its “{field}” is missing or invalid.", field=field)
 
 
 def _target(read: _Reader) -> TargetRepo:
     repo = read.repo("repo")
-    if repo is None:
-        raise UserError("a target of it has no “repo”.")
-    return TargetRepo(str(repo.value), repo.source, read.number("bits"), read.fact("size_gb", (int, float)))
+    _require(repo, "repo")
+    assert repo is not None
+    return TargetRepo(str(repo.value), repo.source, read.bits(), read.fact("size_gb", int, float))
 
 
-def _reported(read: _Reader) -> Reported:
-    source = read.words("from") or "you"
-    if read.sources is not None and source not in read.sources:
-        raise UserError("a measurement of it names no source of the catalogue.")
-    return Reported(read.span("speedup"), read.words("machine"), read.words("target"), source)
-
-
-def _text(entry: Entry) -> str:
-    return " ".join((entry.id, entry.name, *entry.tags, *entry.repos)).lower()
+def _speedup(read: _Reader) -> ReportedSpeedup:
+    source = read.line("from") or "you"
+    _require(read.sources is None or source in read.sources, "from")
+    return ReportedSpeedup(read.speedup(), read.line("machine"), read.line("target"), source)

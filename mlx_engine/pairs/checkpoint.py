@@ -1,4 +1,4 @@
-"""A checkpoint folder on disk: its config, and whether its weight files are whole. Reads headers only and imports no MLX."""
+"""A checkpoint folder on disk: its config, recommended sampling, and whether its weight files are complete."""
 
 import json
 import math
@@ -6,49 +6,58 @@ import struct
 from pathlib import Path
 
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.data_files import cannot_read
+from mlx_engine.requests import Sampling
 
-LARGEST_CONFIG = 4_000_000  # bytes; published ones have some thousands, and a lie here would fill the memory
-_LARGEST_INDEX = 64_000_000  # bytes; one entry for every tensor, so the largest models have some millions
-_ANOTHER = "Pick another model, or download this one again."
+LARGEST_CONFIG = 4_000_000  # bytes; real ones have a few thousand
+_LARGEST_INDEX = 64_000_000  # bytes; one entry per tensor
+_LARGEST_HEADER = 100_000_000  # bytes
+# Fields of generation_config.json, and their lowest and highest sensible values
+_SAMPLING = {"temperature": (0.0, 5.0), "top_p": (0.0, 1.0), "min_p": (0.0, 1.0), "repetition_penalty": (0.5, 3.0)}
 
 
-def read_config(folder: Path, role: str) -> dict:
-    """The config.json of a checkpoint folder.
-
-    Args:
-        folder: the checkpoint.
-        role: "target" or "drafter", for the error messages.
-
-    Raises:
-        UserError: no such folder, no config.json, or one that is not a JSON object.
-    """
-    try:
-        there = folder.is_dir()
-    except OSError as error:
-        raise UserError(f"The folder {folder} cannot be looked into ({error.strerror}).") from None
-    if not there:
-        raise UserError(f"There is no folder {folder}. Give the folder that holds the {role}'s config.json and weights.")
+def read_config(folder: Path) -> dict:
+    """Return the config.json of a checkpoint folder."""
     path = folder / "config.json"
     try:
-        if path.stat().st_size > LARGEST_CONFIG:
-            raise UserError(
-                f"The {role}'s config.json in {folder} has {path.stat().st_size / 1e6:,.0f} MB, so it is none. {_ANOTHER}"
-            )
-        config = json.loads(path.read_text(encoding="utf-8"))
+        if not folder.is_dir():
+            template = "Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights."
+            raise UserError("no_checkpoint_folder", template, folder=str(folder))
+        if path.stat().st_size <= LARGEST_CONFIG:
+            config = json.loads(path.read_text(encoding="utf-8"))
+            if isinstance(config, dict):
+                return config
     except FileNotFoundError:
-        raise UserError(f"{folder} has no config.json, so it is not a {role}. Is the download complete?") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise UserError(f"The {role}'s config.json in {folder} cannot be read ({error}). Download it again.") from None
-    if not isinstance(config, dict):
-        raise UserError(f"The {role}'s config.json in {folder} holds no JSON object. Download it again.")
-    return config
+        raise UserError("no_config", "“{folder}” has no config.json, so it isn't a complete model.", folder=str(folder)) from None
+    except OSError as error:
+        raise cannot_read(path, error) from None
+    except (ValueError, RecursionError):
+        pass
+    raise UserError("invalid_config", "“{path}” isn't a valid model config. Download the model again.", path=str(path))
 
 
-def weight_files(folder: Path, role: str) -> list[Path]:
-    """The safetensors files of a checkpoint folder, each checked to be as long as its own header says.
+def recommended_sampling(folder: Path) -> Sampling:
+    """Return what the target's makers recommend; greedy if generation_config.json is absent, broken or doesn't sample."""
+    try:
+        data = json.loads((folder / "generation_config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return Sampling()
+    if not isinstance(data, dict) or data.get("do_sample") is not True:
+        return Sampling()
+    values = {"temperature": 1.0}  # the default of transformers
+    for name, (low, high) in _SAMPLING.items():
+        value = data.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high:
+            values[name] = float(value)
+    top_k = data.get("top_k")
+    return Sampling(**values, top_k=top_k if type(top_k) is int and top_k > 0 else 0)
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the safetensors files of a checkpoint folder, after checking each one's header against its length.
 
     Raises:
-        UserError: none are there, a shard that the index names is missing, or one is cut short or damaged.
+        UserError: there are none, a shard that the index names is missing, or a file is truncated or damaged.
     """
     files = sorted(folder.glob("model*.safetensors"))
     index = folder / "model.safetensors.index.json"
@@ -60,16 +69,15 @@ def weight_files(folder: Path, role: str) -> list[Path]:
             if not all(isinstance(name, str) and name.isprintable() for name in named):
                 raise ValueError
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise UserError(f"The {role}'s {index.name} in {folder} is damaged. Download it again.") from None
+            raise _damaged(str(index)) from None
         if missing := sorted(named - {file.name for file in files}):
-            raise UserError(
-                f"The {role} in {folder} lacks {len(missing)} of its weight files, the first is {missing[0]}. "
-                "Download it again; what is there already is kept."
-            )
+            template = "“{folder}” lacks {count} weight files, such as {file}. Download the model again; existing files are kept."
+            raise UserError("weights_missing", template, folder=str(folder), count=len(missing), file=missing[0])
     if not files:
-        raise UserError(f"The {role} in {folder} has no weights (model*.safetensors). Is the download complete?")
+        template = "“{folder}” has no weights (model*.safetensors). Finish its download, or choose another folder."
+        raise UserError("no_weights", template, folder=str(folder))
     for file in files:
-        check_safetensors(file, f"The {role}'s {file.name}")
+        check_safetensors(file, str(file))
     return files
 
 
@@ -78,55 +86,59 @@ def weight_bytes(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.glob("model*.safetensors"))
 
 
-def check_safetensors(file: Path, name: str, way_out: str = "Download it again.") -> None:
-    """Refuse a safetensors file whose header does not tell the truth about it. Reads the header only.
+def check_safetensors(file: Path, name: str) -> None:
+    """Check that a safetensors file has all the data that its header describes. Reads the header only.
 
-    The format: 8 bytes that hold the header's length, a JSON header, then the tensors' data, whose places the header tells.
+    The format: 8 bytes with the header's length, a JSON header, then the tensors' data at the offsets that the header gives.
 
     Args:
-        name: of the file, for the error messages.
-        way_out: what to do, for the error messages.
+        file: what to check.
+        name: what error messages call it.
 
     Raises:
-        UserError: it is cut short, or its header is no header, or names places outside the data, that overlap or have other lengths
-            than shape and dtype say.
+        UserError: the file is truncated, or its header is malformed, or offsets overlap or contradict shape and dtype.
     """
-    damaged = UserError(f"{name} is damaged. {way_out}")
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
             start = stream.read(8)
-            if len(start) < 8:
-                raise UserError(f"{name} is cut short: it holds {size} bytes. {way_out}")
-            length = struct.unpack("<Q", start)[0]
-            if length > 100_000_000:
-                raise damaged
-            if 8 + length > size:
-                raise UserError(f"{name} is cut short: it holds {size:,} bytes. {way_out}")
+            length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
+            if length > _LARGEST_HEADER:
+                raise _damaged(name)
+            if len(start) < 8 or 8 + length > size:
+                raise _truncated(name)
             header = json.loads(stream.read(length))
-        places = [_place(entry) for tensor, entry in header.items() if tensor != "__metadata__"]
+        spans = sorted(_span(entry) for tensor, entry in header.items() if tensor != "__metadata__")
     except OSError as error:
-        raise UserError(f"{name} cannot be read ({error.strerror}).") from None
+        raise cannot_read(file, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-        raise damaged from None
-    behind = 0
-    for begin, end in sorted(places):
-        if begin < behind:
-            raise damaged
-        behind = end
-    if size < 8 + length + behind:
-        raise UserError(f"{name} is cut short: it holds {size:,} of {8 + length + behind:,} bytes. {way_out}")
+        raise _damaged(name) from None
+    end = 0
+    for first, last in spans:
+        if first < end:
+            raise _damaged(name)
+        end = last
+    if size < 8 + length + end:
+        raise _truncated(name)
+
+
+def _damaged(name: str) -> UserError:
+    return UserError("damaged_weights", "“{name}” is damaged. Download the model again.", name=name)
+
+
+def _truncated(name: str) -> UserError:
+    return UserError("truncated_weights", "“{name}” is incomplete. Download the model again.", name=name)
 
 
 _BITS = {"F64": 64, "I64": 64, "U64": 64, "C64": 64, "F32": 32, "I32": 32, "U32": 32, "F16": 16, "BF16": 16, "I16": 16, "U16": 16}
 _BITS |= {"I8": 8, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8}
 
 
-def _place(entry: dict) -> tuple[int, int]:
-    """Where a tensor's data begin and end.
+def _span(entry: dict) -> tuple[int, int]:
+    """Return where a tensor's data begin and end.
 
     Raises:
-        ValueError: not there, or of another length than shape and dtype make.
+        ValueError: the offsets are invalid, or don't match shape and dtype.
     """
     begin, end = entry["data_offsets"]
     shape = entry["shape"]

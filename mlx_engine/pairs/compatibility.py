@@ -1,73 +1,75 @@
-"""Does this drafter go with this target? Decided from the two config.json files alone. Imports no MLX."""
+"""Whether a target can run, and whether a drafter fits it, judged by their config.json files alone."""
 
+from mlx_engine.errors import EngineText
 from mlx_engine.families import FAMILIES, family_of
 from mlx_engine.pairs.drafter_config import parse
 
-# how a target may be quantised besides mlx-lm's own way (mlx_lm.utils.load_model, 0.32)
-_QUANTISED_BY = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
-
-
-MOST_LAYERS = 2048  # of a target: published ones have some hundred
+# Quantization formats that mlx-lm reads besides its own (mlx_lm.utils.load_model, 0.32)
+_READABLE_FORMATS = ("bitnet", "mxfp4", "mxfp8", "fp8", "compressed-tensors", "modelopt", "awq", "gptq")
+MOST_LAYERS = 2048  # of a target; published targets have a few hundred at most
 
 
 def text_config(config: dict) -> dict:
-    """The part of a target's config that describes its text model; multimodal configs nest it."""
+    """Return the part of a target's config that describes its text model; multimodal configs nest it."""
     inner = config.get("text_config")
     return {**config, **inner} if isinstance(inner, dict) else config
 
 
-def why_not_dflash(target: dict) -> str:
-    """Why DFlash cannot run with a target of this config.json at all; empty when it can."""
-    if family_of(target) is None:
-        known = ", ".join(sorted(FAMILIES))
-        return f"DFlash is not available for the family “{target.get('model_type')}” yet; it is for: {known}."
-    return ""
+def dflash_problem(target: dict) -> EngineText | None:
+    """Return why DFlash can't run with a target, given its config.json, or None if it can."""
+    if family_of(target) is not None:
+        return None
+    family, families = str(target.get("model_type")), ", ".join(sorted(FAMILIES))
+    template = "DFlash isn't available for the “{family}” family yet. Supported families: {families}."
+    return EngineText.of("family_without_dflash", template, family=family, families=families)
 
 
-def why_not_target(target: dict) -> str:
-    """Why a target of this config.json cannot be run at all; empty when nothing speaks against it."""
+def target_problem(target: dict) -> EngineText | None:
+    """Return why a target can't run at all, given its config.json, or None if no problem is known."""
     if not isinstance(target.get("model_type"), str):
-        return "The target's config.json names no model_type, so it is no language model that Slipstream can run."
+        return EngineText.of(
+            "target_without_model_type", "The target's config.json has no “model_type”. Choose the repo of a language model."
+        )
     if "model_file" in target:
-        return "The target needs Python code of its own, which is never fetched and never run. Pick another target."
-    layers = _whole(text_config(target).get("num_hidden_layers"))
+        return EngineText.of(
+            "target_needs_code", "The target needs its own Python code, which Slipstream never runs. Choose another target."
+        )
+    layers = _integer(text_config(target).get("num_hidden_layers"))
     if layers is not None and layers > MOST_LAYERS:
-        return f"The target's config.json speaks of more than {MOST_LAYERS:,} layers, which no model has. Pick another target."
-    quantised = target.get("quantization_config")
-    if isinstance(quantised, dict) and not target.get("quantization") and quantised.get("quant_method") not in _QUANTISED_BY:
-        method = quantised.get("quant_method")
-        return f"The target is quantised for other programs (“{method}”). Pick its MLX version, such as one of mlx-community's."
-    return ""
+        return EngineText.of(
+            "target_too_many_layers", "The target claims more than {most:,} layers. Choose another target.", most=MOST_LAYERS
+        )
+    quantized = target.get("quantization_config")
+    if isinstance(quantized, dict) and not target.get("quantization") and quantized.get("quant_method") not in _READABLE_FORMATS:
+        template = "The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's."
+        return EngineText.of("target_format_unsupported", template, method=str(quantized.get("quant_method")))
+    return None
 
 
-def misfit(target: dict, drafter: dict) -> str:
-    """Why this drafter does not fit this target; empty when it does. Both are config.json contents.
+def pair_problem(target: dict, drafter: dict) -> EngineText | None:
+    """Return why a drafter doesn't fit a target, given both config.json files, or None if it does.
 
     Raises:
-        UserError: the drafter's config is not one that Slipstream runs.
+        UserError: Slipstream can't run a drafter with this config.
     """
     text, config = text_config(target), parse(drafter)
-    for field, theirs, words in (
-        ("hidden_size", config.hidden_size, "hidden size"),
-        ("vocab_size", config.vocab_size, "a vocabulary of"),
+    layers, vocabulary = _integer(text.get("num_hidden_layers")), _integer(text.get("vocab_size"))
+    for field, expected, actual in (
+        ("hidden_size", config.hidden_size, _integer(text.get("hidden_size"))),
+        ("vocab_size", config.vocab_size, vocabulary),
+        ("num_hidden_layers", config.target_layers, layers),
     ):
-        ours = _whole(text.get(field))
-        if theirs and ours and theirs != ours:
-            return f"This drafter was trained for a target with {words} {theirs:,}; the target you chose has {ours:,}. {_WAY_OUT}"
-    layers, expected, taps = _whole(text.get("num_hidden_layers")), config.target_layers, config.taps
-    if layers and expected and layers != expected:
-        return f"This drafter was trained for a target with {expected} layers; the target you chose has {layers}. {_WAY_OUT}"
-    if layers and max(taps) >= layers:
-        return f"This drafter reads the target's layers {sorted(taps)}; the target you chose has {layers}, from 0 on. {_WAY_OUT}"
-    vocabulary = _whole(text.get("vocab_size"))
+        if expected and actual and expected != actual:
+            template = "This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter."
+            return EngineText.of("drafter_for_other_target", template, field=field, expected=expected, actual=actual)
+    if layers and max(config.taps) >= layers:
+        template = "This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter."
+        return EngineText.of("drafter_reads_missing_layer", template, layer=max(config.taps), layers=layers)
     if vocabulary and config.mask_token >= vocabulary:
-        return f"This drafter's mask token is {config.mask_token:,}; the target you chose has {vocabulary:,} tokens. {_WAY_OUT}"
-    return ""
+        template = "This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter."
+        return EngineText.of("drafter_mask_token_missing", template, token=config.mask_token, tokens=vocabulary)
+    return None
 
 
-def _whole(value: object) -> int | None:
-    """A config's whole number; what is none says nothing about the fit."""
+def _integer(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-_WAY_OUT = "Pick the drafter that was trained for this target, or decode plainly without one."

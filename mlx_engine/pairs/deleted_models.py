@@ -1,6 +1,6 @@
-"""Repos that were deleted and may still be brought back: taken out of the model folder in one step, their room freed later.
+"""Repos that were deleted and can still be restored: renamed out of the model folder at once, freed later.
 
-They lie on the same disk, in the cache's own .locks, where no program looks for models. Whoever deletes says when they go for good.
+They stay on the same disk, in the cache's .locks folder, where no program looks for models.
 """
 
 import os
@@ -9,100 +9,85 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.cache import Cache, allocated_bytes, link_leads_out
+from mlx_engine.pairs.data_files import cannot_write
 
 _FOLDER = ".slipstream.deleted"
 
 
-class Aside:
-    """What was deleted from one cache and not yet freed."""
+class DeletedModels:
+    """The repos that were deleted from one cache and not freed yet."""
 
     def __init__(self, cache: Cache | None = None) -> None:
         self._cache = cache or Cache()
         self._root = self._cache.root / ".locks" / _FOLDER
 
-    def take(self, repos: Sequence[str]) -> int:
-        """Delete repos: no program finds them any more. Returns the bytes that `free` will free of them.
-
-        Raises:
-            UserError: one cannot be taken, or the models are being moved just now; all are where they were.
-        """
+    def delete(self, repos: Sequence[str]) -> int:
+        """Delete all of the repos or, on an error, none; return the bytes that `purge` will free."""
         with self._cache.removing(repos):
             for repo in repos:
                 if self._cache.folder(repo).is_dir():
-                    shutil.rmtree(self._there(repo), ignore_errors=True)  # deleted before, and fetched again since
+                    shutil.rmtree(self._place(repo), ignore_errors=True)  # an earlier deletion of the same repo
             with self._cache.staying():
-                taken = self._take(repos)
-            return sum(map(self.bytes_of, taken))
+                deleted = self._delete(repos)
+            return sum(map(self.size_of, deleted))
 
-    def _take(self, repos: Sequence[str]) -> list[str]:
-        taken: list[str] = []
+    def _delete(self, repos: Sequence[str]) -> list[str]:
+        deleted: list[str] = []
         try:
             for repo in repos:
-                here, there = self._cache.folder(repo), self._there(repo)
-                if here.is_symlink():
-                    raise UserError(
-                        f"{here} leads out of the model folder {self._cache.root}, so it is left alone. Remove that link by hand."
-                    )
-                if not here.is_dir():
-                    continue
-                self._root.mkdir(parents=True, exist_ok=True)
-                os.rename(here, there)
-                taken.append(repo)
+                folder = self._cache.folder(repo)
+                if folder.is_symlink():
+                    raise link_leads_out(folder)
+                if folder.is_dir():
+                    self._root.mkdir(parents=True, exist_ok=True)
+                    os.rename(folder, self._place(repo))
+                    deleted.append(repo)
         except (OSError, UserError) as error:
-            self._put_back(taken)
-            if isinstance(error, UserError):
-                raise
-            raise UserError(f"{self._cache.root} cannot be written to ({error.strerror}). Nothing was deleted.") from None
-        return taken
+            self._restore(deleted)
+            raise (error if isinstance(error, UserError) else cannot_write(self._cache.root, error)) from None
+        return deleted
 
-    def put_back(self, repos: Sequence[str]) -> None:
-        """Bring repos back. One that was fetched again meanwhile stays as it is now.
-
-        Raises:
-            UserError: one cannot be brought back, or the models are being moved just now.
-        """
+    def restore(self, repos: Sequence[str]) -> None:
+        """Bring repos back, unless they were downloaded again meanwhile."""
         with self._cache.staying():
-            self._put_back(repos)
+            self._restore(repos)
 
-    def _put_back(self, repos: Sequence[str]) -> None:
+    def _restore(self, repos: Sequence[str]) -> None:
         for repo in repos:
-            here, there = self._cache.folder(repo), self._there(repo)
-            if here.exists():
+            folder = self._cache.folder(repo)
+            if folder.exists():
                 continue
             try:
-                os.rename(there, here)
+                os.rename(self._place(repo), folder)
             except FileNotFoundError:
-                raise UserError(f"{repo} was freed for good meanwhile. Fetch it again.") from None
+                raise UserError("repo_purged", "{repo} can't be restored any more. Download it again.", repo=repo) from None
             except OSError as error:
-                raise UserError(f"{here} cannot be written to ({error.strerror}).") from None
+                raise cannot_write(folder, error) from None
 
-    def bytes_of(self, repo: str) -> int:
-        """What a deleted repo still takes on the disk."""
-        return _size(self._there(repo))
+    def size_of(self, repo: str) -> int:
+        """Bytes that a deleted repo still occupies."""
+        return _size(self._place(repo))
 
-    def free(self, repos: Sequence[str] | None = None) -> int:
-        """Remove repos for good, all by default; returns the bytes freed."""
-        places = [self._root] if repos is None else [self._there(repo) for repo in repos]
+    def purge(self, repos: Sequence[str] | None = None) -> int:
+        """Remove repos for good, by default all; return the bytes freed."""
         freed = 0
-        for place in places:
+        for place in [self._root] if repos is None else map(self._place, repos):
             before = _size(place)
             shutil.rmtree(place, ignore_errors=True)
             freed += before - _size(place)
         return freed
 
-    def _there(self, repo: str) -> Path:
+    def _place(self, repo: str) -> Path:
         return self._root / self._cache.folder(repo).name
 
 
 def _size(place: Path) -> int:
-    """Allocated bytes: an unfinished file is sparse, and a link is none of the file's."""
     found = 0
     for folder, _, names in os.walk(place):
         for name in names:
             try:
-                told = os.lstat(os.path.join(folder, name))
+                found += allocated_bytes(Path(folder, name))
             except OSError:
                 continue
-            found += min(told.st_blocks * 512, told.st_size)
     return found

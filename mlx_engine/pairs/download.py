@@ -1,4 +1,4 @@
-"""One pair from the hub onto this disk: examined first, fetched, checked, published. Run again, it goes on where it stopped."""
+"""Downloads one pair: inspects it, transfers and verifies the files, publishes the snapshots. Resumable."""
 
 import threading
 import time
@@ -10,33 +10,37 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import check_safetensors
-from mlx_engine.pairs.inspection import Examination, examine
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.hub_errors import RevisionGone, Unreachable
+from mlx_engine.pairs.inspection import Inspection, inspect_pair
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.refusals import RevisionGone, Unreachable
 from mlx_engine.pairs.repo import Listing
-from mlx_engine.pairs.throttle import Throttle
-from mlx_engine.pairs.transfer import Patience, Transfer
+from mlx_engine.pairs.transfer import FileTransfer, RetryPolicy
 
-_WINDOW = 5.0  # seconds that a speed is averaged over
-_BEAT = 0.2  # seconds between two reports
-_SHARE_FOR_ANSWERS = 0.1  # of the patience, while nothing but an answer is waited for
-_MOST_RESTARTS = 5  # for a repo that is revised again and again while it is fetched
-Value = TypeVar("Value")
+_WINDOW = 5.0  # seconds over which the speed is averaged
+_REPORT_EVERY = 0.2  # seconds
+_ANSWER_SHARE = 0.1  # of the time to give up, while only an answer is awaited
+_MOST_RESTARTS = 5  # for a repo that keeps being revised during the download
+_Answer = TypeVar("_Answer")
+
+
+class IncompatiblePair(UserError):
+    """Target and drafter don't fit together."""
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How far a download is. Bytes are the pair's own, of both halves; the speed is what came lately, by this program or by another
-    that fetches the same files."""
+class DownloadProgress:
+    """Bytes of the pair on this disk, and the recent speed of all programs that download it."""
 
     done: int
     total: int
     bytes_per_s: float = 0.0
-    words: str = ""  # what a person should know just now; empty when all is well
+    status: EngineText | None = None  # what the user should know now
 
     @property
     def seconds_left(self) -> float | None:
@@ -45,10 +49,10 @@ class Progress:
 
 @dataclass
 class Download:
-    """`run` it, on a thread of its own or not; `stop` it by the event that `run` takes: then all that came is kept.
+    """Call `run` to download a pair; its `stop` event ends it and keeps all downloaded data.
 
     Args:
-        pins: repo -> commit. Kept between runs by whoever keeps the download, so that both halves stay what they were at the start.
+        pins: repo -> commit. The owner saves them between runs, so that both repos stay at the revisions of the start.
     """
 
     pair: Pair
@@ -57,149 +61,160 @@ class Download:
     pins: dict[str, str] = field(default_factory=dict)
     connections: int = 6
     throttle: Throttle = field(default_factory=Throttle)
-    patience: Patience = field(default_factory=Patience)
-    notes: list[str] = field(default_factory=list)  # what happened on the way, oldest first
-    begun: bool = False  # it was examined and may be fetched, so that there is something to go on with
-    fetched: int = 0  # bytes that came over the network
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    notes: list[EngineText] = field(default_factory=list)  # what happened on the way, oldest first
+    started: bool = False  # the pair was inspected and accepted, so that there is something to resume
+    downloaded: int = 0  # bytes that came over the network
 
-    def run(self, stop: threading.Event, tell: Callable[[Progress], None] = lambda progress: None) -> tuple[Path, ...] | None:
-        """Fetch what is missing; returns the snapshots' folders, target first, or None when stopped.
+    def run(
+        self, stop: threading.Event, report: Callable[[DownloadProgress], None] = lambda progress: None
+    ) -> tuple[Path, ...] | None:
+        """Download what is missing; return the snapshot folders, target first, or None if stopped.
 
         Raises:
-            UserError: why it cannot be fetched, or cannot go on. What came is kept.
+            UserError: the pair can't be downloaded, or the download can't continue. Downloaded data is kept.
         """
-        meter = _Meter(tell, self.notes)
+        meter = _Meter(report, self.notes)
         for _ in range(_MOST_RESTARTS):
             try:
-                examined = self._patiently(self._examined, stop, meter)
-                if examined is None or stop.is_set():
+                inspection = self._ask(self._inspect, stop, meter)
+                if inspection is None or stop.is_set():
                     return None
-                self._refuse_unfit(examined)
-                for listing in examined.listings:
-                    if listing.now_called:
-                        meter.note(f"{listing.repo} is now called {listing.now_called}; it is kept under the name you gave.")
-                with self.cache.fetching(examined.listings):
-                    self.begun = True
-                    if not self._transfer(examined, stop, meter):
+                self._check(inspection, meter)
+                with self.cache.downloading(inspection.listings):
+                    self.started = True
+                    if not self._transfer(inspection, stop, meter):
                         return None
-                    folders = tuple(self._publish(listing) for listing in examined.listings)
+                    folders = tuple(self._publish(listing) for listing in inspection.listings)
             except RevisionGone:
-                self._let_go(stop, meter)
+                self._unpin(stop, meter)
                 continue
-            self._notice_revisions(examined.listings, meter)
+            self._note_revisions(inspection.listings, meter)
             return folders
-        raise UserError(f"{self.pair.name} is being revised again and again. What came is kept; try again later.")
+        raise UserError(
+            "repo_keeps_changing", "{pair} keeps being revised. Try again later; downloaded data is kept.", pair=self.pair.name
+        )
 
-    def _transfer(self, examined: Examination, stop: threading.Event, meter: "_Meter") -> bool:
-        listings = list(examined.listings)
-        transfer = Transfer(self.hub, self.cache, listings, self.connections, self.throttle, self.patience, meter.say, meter.note)
-        meter.watch(transfer, examined.size)
+    def _inspect(self) -> Inspection:
+        inspection = inspect_pair(self.hub, self.cache, self.pair, self.pins)
+        self.pins.update({listing.repo: listing.commit for listing in inspection.listings})
+        return inspection
+
+    def _check(self, inspection: Inspection, meter: "_Meter") -> None:
+        if inspection.problem:
+            raise IncompatiblePair("nothing_downloaded", "{reason} Nothing was downloaded.", reason=inspection.problem)
+        if problem := inspection.space_problem(self.cache):
+            raise UserError.of(problem)
+        for listing in inspection.listings:
+            if listing.new_name:
+                meter.note(
+                    "repo_renamed",
+                    "{repo} is now called {new}; it is kept under the old name.",
+                    repo=listing.repo,
+                    new=listing.new_name,
+                )
+
+    def _transfer(self, inspection: Inspection, stop: threading.Event, meter: "_Meter") -> bool:
+        listings = list(inspection.listings)
+        transfer = FileTransfer(self.hub, self.cache, listings, self.connections, self.throttle, self.retry, self.notes)
+        meter.start(transfer, inspection.size)
         try:
             return transfer.run(stop, meter.beat)
         finally:
-            self.fetched += transfer.fetched
-            meter.rest()
+            self.downloaded += transfer.downloaded
+            meter.end()
 
-    def _examined(self) -> Examination:
-        examined = examine(self.hub, self.cache, self.pair, self.pins)
-        self.pins.update({listing.repo: listing.commit for listing in examined.listings})
-        return examined
-
-    def _refuse_unfit(self, examined: Examination) -> None:
-        if examined.why_not:
-            raise UserError(f"{examined.why_not} Nothing was fetched.")
-        if reason := examined.no_room(self.cache):
-            raise UserError(reason)
-
-    def _notice_revisions(self, listings: tuple[Listing, ...], meter: "_Meter") -> None:
-        """What was begun is finished as it was, but nobody should have to guess that there is a later revision."""
+    def _note_revisions(self, listings: tuple[Listing, ...], meter: "_Meter") -> None:
         for listing in listings:
-            with suppress(UserError):  # what is here is whole, whatever the hub says now
+            with suppress(UserError):  # the download is complete, whatever the hub says now
                 if self.hub.listing(listing.repo).commit != listing.commit:
-                    meter.note(
-                        f"{listing.repo} was revised meanwhile. Here is the earlier revision, whole; pull again for the later one."
-                    )
+                    meter.note("newer_revision", "{repo} has a newer revision. Download it again to get it.", repo=listing.repo)
 
-    def _let_go(self, stop: threading.Event, meter: "_Meter") -> None:
-        """The pinned revision has gone: take the current one. Files that it shares with the old one are kept."""
+    def _unpin(self, stop: threading.Event, meter: "_Meter") -> None:
+        """Switch to the current revisions, since a pinned one is gone. Files that both revisions share are kept."""
         for repo in self.pair.repos:
-            now = self._patiently(partial(self._commit, repo), stop, meter)
-            if now is not None and self.pins.get(repo) not in (None, now):
-                meter.note(f"{repo} was revised while it was being fetched: files that changed start again, the others are kept.")
+            listing = self._ask(partial(self.hub.listing, repo), stop, meter)
+            if listing is not None and self.pins.get(repo) not in (None, listing.commit):
+                meter.note("repo_revised", "{repo} was revised during the download. Files that changed start over.", repo=repo)
             self.pins.pop(repo, None)
-
-    def _commit(self, repo: str) -> str:
-        return self.hub.listing(repo).commit
 
     def _publish(self, listing: Listing) -> Path:
         for file in listing.files:
             blob = self.cache.blob(listing, file)
             if file.path.endswith(".safetensors") and blob.exists():
-                check_safetensors(blob, f"{file.path} of {listing.repo}", "It is what its owner published: pick another repo.")
+                try:
+                    check_safetensors(blob, file.path)
+                except UserError:
+                    template = "{file} is damaged as published in {repo}. Choose another repo."
+                    raise UserError("published_file_damaged", template, file=file.path, repo=listing.repo) from None
         try:
             return self.cache.publish(listing)
         except OSError as error:
-            raise UserError(f"{self.cache.root} cannot be written to ({error.strerror}). What came is kept.") from None
+            raise cannot_write(self.cache.root, error) from None
 
-    def _patiently(self, question: Callable[[], Value], stop: threading.Event, meter: "_Meter") -> Value | None:
-        """Ask until the hub answers, as long as patience lasts, and say from the first failure on what fails; None when stopped."""
-        began, wait = time.monotonic(), self.patience.first_wait
-        give_up = self.patience.give_up * _SHARE_FOR_ANSWERS
+    def _ask(self, question: Callable[[], _Answer], stop: threading.Event, meter: "_Meter") -> _Answer | None:
+        """Ask until the hub answers or the time to give up is over; None if stopped."""
+        start, wait = time.monotonic(), self.retry.first_wait
+        give_up = self.retry.give_up * _ANSWER_SHARE
         while not stop.is_set():
             try:
                 answer = question()
-                meter.say("")
+                meter.say(None)
                 return answer
             except Unreachable as error:
-                left = give_up - (time.monotonic() - began)
+                left = give_up - (time.monotonic() - start)
                 if left < 0:
                     raise
-                meter.say(f"{error.fact} Trying again for up to {max(left, 1):.0f} s.")
-                stop.wait(wait if error.after_s is None else min(error.after_s, self.patience.give_up))
-                wait = min(2 * wait, self.patience.longest_wait)
+                template = "{endpoint} isn't responding. Trying again for up to {seconds:.0f} s."
+                meter.say(EngineText.of("hub_retrying", template, endpoint=self.hub.endpoint, seconds=max(left, 1)))
+                stop.wait(wait if error.after_s is None else min(error.after_s, self.retry.give_up))
+                wait = min(2 * wait, self.retry.longest_wait)
         return None
 
 
 class _Meter:
-    """Turns a transfer's counters into a few reports a second."""
+    """Turns a transfer's counters into a few reports per second."""
 
-    def __init__(self, tell: Callable[[Progress], None], notes: list[str]) -> None:
-        self._tell, self._notes = tell, notes
-        self._transfer: Transfer | None = None
-        self._done, self._total, self._words, self._last = 0, 0, "", 0.0
-        self._seen: deque[tuple[float, int]] = deque()
+    def __init__(self, report: Callable[[DownloadProgress], None], notes: list[EngineText]) -> None:
+        self._report, self._notes = report, notes
+        self._transfer: FileTransfer | None = None
+        self._progress = DownloadProgress(0, 0)
+        self._total, self._last = 0, 0.0
+        self._samples: deque[tuple[float, int]] = deque()
 
-    def watch(self, transfer: Transfer, total: int) -> None:
+    def start(self, transfer: FileTransfer, total: int) -> None:
         self._transfer, self._total, self._last = transfer, total, 0.0
-        self._seen.clear()
+        transfer.status = self._progress.status
+        self._samples.clear()
         self.beat()
 
-    def say(self, words: str) -> None:
-        """What stands beside the bar until the next word. Told at once while nothing is fetched, since no beat comes then."""
-        before, self._words = self._words, words
-        if self._transfer is None and words != before:
-            self._tell(Progress(self._done, self._total, words=words))
-
-    def note(self, words: str) -> None:
-        """A lasting fact: what `say` does, and it is told at the end too."""
-        if words not in self._notes:
-            self._notes.append(words)
-        self.say(words)
-
-    def rest(self) -> None:
-        """The transfer has ended, for now or for good."""
+    def end(self) -> None:
         self.beat(last=True)
         self._transfer = None
 
+    def say(self, status: EngineText | None) -> None:
+        """Report a new status outside of a transfer, which reports its own."""
+        if status != self._progress.status:
+            self._progress = DownloadProgress(self._progress.done, self._progress.total, status=status)
+            self._report(self._progress)
+
+    def note(self, code: str, template: str, **values: str) -> None:
+        """Report a status that the user should also see at the end."""
+        note = EngineText.of(code, template, **values)
+        if note not in self._notes:
+            self._notes.append(note)
+        self.say(note)
+
     def beat(self, last: bool = False) -> None:
         now = time.monotonic()
-        if self._transfer is None or (now - self._last < _BEAT and not last):
+        if self._transfer is None or (now - self._last < _REPORT_EVERY and not last):
             return
         self._last = now
-        self._seen.append((now, self._transfer.fetched + self._transfer.beside))
-        while now - self._seen[0][0] > _WINDOW:
-            self._seen.popleft()
-        (then, before), (_, came) = self._seen[0], self._seen[-1]
-        speed = (came - before) / (now - then) if now > then else 0.0
-        self._done = min(self._transfer.received, self._total)
-        self._tell(Progress(self._done, self._total, speed, self._words))
+        self._samples.append((now, self._transfer.downloaded + self._transfer.by_others))
+        while now - self._samples[0][0] > _WINDOW:
+            self._samples.popleft()
+        (then, before), (_, after) = self._samples[0], self._samples[-1]
+        speed = (after - before) / (now - then) if now > then else 0.0
+        done = min(self._transfer.received, self._total)
+        self._progress = DownloadProgress(done, self._total, speed, self._transfer.status)
+        self._report(self._progress)

@@ -1,151 +1,249 @@
-"""The download queue at work: one pair after another on a thread, each paused, resumed or cancelled at any time."""
+"""The download queue: a file of pairs, downloaded one after another; each can be paused, resumed or cancelled at any time.
 
+`python -m mlx_engine.pairs.download_queue` runs it as a process, so that the window never waits for it, and quitting loses nothing.
+Commands are JSON lines on standard input: {"do": "add" | "pause" | "cancel", "target": ..., "drafter": ...}, or {"do": "limit",
+"bytes_per_s": number or null}, which is saved too. Events are JSON lines on standard output, with "event": queue, progress, ready,
+failed, or error (a refused command, with the pair that it named). The process stops when standard input ends.
+"""
+
+import json
+import os
+import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Literal
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
+from mlx_engine.pairs.bandwidth import Throttle, download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.download import Download, Progress
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.data_files import DamagedFile, cannot_write, data_folder, read_json, write_json
+from mlx_engine.pairs.download import Download, DownloadProgress
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import Queued, QueueFile
-from mlx_engine.pairs.throttle import Throttle
-from mlx_engine.pairs.transfer import Patience
+from mlx_engine.pairs.repo import is_commit
+from mlx_engine.pairs.transfer import RetryPolicy
 
-_LOOK_EVERY = 1.0  # seconds between two looks at what other programs do with the queue
+_POLL = 1.0  # seconds between checks for changes that other programs make to the queue
+DownloadState = Literal["waiting", "running", "paused", "failed"]
+
+
+@dataclass(frozen=True)
+class QueuedPair:
+    """A pair in the queue. Pairs that are complete or cancelled leave it."""
+
+    pair: Pair
+    state: DownloadState = "waiting"
+    pins: dict[str, str] = field(default_factory=dict)  # repo -> commit
+    reason: EngineText | None = None  # why it failed
+
+    def to_json(self) -> dict[str, Any]:
+        reason = text_to_json(self.reason) if self.reason else None
+        return {**_names(self.pair), "state": self.state, "pins": self.pins, "reason": reason}
+
+    @classmethod
+    def from_json(cls, raw: Any) -> "QueuedPair | None":
+        try:
+            pair = Pair(raw["target"], raw.get("drafter"))
+        except (UserError, KeyError, TypeError, AttributeError):
+            return None
+        pins = raw.get("pins")
+        valid = {repo: pin for repo, pin in pins.items() if repo in pair.repos and is_commit(pin)} if isinstance(pins, dict) else {}
+        state: DownloadState = (
+            raw["state"] if raw.get("state") in ("waiting", "paused", "failed") else "waiting"
+        )  # "running": it was killed
+        return cls(pair, state, valid, text_from_json(raw.get("reason")))
+
+
+class QueueFile:
+    """The saved queue; several processes may use it."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path or data_folder() / "downloads.json"
+        self.running_lock = self.path.with_suffix(".running")  # held by the process that works on the queue
+
+    def read(self) -> tuple[QueuedPair, ...]:
+        """Return the queue; empty if the file can't be read."""
+        try:
+            return self.load()
+        except UserError:
+            return ()
+
+    def load(self) -> tuple[QueuedPair, ...]:
+        """Return the queue.
+
+        Raises:
+            DamagedFile: the file's content is invalid.
+            UserError: the file can't be read at the moment.
+        """
+        raw = read_json(self.path)
+        if raw is not None and not isinstance(raw, list):
+            raise DamagedFile("damaged_file", "“{path}” is damaged. Repair it, or delete it to start fresh.", path=str(self.path))
+        return tuple(queued for item in (raw or ())[:1000] if (queued := QueuedPair.from_json(item)))
+
+    def change(self, change: Callable[[tuple[QueuedPair, ...]], Iterable[QueuedPair]]) -> tuple[QueuedPair, ...]:
+        """Read, change and write the queue under a lock. A damaged file is renamed to downloads.damaged.json."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            lock = locks.acquire(self.path.with_suffix(".lock"), timeout=10.0)
+            if lock is None:
+                raise UserError("queue_locked", "Another program is using the download queue. Quit it, then try again.")
+            try:
+                try:
+                    before = self.load()
+                except DamagedFile:
+                    os.replace(self.path, self.path.with_suffix(".damaged.json"))
+                    before = ()
+                queue = tuple(change(before))
+                if queue != before:
+                    write_json(self.path, [queued.to_json() for queued in queue])
+                return queue
+            finally:
+                lock.release()
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+
+    def find(self, pair: Pair) -> QueuedPair | None:
+        return next((queued for queued in self.read() if queued.pair == pair), None)
+
+    def put(self, pair: Pair, **fields: Any) -> None:
+        """Add a pair at the end, or update it."""
+        self.change(
+            lambda queue: _updated(queue if any(one.pair == pair for one in queue) else (*queue, QueuedPair(pair)), pair, fields)
+        )
+
+    def update(self, pair: Pair, **fields: Any) -> bool:
+        """Update a pair if it is still in the queue; return whether it is."""
+        return any(queued.pair == pair for queued in self.change(lambda queue: _updated(queue, pair, fields)))
+
+    def remove(self, pair: Pair) -> None:
+        self.change(lambda queue: (queued for queued in queue if queued.pair != pair))
+
+
+def _updated(queue: Iterable[QueuedPair], pair: Pair, fields: dict[str, Any]) -> Iterable[QueuedPair]:
+    return (replace(queued, **fields) if queued.pair == pair else queued for queued in queue)
 
 
 @dataclass(frozen=True)
 class QueueChanged:
     """The whole queue as it is now."""
 
-    queue: tuple[Queued, ...]
+    queue: tuple[QueuedPair, ...]
 
 
 @dataclass(frozen=True)
 class PairProgress:
-    """How far the pair is that is being fetched."""
+    """The progress of the pair that is being downloaded."""
 
     pair: Pair
-    progress: Progress
+    progress: DownloadProgress
 
 
 @dataclass(frozen=True)
 class PairReady:
-    """Both halves are complete and checked. `folders`: target, then drafter."""
+    """Both repos are complete and verified. `folders`: target, then drafter."""
 
     pair: Pair
     folders: tuple[Path, ...]
-    notes: tuple[str, ...]
+    notes: tuple[EngineText, ...]
 
 
 @dataclass(frozen=True)
 class PairFailed:
-    """Why a pair cannot be fetched, or cannot go on. It stays in the queue, and what came is kept."""
+    """A pair's download failed. It stays in the queue, and downloaded data is kept."""
 
     pair: Pair
-    words: str
+    reason: EngineText
 
 
 QueueEvent = QueueChanged | PairProgress | PairReady | PairFailed
 
 
-class Queue:
-    """Works from the moment it is made until `close`. Only one process at a time works on a queue.
+class DownloadQueue:
+    """Works on the queue from its creation until `close`; only one process at a time can.
 
     Args:
-        tell: told of every event, on the queue's own thread or the caller's.
-
-    Raises:
-        UserError: another process works on this queue.
+        report: called with every event, on the queue's thread or the caller's.
     """
 
     def __init__(
         self,
-        tell: Callable[[QueueEvent], None],
+        report: Callable[[QueueEvent], None],
         hub: Hub | None = None,
         cache: Cache | None = None,
-        file: QueueFile | None = None,
-        patience: Patience | None = None,
+        retry: RetryPolicy | None = None,
         connections: int = 6,
     ) -> None:
-        self._tell, self._hub, self._cache, self._file = tell, hub or Hub(), cache or Cache(), file or QueueFile()
-        self._patience, self._connections, self._throttle = patience or Patience(), connections, Throttle()
+        self._report, self._hub, self._cache, self._file = report, hub or Hub(), cache or Cache(), QueueFile()
+        self._retry, self._connections, self._throttle = retry or RetryPolicy(), connections, Throttle()
         self._file.path.parent.mkdir(parents=True, exist_ok=True)
-        alone = locks.acquire(self._file.path.with_suffix(".running"))
-        if alone is None:
-            raise UserError("Another Slipstream is fetching already; its queue goes on there.")
-        self._alone = alone
-        self._turn, self._telling = threading.Condition(), threading.Lock()
-        self._told: tuple[Queued, ...] = ()
-        self._looked = 0.0
+        running = locks.acquire(self._file.running_lock)
+        if running is None:
+            raise UserError("queue_in_use", "Another Slipstream is downloading already. Its queue continues there.")
+        self._running = running
+        self._turn, self._report_lock = threading.Condition(), threading.Lock()
+        self._reported: tuple[QueuedPair, ...] = ()
+        self._last_poll = 0.0
         self._closed = False
         self._current: Pair | None = None
-        self._unwritten: dict[
-            Pair, str | None
-        ] = {}  # what the file could not be told: why a pair failed; None: it has left the queue
+        # changes that couldn't be written to the file: why a pair failed; None: it has left the queue
+        self._unsaved: dict[Pair, EngineText | None] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
 
     def add(self, pair: Pair) -> None:
-        """Put a pair at the end; one that is there already is resumed."""
-        self._put(pair, state="waiting", words="")
-
-    def resume(self, pair: Pair) -> None:
-        """Go on with a pair that was paused or has failed."""
-        self.add(pair)
+        """Add a pair at the end, or resume it if it was paused or failed."""
+        self._put(pair, state="waiting", reason=None)
 
     def pause(self, pair: Pair) -> None:
-        """Stop fetching a pair; what came is kept. It stops even where that cannot be written down."""
+        """Stop downloading a pair and keep its data. It stops even if that can't be saved."""
         try:
             self._put(pair, state="paused")
         except UserError as error:
-            self._unwritten[pair] = str(error)
+            self._unsaved[pair] = error.text
             raise
         finally:
             self._halt(pair)
 
     def cancel(self, pair: Pair) -> int:
-        """Take a pair out of the queue and remove what came of it; returns the bytes freed. What another pair needs stays, and what
-        another program is fetching."""
-        self._drop(pair)
+        """Remove a pair from the queue, and the downloaded data that no other pair or program needs; return the bytes freed."""
+        self._remove(pair)
         self._halt(pair, wait=True)
-        needed = {repo for one in self._queue() for repo in one.pair.repos}
+        needed = {repo for queued in self._queue() for repo in queued.pair.repos}
         freed = sum(self._cache.discard(repo) for repo in pair.repos if repo not in needed)
-        self._changed()
+        self._report_changes()
         return freed
 
     def limit(self, rate: float | None) -> None:
-        """At most so many bytes a second, from now on; None: no limit."""
+        """Limit the bandwidth to `rate` bytes per second; None: no limit."""
         self._throttle.rate = rate
 
     def close(self) -> None:
-        """Stop working; the queue and what came stay as they are."""
+        """Stop working; queue and downloaded data stay as they are."""
         with self._turn:
             self._closed = True
             self._stop.set()
             self._turn.notify_all()
         self._thread.join(5.0)
-        self._alone.release()
+        self._running.release()
 
-    def _put(self, pair: Pair, **fields: object) -> None:
+    def _put(self, pair: Pair, **fields: Any) -> None:
         self._file.put(pair, **fields)
-        self._unwritten.pop(pair, None)
-        self._changed()
+        self._unsaved.pop(pair, None)
+        self._report_changes()
 
-    def _changed(self) -> None:
-        with self._telling:  # read and told in one turn: else what is out of date might be told last
-            queue, told = self._queue(), self._told
-            self._told = queue
-            if _shown(queue) != _shown(told):
-                self._tell(QueueChanged(queue))
+    def _report_changes(self) -> None:
+        with self._report_lock:  # read and report together, so that the last report is the latest state
+            queue, before = self._queue(), self._reported
+            self._reported = queue
+            if _visible(queue) != _visible(before):
+                self._report(QueueChanged(queue))
         with self._turn:
             self._turn.notify_all()
 
@@ -158,108 +256,192 @@ class Queue:
 
     def _work(self) -> None:
         while not self._closed:
-            self._look()
+            self._poll()
             with self._turn:
                 if self._closed:
                     return
-                if (waiting := self._next()) is None:
-                    self._turn.wait(_LOOK_EVERY)
+                queued = next((queued for queued in self._queue() if queued.state == "waiting"), None)
+                if queued is None:
+                    self._turn.wait(_POLL)
                     continue
-                self._current = waiting.pair
+                self._current = queued.pair
                 self._stop.clear()
             try:
-                self._changed()  # whoever put it there may not have told yet, and nobody wants news of a pair they do not know
-                self._fetch(waiting)
-            except Exception as error:  # whatever happens to one pair, the queue goes on, and the person is told
+                self._report_changes()  # before any progress of a pair that `add` may not have reported yet
+                self._download(queued)
+            except Exception as error:  # a bug in one download must not stop the queue
                 traceback.print_exception(error)
-                self._fail(waiting.pair, _words(error))
+                self._fail(queued.pair, _unexpected(error))
             finally:
                 with self._turn:
                     self._current = None
                     self._turn.notify_all()
 
-    def _next(self) -> Queued | None:
-        return next((one for one in self._queue() if one.state == "waiting"), None)
+    def _poll(self) -> None:
+        """Report what other programs changed, such as a command in a terminal."""
+        if not self._closed and time.monotonic() - self._last_poll >= _POLL:
+            self._last_poll = time.monotonic()
+            self._report_changes()
 
-    def _look(self) -> None:
-        """Tell what another program has changed: a command at a terminal fetches a pair, or has fetched it."""
-        if not self._closed and time.monotonic() - self._looked >= _LOOK_EVERY:
-            self._looked = time.monotonic()
-            self._changed()
-
-    def _queue(self) -> tuple[Queued, ...]:
-        """The file's, with what could not be written into it."""
-        unwritten = dict(self._unwritten)
+    def _queue(self) -> tuple[QueuedPair, ...]:
+        """The file's queue with the unsaved changes."""
+        unsaved = dict(self._unsaved)
         try:
-            queue = self._file.known()
+            queue = self._file.load()
         except UserError:
             return ()
-        for pair in unwritten.keys() - {one.pair for one in queue}:
-            if self._unwritten.get(pair) == unwritten[pair]:
-                self._unwritten.pop(pair, None)  # another program took it out; should it come again, that is news
+        for pair in unsaved.keys() - {queued.pair for queued in queue}:
+            if self._unsaved.get(pair) == unsaved[pair]:
+                self._unsaved.pop(pair, None)  # another program removed the pair, so the change is obsolete
         return tuple(
-            replace(one, state="failed", words=words) if (words := unwritten.get(one.pair)) else one
-            for one in queue
-            if one.pair not in unwritten or unwritten[one.pair]
+            replace(queued, state="failed", reason=reason) if (reason := unsaved.get(queued.pair)) else queued
+            for queued in queue
+            if queued.pair not in unsaved or unsaved[queued.pair]
         )
 
-    def _fetch(self, queued: Queued) -> None:
+    def _download(self, queued: QueuedPair) -> None:
         pair = queued.pair
-        made = Download(pair, self._hub, self._cache, dict(queued.pins), self._connections, self._throttle, self._patience)
-        kept: dict[str, str] = {}
+        download = Download(pair, self._hub, self._cache, dict(queued.pins), self._connections, self._throttle, self._retry)
+        saved: dict[str, str] = {}
 
-        def tell(progress: Progress) -> None:
-            if kept != made.pins:  # so that after a crash both halves go on as they were begun
-                kept.update(made.pins)
+        def report(progress: DownloadProgress) -> None:
+            if saved != download.pins:  # so that both repos stay at their revisions after a crash
+                saved.update(download.pins)
                 with suppress(UserError):
-                    self._file.amend(pair, pins=dict(made.pins))
-            self._tell(PairProgress(pair, progress))
-            self._look()
+                    self._file.update(pair, pins=dict(download.pins))
+            self._report(PairProgress(pair, progress))
+            self._poll()
 
         try:
-            folders = made.run(self._stop, tell)
+            folders = download.run(self._stop, report)
         except UserError as error:
-            self._fail(pair, str(error), pins=made.pins)
+            self._fail(pair, error.text, pins=download.pins)
             return
         if folders is None:
             with suppress(UserError):
-                self._file.amend(pair, pins=made.pins)
+                self._file.update(pair, pins=download.pins)
             return
-        self._drop(pair)
-        self._tell(PairReady(pair, folders, tuple(made.notes)))
-        self._changed()
+        self._remove(pair)
+        self._report(PairReady(pair, folders, tuple(download.notes)))
+        self._report_changes()
 
-    def _fail(self, pair: Pair, words: str, **fields: object) -> None:
-        """Told whether or not it can be written down: the disk may be full, which may be the very reason. What has left the queue
-        meanwhile, because it was cancelled, is of interest to nobody."""
-        there = self._unwritten.get(pair, "") is not None
+    def _fail(self, pair: Pair, reason: EngineText, **fields: Any) -> None:
+        """Report a failure even if it can't be saved, but not for a pair that was cancelled meanwhile."""
+        queued = self._unsaved.get(pair, reason) is not None
         try:
-            if there:
-                there = self._file.amend(pair, state="failed", words=words, **fields)
-                self._unwritten.pop(pair, None)
+            if queued:
+                queued = self._file.update(pair, state="failed", reason=reason, **fields)
+                self._unsaved.pop(pair, None)
         except UserError:
-            self._unwritten[pair] = words
-        if there:
-            self._tell(PairFailed(pair, words))
-        self._changed()
+            self._unsaved[pair] = reason
+        if queued:
+            self._report(PairFailed(pair, reason))
+        self._report_changes()
 
-    def _drop(self, pair: Pair) -> None:
-        """It has left the queue, whether or not that can be written down."""
+    def _remove(self, pair: Pair) -> None:
         try:
-            self._file.drop(pair)
-            self._unwritten.pop(pair, None)
+            self._file.remove(pair)
+            self._unsaved.pop(pair, None)
         except UserError:
-            self._unwritten[pair] = None
+            self._unsaved[pair] = None
 
 
-def _shown(queue: tuple[Queued, ...]) -> list[tuple[Pair, str, str]]:
-    """What of a queue is of interest to whoever looks at it."""
-    return [(one.pair, one.state, one.words) for one in queue]
+def _visible(queue: tuple[QueuedPair, ...]) -> list[tuple[Pair, str, EngineText | None]]:
+    return [(queued.pair, queued.state, queued.reason) for queued in queue]
 
 
-def _words(error: Exception) -> str:
-    """What is told of a failure that nobody foresaw."""
+def _unexpected(error: Exception) -> EngineText:
     if isinstance(error, OSError) and error.strerror:
-        place = f" at {error.filename}" if error.filename else ""
-        return f"The disk or the network fails{place} ({error.strerror}). What came is kept; mend that and go on."
-    return f"Slipstream made a mistake ({type(error).__name__}: {error}). What came is kept; please report this."
+        template = "The disk or network failed: {path} ({reason}). Fix that, then resume the download. Downloaded data is kept."
+        return EngineText.of("download_io_error", template, path=str(error.filename or "–"), reason=error.strerror)
+    template = "Slipstream has a bug ({error}). Please report it. Downloaded data is kept."
+    return EngineText.of("download_bug", template, error=f"{type(error).__name__}: {error}")
+
+
+# --- The queue as a process ---------------------------------------------------------------------------------------------------
+
+
+def text_to_json(text: EngineText) -> dict[str, Any]:
+    values = {name: text_to_json(value) if isinstance(value, EngineText) else value for name, value in text.values}
+    return {"code": text.code, "message": text.message, "values": values}
+
+
+def text_from_json(raw: Any) -> EngineText | None:
+    try:
+        values: dict[str, Any] = {
+            name: text_from_json(value) if isinstance(value, dict) else value for name, value in raw["values"].items()
+        }
+        return EngineText(str(raw["code"]), str(raw["message"])[:1000], tuple(values.items()))
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
+def event_to_json(event: QueueEvent) -> dict[str, Any]:
+    match event:
+        case QueueChanged(queue):
+            return {"event": "queue", "pairs": [queued.to_json() for queued in queue]}
+        case PairProgress(pair, progress):
+            return {
+                "event": "progress",
+                **_names(pair),
+                "done": progress.done,
+                "total": progress.total,
+                "bytes_per_s": progress.bytes_per_s,
+                "seconds_left": progress.seconds_left,
+                "status": text_to_json(progress.status) if progress.status else None,
+            }
+        case PairReady(pair, folders, notes):
+            return {
+                "event": "ready",
+                **_names(pair),
+                "folders": [str(path) for path in folders],
+                "notes": list(map(text_to_json, notes)),
+            }
+        case PairFailed(pair, reason):
+            return {"event": "failed", **_names(pair), "reason": text_to_json(reason)}
+
+
+def main() -> int:
+    """Run the queue until standard input ends."""
+    writing = threading.Lock()
+
+    def send(value: dict[str, Any]) -> None:
+        with writing, suppress(OSError):  # if the reader is gone, standard input ends too
+            print(json.dumps(value, ensure_ascii=False), flush=True)
+
+    try:
+        queue = DownloadQueue(lambda event: send(event_to_json(event)))
+    except UserError as error:
+        send({"event": "error", "reason": text_to_json(error.text)})
+        return 1
+    queue.limit(download_limit())
+    try:
+        for line in sys.stdin:
+            names = {}
+            try:
+                command = json.loads(line)
+                if command["do"] == "limit":
+                    queue.limit(command["bytes_per_s"])
+                    save_download_limit(command["bytes_per_s"])
+                else:
+                    pair = Pair(command["target"], command["drafter"])
+                    names = _names(pair)
+                    {"add": queue.add, "pause": queue.pause, "cancel": queue.cancel}[command["do"]](pair)
+            except UserError as error:
+                send({"event": "error", "reason": text_to_json(error.text), **names})
+            except (ValueError, KeyError, TypeError, RecursionError):
+                text = EngineText.of("invalid_queue_command", "“{command}” isn't a queue command.", command=line.strip()[:80])
+                send({"event": "error", "reason": text_to_json(text), **names})
+    except KeyboardInterrupt:
+        pass
+    finally:
+        queue.close()
+    return 0
+
+
+def _names(pair: Pair) -> dict[str, str | None]:
+    return {"target": pair.target, "drafter": pair.drafter}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
-"""The fields of a drafter's config.json, wherever a layout puts them. Imports no MLX.
+"""The fields of a drafter's config.json, read by name wherever a layout puts them, and the errors that refuse them.
 
-Published drafters place one field at the top level, inside `dflash_config`, or (speculators layout) inside
-`transformer_layer_config`. Here they are read by name alone; a field that stands in two places has to say the same in both.
+Published drafters keep a field at the top level, inside `dflash_config`, or (speculators layout) inside `transformer_layer_config`.
+A field that appears in two places must have the same value in both.
 """
 
 import json
@@ -10,15 +10,12 @@ from typing import Any
 
 from mlx_engine.errors import UserError
 
-AGAIN = "Download it again, or pick another drafter."
-
-# Parts of a name that tell that a field bears on the computation, although its tensors may look as usual
-_TELLING = (
+# Parts of names of fields that affect the computation even if the tensors look as usual
+_SIGNIFICANT = (
     "scal", "softcap", "multiplier", "causal", "rope", "rotary", "window", "sink", "norm", "activation", "anchor", "gating",
     "mask_embedding", "shift", "pos_emb", "markov", "hc_mult",
 )  # fmt: skip
-_MOST = 1e15
-# Of fields that such names catch: what a config inherits from its target's family and a dense drafter has no use for
+# Fields with such names that configs inherit from the target's family and that a dense drafter doesn't use
 _INERT = frozenset(
     {
         "norm_topk_prob", "routed_scaling_factor", "moe_routed_scaling_factor", "qk_rope_head_dim", "qk_nope_head_dim",
@@ -26,16 +23,15 @@ _INERT = frozenset(
         "max_anchors", "num_anchors",
     }
 )  # fmt: skip
+_LARGEST = 1e15
 
 
 class Fields:
-    """A config's fields by name.
+    """A config's fields by name. An explicit null counts as absent.
 
     Args:
-        levels: the objects that hold fields, with the name that a message calls each by.
-        strict: which of them hold nothing but what bears on the computation, so that every field has to be known.
-
-    An explicit null counts as absent, as it is meant in such files.
+        levels: the objects that hold fields, by the name used for each in error messages.
+        strict: the levels in which every field affects the computation, so that unknown ones are refused.
     """
 
     def __init__(self, levels: dict[str, dict], strict: frozenset[str] = frozenset()) -> None:
@@ -43,106 +39,88 @@ class Fields:
         self._read: set[str] = set()
 
     def get(self, name: str) -> Any:
-        """The field as it stands, or None.
-
-        Raises:
-            UserError: two places say different things.
-        """
         self._read.add(name)
-        said = {level: fields[name] for level, fields in self._levels.items() if fields.get(name) is not None}
-        values = list(said.values())
-        if any(value != values[0] for value in values[1:]):
-            both = " and ".join(f"{_short(value)} in {level}" for level, value in said.items())
-            raise UserError(f"The drafter's “{name}” is {both}; the two have to agree. {AGAIN}")
-        return values[0] if values else None
+        found = [(level, fields[name]) for level, fields in self._levels.items() if fields.get(name) is not None]
+        for level, value in found[1:]:
+            if value != found[0][1]:
+                raise contradiction(name, found[0][1], f"{level}.{name}", value)
+        return found[0][1] if found else None
 
-    def number(self, name: str, default: float | None = None, above: float | None = None) -> float:
-        """The field as a number, larger than `above` if that is given, and of a size to compute with.
-
-        Raises:
-            UserError: it is something else, or absent without a default.
-        """
+    def number(self, name: str, default: float | None = None, above: float = -_LARGEST) -> float:
         return number(name, self.get(name), default, above)
 
     def whole(self, name: str, default: int | None = None, least: int = 1, most: int = 2**31 - 1) -> int:
-        """The field as a whole number from `least` to `most`."""
         value = self.number(name, default)
         if value != int(value) or not least <= value <= most:
-            bounds = f"from {least} up" if value < least else f"from {least} to {most:,}"
-            raise UserError(f"The drafter's “{name}” is {value:g}; it has to be a whole number {bounds}. {AGAIN}")
+            raise unexpected(name, value, f"{least}, …, {most:,}")
         return int(value)
 
     def flag(self, name: str, default: bool | None = None) -> bool | None:
-        """The field as true or false."""
         value = self.get(name)
-        if value is None or isinstance(value, bool):
-            return default if value is None else value
-        raise UserError(f"The drafter's “{name}” is {_short(value)}; it has to be true or false. {AGAIN}")
+        return default if value is None else self._checked(name, value, bool, "boolean")
 
     def block(self, name: str) -> dict:
-        """The field as an object, empty when absent."""
+        """Return a field that holds an object; empty if absent."""
         value = self.get(name)
-        if value is None or isinstance(value, dict):
-            return value or {}
-        raise UserError(f"The drafter's “{name}” is {_short(value)}; it has to be an object. {AGAIN}")
+        return {} if value is None else self._checked(name, value, dict, "object")
 
     def list(self, name: str, of: type) -> list | None:
-        """The field as a list of one type, or None when absent."""
+        """Return a field that holds a list of one type, or None if absent."""
         value = self.get(name)
         if value is None or (isinstance(value, list) and all(type(item) is of for item in value)):
             return value
-        words = "whole numbers" if of is int else "names"
-        raise UserError(f"The drafter's “{name}” is {_short(value)}; it has to be a list of {words}. {AGAIN}")
+        raise unexpected(name, value, "array of integers" if of is int else "array of strings")
 
-    def must_be(self, name: str, *usual: Any) -> None:
-        """Refuse a field that asks for a computation that is not run: any value but the usual ones.
+    def _checked(self, name: str, value: Any, kind: type, expected: str) -> Any:
+        if not isinstance(value, kind):
+            raise unexpected(name, value, expected)
+        return value
 
-        Raises:
-            UserError: it does.
-        """
+    def must_be(self, name: str, *supported: Any) -> None:
+        """Refuse a field with any other value, since it would ask for an unsupported computation."""
         value = self.get(name)
-        if value is not None and not any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in usual):
-            raise UserError(
-                f"The drafter's “{name}” is {_short(value)}; Slipstream runs drafters where it is {_short(usual[0])}. "
-                "Pick another drafter, or decode plainly."
-            )
+        if value is not None and not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in supported):
+            raise unexpected(name, value, _short(supported[0]))
 
     def refuse_unread(self) -> None:
-        """Refuse a field that nobody has asked for and that bears on the computation.
-
-        Raises:
-            UserError: there is one.
-        """
+        """Refuse fields that were never read although they affect the computation."""
         for level, fields in self._levels.items():
             for name, value in fields.items():
                 if name in self._read or value in (None, False, 0, "", [], {}):
                     continue
-                if level in self._strict or (name not in _INERT and any(part in name.lower() for part in _TELLING)):
-                    raise UserError(
-                        f"The drafter's config.json has “{name}”, {_short(value)}, which Slipstream does not know, so it would run "
-                        "the drafter wrongly. Pick another drafter, or decode plainly."
-                    )
+                if level in self._strict or (name not in _INERT and any(part in name.lower() for part in _SIGNIFICANT)):
+                    template = "Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter."
+                    raise UserError("drafter_field_unknown", template, field=name, value=_short(value))
 
 
-def number(name: str, value: Any, default: float | None = None, above: float | None = None) -> float:
-    """`value` as a finite number; `name` is for the message.
-
-    Raises:
-        UserError: it is something else, absent without a default, or not above `above`.
-    """
+def number(name: str, value: Any, default: float | None = None, above: float = -_LARGEST) -> float:
+    """Return `value`, or else the default, as a finite number above `above`; `name` is for error messages."""
     value = default if value is None else value
     if value is None:
-        raise UserError(f"The drafter's config.json lacks “{name}”. {AGAIN}")
-    whole = type(value) is int and abs(value) < 2**63  # a longer one is no number to compute with
-    if not whole and not (type(value) is float and math.isfinite(value)):
-        raise UserError(f"The drafter's “{name}” is {_short(value)}; it has to be a number. {AGAIN}")
-    if (above is not None and not value > above) or value > _MOST:
-        bounds = f"above {above:g} and at most {_MOST:g}" if above is not None else f"at most {_MOST:g}"
-        raise UserError(f"The drafter's “{name}” is {value:g}; it has to be {bounds}. {AGAIN}")
+        raise missing(name)
+    usable = (type(value) is int and abs(value) < 2**63) or (type(value) is float and math.isfinite(value))
+    if not usable or not above < value <= _LARGEST:
+        raise unexpected(name, value, f"> {above:g}, ≤ {_LARGEST:g}")
     return value
 
 
+def missing(field: str) -> UserError:
+    template = "Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter."
+    return UserError("drafter_field_missing", template, field=field)
+
+
+def unexpected(field: str, value: Any, expected: str) -> UserError:
+    template = "Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter."
+    return UserError("drafter_field_unexpected", template, field=field, value=_short(value), expected=expected)
+
+
+def contradiction(first: str, value: Any, second: str, other: Any) -> UserError:
+    """The error for two fields whose values can't both be right."""
+    template = "Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter."
+    return UserError("drafter_fields_contradict", template, first=first, value=_short(value), second=second, other=_short(other))
+
+
 def _short(value: Any) -> str:
-    """A value as the file has it, not longer than a message may be."""
+    """A value as JSON, shortened for an error message."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"

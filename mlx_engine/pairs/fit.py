@@ -1,178 +1,226 @@
-"""Memory that a pair needs, line by line, from its configs and file sizes: before a download as well as after it.
+"""Memory that a pair needs, line by line, from its configs and file sizes alone.
 
-`tests.benchmarks.fit` compares it with measured peaks.
+`tests.benchmarks.fit` compares the result with measured peaks.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from mlx_engine.errors import UserError
+from mlx_engine.errors import EngineText
 from mlx_engine.events import MachineFacts
-from mlx_engine.pairs import room
+from mlx_engine.limits import PREFILL_ROWS
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.compatibility import text_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
-from mlx_engine.pairs.target_state import STEP, layer_states, whole
-from mlx_engine.pairs.workspace import reading
+from mlx_engine.pairs.target_state import STEP, layer_states, text_family, whole
 
-Verdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
-CONTEXT = 8192  # tokens, where none are asked for
-_COMFORTABLE = 0.75  # of the working set: the rest is for what later turns may reuse
-_LARGE = 1e9  # bytes from which on a drafter on a GPU is kept in 4 bits unless asked otherwise (`drafters.loading.usual_bits`)
-_FOUR = 4 + 2 * 16 / 64  # bits of a weight in 4 bits: a scale and a bias of 16 bits for 64 weights
+FitVerdict = Literal["comfortable", "tight", "will swap", "no", "unknown"]
+CONTEXT = 8192  # tokens, by default
+_COMFORTABLE = 0.75  # of the working set; the rest is for prefixes that later turns can reuse
+_LARGE = 1e9  # bytes above which a drafter on a GPU is quantized to 4 bits by default (`drafters.loading.usual_bits`)
+_FOUR_BITS = 4 + 2 * 16 / 64  # bits per weight in 4 bits: 64 weights share a 16-bit scale and bias
+_FUSED = (64, 80, 128)  # head sizes of Metal's fused attention (MLX 0.32, `ScaledDotProductAttention::use_fallback`)
+_STREAM = 8  # hidden-sized results per layer: two norms, attention's output and its projection, two sums, input and output
+_QUERIES = 4  # query-sized results: projected, normed, rotated, scaled
+_GATED = 3  # results as wide as the feed-forward: gate, up, product
 
 
 @dataclass(frozen=True)
-class Line:
-    """One part of the sum: bytes, or None where a config does not say enough."""
+class FitLine:
+    """One summand in bytes, None if a config doesn't say enough, and how it came about. `what` is a stable identifier."""
 
     what: str
     bytes: int | None
-    how: str
+    how: EngineText
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Lines that add up to `needed`, at a context of so many tokens.
+    """The memory of a pair at a context of `context` tokens. All other numbers are bytes, or None if unknown."""
 
-    Bytes: `budget` is the working set, `ceiling` what can be allocated at all, `free` what is free just now; None where unknown.
-    """
-
-    lines: tuple[Line, ...]
+    lines: tuple[FitLine, ...]
     context: int
-    budget: int | None
-    ceiling: int | None = None
-    free: int | None = None
+    budget: int | None  # the working set
+    limit: int | None = None  # what can be allocated at all
+    free: int | None = None  # free right now
 
     @property
     def needed(self) -> int:
         return sum(line.bytes or 0 for line in self.lines)
 
     @property
-    def verdict(self) -> Verdict:
-        """Comfortable: the working set has room to spare, and that much is free now. Tight: it has room. Will swap: it has not,
-        but the memory has. No: it cannot be allocated."""
+    def crowded(self) -> bool:
+        """Whether other programs use memory that the pair needs."""
+        return self.free is not None and self.needed > self.free
+
+    @property
+    def verdict(self) -> FitVerdict:
         if self.budget is None or any(line.bytes is None for line in self.lines):
             return "unknown"
-        if self.needed > (self.ceiling or 2 * self.budget):
+        if self.needed > (self.limit or 2 * self.budget):
             return "no"
         if self.needed > self.budget:
             return "will swap"
-        crowded = self.free is not None and self.needed > self.free
-        return "tight" if crowded or self.needed > _COMFORTABLE * self.budget else "comfortable"
+        return "tight" if self.crowded or self.needed > _COMFORTABLE * self.budget else "comfortable"
 
     @property
-    def reason(self) -> str:
-        """The verdict in a sentence."""
-        needs = f"Needs {gigabytes(self.needed)} at {self.context:,} tokens"
+    def reason(self) -> EngineText:
+        sizes = {name: gigabytes(getattr(self, name) or 0) for name in ("needed", "budget", "limit", "free")}
+        values: dict[str, Any] = {"context": self.context, **sizes}
         match self.verdict:
             case "unknown":
-                return "What it needs is not known before its config.json says more."
+                return EngineText.of("fit_unknown", "Unknown: config.json doesn't say enough.")
             case "no":
-                return f"{needs}, more than the {gigabytes(self.ceiling or 0)} that can be had here at all."
+                template = "Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate."
+                return EngineText.of("fit_no", template, **values)
             case "will swap":
-                return f"{needs}, more than the {gigabytes(self.budget or 0)} that models may use here: the system would swap."
-            case _:
-                crowded = self.free is not None and self.needed > self.free
-                now = f"; {gigabytes(self.free or 0)} are free just now, so quit other programs first" if crowded else ""
-                return f"{needs} of the {gigabytes(self.budget or 0)} that models may use here{now}."
+                template = "Needs {needed} at {context:,} tokens, more than the {budget} available for models: it would swap."
+                return EngineText.of("fit_will_swap", template, **values)
+            case "tight" if self.crowded:
+                template = "Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first."
+                return EngineText.of("fit_crowded", template, **values)
+        return EngineText.of("fit_ok", "Needs {needed} of the {budget} available for models at {context:,} tokens.", **values)
 
 
-def fit(
+def predict_fit(
     target: dict,
     drafter: dict | None,
     target_bytes: int,
     drafter_bytes: int,
     context: int = CONTEXT,
     facts: MachineFacts | None = None,
-    budget: int | None = None,
     free: int | None = None,
 ) -> Fit:
-    """The memory of a pair at a context of so many tokens.
+    """Predict the memory of a pair.
 
     Args:
         target, drafter: contents of the config.json files.
-        target_bytes, drafter_bytes: of the weights, as stored.
-        facts: of the machine, if they were measured; else it is taken for a Mac whose working set is `budget`.
-        budget: bytes that models may use; None: what the facts say, or about what Metal recommends.
-        free: bytes that are free just now.
+        target_bytes, drafter_bytes: sizes of the stored weights.
+        context: tokens.
+        facts: measured facts of the machine; without them it is assumed to be a Mac.
+        free: bytes that are free right now.
 
     Raises:
-        UserError: the drafter's config is not one that Slipstream runs.
+        UserError: Slipstream can't run a drafter with this config.
     """
     on_cpu = facts is not None and facts.device == "CPU"
     element = 4 if on_cpu else 2
-    lines = [_weights("target weights", target, target_bytes, on_cpu), *_state(target, context, element)]
+    lines = [FitLine("target weights", *_weights(target, target_bytes, on_cpu)), *_target_state(target, context, element)]
     config = None if drafter is None else parse(drafter)
     if drafter is not None and config is not None:
         lines += [_drafter_weights(drafter, config, drafter_bytes, on_cpu), _drafter_context(config, context, element)]
-    work = reading(target, config, context, element, fused=not on_cpu)
-    lines.append(
-        Line("workspace", *work) if work else Line("workspace", None, "its config.json does not say how wide its layers are")
-    )
-    limit = room.ceiling(facts) if budget is None else None
-    return Fit(tuple(lines), context, room.working_set(facts) if budget is None else budget, limit, free)
+    lines.append(_workspace(target, config, context, element, fused=not on_cpu))
+    return Fit(tuple(lines), context, machine.working_set(facts), machine.allocation_limit(facts), free)
 
 
-def foretold(target: dict, drafter: dict | None, sizes: tuple[int, int], context: int, facts: MachineFacts | None) -> Fit | str:
-    """`fit` on this machine as it is now, or the sentence that says why it cannot be told."""
-    try:
-        return fit(target, drafter, *sizes, context, facts, free=room.free_memory())
-    except UserError as error:
-        return str(error)
-
-
-def _weights(what: str, config: Mapping, stored: int, on_cpu: bool) -> Line:
-    """Metal keeps weights as they are stored. On a CPU everything is computed in float32, so what is floating point grows."""
+def _weights(config: dict, stored: int, on_cpu: bool) -> tuple[int, EngineText]:
+    """Metal keeps weights as stored. A CPU computes in float32, so floating-point weights grow."""
+    as_stored = stored, EngineText.of("fit_file_size", "Size of the files")
     if not on_cpu:
-        return Line(what, stored, "size of the files")
-    quantised = config.get("quantization")
-    if isinstance(quantised, dict) and (bits := whole(quantised, "bits")) and (group := whole(quantised, "group_size")):
-        if quantised.get("mode", "affine") != "affine":
-            return Line(what, stored, "size of the files")
-        grown = (bits + 64 / group) / (bits + 32 / group)
-        return Line(what, int(stored * grown), f"{gigabytes(stored)} of files, scales and biases in 4 bytes instead of 2")
-    single = str(config.get("torch_dtype") or config.get("dtype") or "bfloat16").removeprefix("torch.") == "float32"
-    return Line(what, stored if single else 2 * stored, f"{gigabytes(stored)} of files, in 4 bytes a number")
+        return as_stored
+    quantized = config.get("quantization")
+    if isinstance(quantized, dict) and (bits := whole(quantized, "bits")) and (group := whole(quantized, "group_size")):
+        if quantized.get("mode", "affine") != "affine":
+            return as_stored
+        grown = int(stored * (bits + 64 / group) / (bits + 32 / group))
+        how = EngineText.of(
+            "fit_wide_scales", "{stored} of files, with scales and biases in 4 bytes instead of 2", stored=gigabytes(stored)
+        )
+        return grown, how
+    if str(config.get("torch_dtype") or config.get("dtype") or "bfloat16").removeprefix("torch.") == "float32":
+        return as_stored
+    return 2 * stored, EngineText.of("fit_float32", "{stored} of files, in 4 bytes per weight", stored=gigabytes(stored))
 
 
-def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool) -> Line:
-    line = _weights("drafter weights", raw, stored, on_cpu)
-    held, how = line.bytes or 0, line.how
+def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool) -> FitLine:
+    held, how = _weights(raw, stored, on_cpu)
     if not on_cpu and config.stored is None and stored > _LARGE:
-        held, how = int(stored * _FOUR / 16), f"{gigabytes(stored)} of files, in 4 bits a weight"
-    # the rows that make keys and values stand twice: in each layer for the block, and side by side for the context
-    twice = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
-    again = round(twice * held / stored * 2) if stored else 0
-    return Line("drafter weights", held + again, f"{how}; {again / 1e6:,.1f} MB for the context's projection" if again else how)
+        held = int(stored * _FOUR_BITS / 16)
+        how = EngineText.of("fit_four_bits", "{stored} of files, in 4 bits per weight", stored=gigabytes(stored))
+    # K and V projections are held twice: per layer for the block, and side by side for the context
+    projections = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
+    if copy := round(projections * held / stored * 2) if stored else 0:
+        how = EngineText.of("fit_projection", "{weights}; {copy} for the context projection", weights=how, copy=gigabytes(copy))
+    return FitLine("drafter weights", held + copy, how)
 
 
-def _state(config: dict, context: int, element: int) -> list[Line]:
+def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
     states = layer_states(config)
     if states is None:
-        return [Line("target K/V", None, "its config.json does not say how large a layer's K/V is")]
+        return [FitLine("target K/V", None, EngineText.of("fit_unknown", "Unknown: config.json doesn't say enough."))]
     lines = []
     if growing := [state for state in states if state.row]:
         rows = sum(state.rows(context) for state in growing)
-        widths = sorted({state.row for state in growing})
-        wide = f"{widths[0]:,}" if len(widths) == 1 else f"{widths[0]:,} to {widths[-1]:,}"
-        how = f"{rows:,} rows in {len(growing)} layers × {wide} numbers × {element} bytes"
-        lines.append(Line("target K/V", sum(state.bytes(context, element) for state in growing), how))
+        widths = " / ".join(f"{width:,}" for width in sorted({state.row for state in growing}))
+        how = _rows(rows, len(growing), widths, element)
+        lines.append(FitLine("target K/V", sum(state.bytes(context, element) for state in growing), how))
     if recurrent := [state for state in states if state.recurrent]:
-        one = recurrent[0]
-        each = f"{one.recurrent:,} × 4 + {one.convolution:,} × {element}"
-        how = f"2 × {len(recurrent)} layers × ({each}) bytes: before and after a block"
-        lines.append(Line("recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), how))
+        one, count = recurrent[0], len(recurrent)
+        template = "2 (before and after a block) × {layers} layers × ({numbers:,} × 4 + {convolution:,} × {element}) bytes"
+        values = {"layers": count, "numbers": one.recurrent, "convolution": one.convolution, "element": element}
+        how = EngineText.of("fit_recurrent", template, **values)
+        lines.append(FitLine("recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), how))
     return lines
 
 
-def _drafter_context(config: DrafterConfig, context: int, element: int) -> Line:
-    """Layers of one window share an array, which has room for twice the window, or grows in steps."""
+def _rows(rows: int, layers: int, widths: str, element: int) -> EngineText:
+    template = "{rows:,} rows in {layers} layers × {widths} numbers × {element} bytes"
+    return EngineText.of("fit_rows", template, rows=rows, layers=layers, widths=widths, element=element)
+
+
+def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLine:
+    """Layers with the same window share an array, which has room for twice the window, or grows in steps."""
     held = {window: context if window is None else min(context + window, 2 * window) for window in set(config.windows)}
     rows = sum(-(-held[window] // STEP) * STEP for window in config.windows)
-    how = f"2 × {rows:,} rows in {config.layers} layers × {config.kv_heads} heads × {config.head_dim} × {element} bytes"
-    return Line("drafter context", 2 * rows * config.kv_heads * config.head_dim * element, how)
+    width = 2 * config.kv_heads * config.head_dim
+    return FitLine("drafter context", rows * width * element, _rows(rows, config.layers, f"{width:,}", element))
+
+
+def _workspace(config: dict, drafter: DrafterConfig | None, context: int, element: int, fused: bool) -> FitLine:
+    """Intermediate results of the widest pass, which reads a chunk of the prompt at the end of the context.
+
+    MLX queues operations ahead, so the results of a whole layer can exist at once. Attention scores, by far the largest where they
+    are formed at all, exist once: each step reuses the previous one's memory. Metal's fused attention forms none.
+    """
+    text = text_config(config)
+    hidden, heads, states = whole(text, "hidden_size"), whole(text, "num_attention_heads"), layer_states(config)
+    if not (hidden and heads and states):
+        return FitLine("workspace", None, EngineText.of("fit_unknown", "Unknown: config.json doesn't say enough."))
+    rows = min(context, PREFILL_ROWS)
+    size = whole(text, "head_dim") or hidden // heads
+    mixing = _QUERIES * heads * size
+    if any(state.recurrent for state in states):
+        names = ("num_value_heads", "num_key_heads", "key_head_dim", "value_head_dim")
+        values, keys, key, value = (whole(text, f"linear_{name}") or 0 for name in names)
+        mixing = max(mixing, _QUERIES * (2 * keys * key + values * value))
+    inner = _STREAM * hidden + mixing + _feed_forward(text, hidden)
+    terms, numbers = [f"{rows:,} × {inner:,}"], rows * inner
+    if drafter is not None:
+        taps = 2 * len(drafter.taps) * hidden  # the tapped outputs, and their concatenation
+        terms.append(f"{rows:,} × {taps:,}")
+        numbers += rows * taps
+    seen = max((context if state.window is None else min(context, state.window + rows) for state in states if state.row), default=0)
+    if seen and not (fused and size in _FUSED):
+        copies = 2 if text_family(config).sinks else 1  # a column for the sinks takes a copy of the scores
+        terms.append(f"{copies * heads} × {rows:,} × {seen:,}")
+        numbers += copies * heads * rows * seen
+    template = "({terms}) × {element} bytes for {rows} prompt tokens"
+    how = EngineText.of("fit_workspace", template, terms=" + ".join(terms), element=element, rows=rows)
+    return FitLine("workspace", numbers * element, how)
+
+
+def _feed_forward(text: dict, hidden: int) -> int:
+    """Numbers per token in the widest kind of feed-forward layer."""
+    dense = whole(text, "intermediate_size") or 0
+    chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), None)
+    if chosen is None:
+        return _GATED * dense
+    expert = whole(text, "moe_intermediate_size") or dense
+    shared = whole(text, "shared_expert_intermediate_size") or 0
+    # each chosen expert gets a copy of the token and returns one
+    return max(_GATED * dense if expert != dense else 0, chosen * (_GATED * expert + 2 * hidden) + _GATED * shared)
 
 
 def gigabytes(count: float) -> str:
-    """In words, with as many digits as tell something."""
+    """A size such as “4.3 GB” or “620 MB”."""
     return f"{count / 1e9:,.1f} GB" if count >= 1e9 else f"{count / 1e6:,.0f} MB"

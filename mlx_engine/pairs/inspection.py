@@ -1,11 +1,11 @@
-"""Does a pair of repos go together, how large is it, is there room? Answered from listings and small files, before any weights."""
+"""Checks a pair of repos from listings and small files: does it fit together, how large is it, is there space?"""
 
 from dataclasses import dataclass
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.compatibility import misfit, why_not_dflash, why_not_target
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.pairs.cache import Cache, no_space
+from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import Listing
 
@@ -14,66 +14,63 @@ _SPARE = 200_000_000  # bytes that a download leaves free on the disk
 
 
 @dataclass(frozen=True)
-class Examination:
-    """What is known of a pair before it is fetched. Sizes in bytes."""
+class Inspection:
+    """What is known about a pair before its download. Sizes in bytes; target first, then drafter."""
 
     pair: Pair
-    listings: tuple[Listing, ...]  # target, then drafter
+    listings: tuple[Listing, ...]
     configs: tuple[dict, ...]
-    why_not: str  # a sentence; empty when the two go together
-    here: int
+    problem: EngineText | None  # why the two don't fit together
+    on_disk: int
 
     @property
     def size(self) -> int:
         return sum(listing.size for listing in self.listings)
 
     @property
-    def weight_sizes(self) -> tuple[int, ...]:
-        """Of the weight files alone, per listing."""
-        return tuple(sum(file.size for file in listing.files if file.path.endswith(".safetensors")) for listing in self.listings)
+    def weight_sizes(self) -> tuple[int, int]:
+        """Bytes of the weight files of target and drafter."""
+        sizes = [sum(file.size for file in listing.files if file.path.endswith(".safetensors")) for listing in self.listings]
+        return sizes[0], sum(sizes[1:])
 
-    def no_room(self, cache: Cache) -> str:
-        """Why the rest does not fit on the disk; empty when it does."""
-        missing, free = self.size - self.here, cache.free_bytes()
+    def space_problem(self, cache: Cache) -> EngineText | None:
+        """Return why the rest doesn't fit on the disk, if it doesn't."""
+        missing, free = self.size - self.on_disk, cache.free_bytes()
         if missing + (_SPARE if missing else 0) <= free:
-            return ""
-        return (
-            f"{self.pair.name} needs {missing / 1e9:,.2f} GB more on the disk of {cache.root}, and {free / 1e9:,.2f} GB are free. "
-            "Free some room, or move the model folder to another disk."
-        )
+            return None
+        return no_space(missing, cache.root, free)
 
 
-def examine(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] | None = None) -> Examination:
-    """Ask the hub about both halves. `revisions` pins a repo to a commit; without, it is the one that main names now.
+def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] | None = None) -> Inspection:
+    """Ask the hub about both repos. `revisions` pins repos to commits; otherwise main's current commit is used.
 
     Raises:
-        UserError: a half does not exist, is not open to this account, or cannot be a model. Unreachable, RevisionGone: as they say.
+        UserError: a repo doesn't exist, isn't accessible, or isn't a model.
     """
     listings = tuple(hub.listing(repo, (revisions or {}).get(repo, "main")) for repo in pair.repos)
     for listing in listings:
         if not any(file.path.endswith(".safetensors") for file in listing.files):
             raise UserError(
-                f"{listing.repo} has no safetensors weights, so Slipstream cannot run it. Pick an MLX or safetensors repo."
+                "repo_without_weights", "{repo} has no safetensors weights. Choose an MLX or safetensors repo.", repo=listing.repo
             )
     if not any(listings[0].find(name) for name in _TOKENIZERS):
-        raise UserError(f"{pair.target} has no tokenizer, so it is no target. Pick the repo of a whole model.")
+        raise UserError("repo_without_tokenizer", "{repo} has no tokenizer. Choose the repo of a complete model.", repo=pair.target)
     configs = tuple(hub.read_json(listing, "config.json") for listing in listings)
-    names = {file.path for file in listings[0].files}
-    if "tokenizer_config.json" in names and "tokenizer.json" not in names:
+    tokenizer = {}
+    if listings[0].find("tokenizer_config.json") and not listings[0].find("tokenizer.json"):
         tokenizer = hub.read_json(listings[0], "tokenizer_config.json")
-    else:
-        tokenizer = {}
-    return Examination(pair, listings, configs, _why_not(pair, configs, tokenizer), sum(map(cache.received, listings)))
+    return Inspection(pair, listings, configs, _problem(pair, configs, tokenizer), sum(map(cache.received, listings)))
 
 
-def _why_not(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> str:
-    if reason := why_not_target(configs[0]):
-        return reason
+def _problem(pair: Pair, configs: tuple[dict, ...], tokenizer: dict) -> EngineText | None:
+    if problem := target_problem(configs[0]):
+        return problem
     if tokenizer.get("auto_map"):
-        return f"{pair.target} has a tokenizer that needs Python code of its own, which is never fetched and never run."
+        template = "The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target."
+        return EngineText.of("repo_tokenizer_needs_code", template, repo=pair.target)
     if len(configs) == 1:
-        return ""
+        return None
     try:
-        return why_not_dflash(configs[0]) or misfit(*configs)
-    except UserError as error:  # a drafter's config that Slipstream does not run
-        return str(error)
+        return dflash_problem(configs[0]) or pair_problem(*configs)
+    except UserError as error:
+        return error.text

@@ -1,7 +1,10 @@
-"""Where the facts of this machine are kept between two starts. Reading them imports no MLX."""
+"""What is known of this machine: the facts that were measured earlier, and its memory."""
 
 import os
+import re
+import subprocess
 from dataclasses import asdict, fields
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from math import isfinite
 from pathlib import Path
@@ -10,19 +13,22 @@ import platformdirs
 
 from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
-from mlx_engine.pairs.checkpoint_paths import read_json, write_json
+from mlx_engine.pairs.data_files import read_json, write_json
+
+_RECOMMENDED = 3 / 4  # of the memory, if nothing was measured; roughly what Metal recommends
+# MLX's Metal allocator fails beyond 1.5 working sets or 95 % of the memory
+_WORKING_SETS, _MEMORY_SHARE = 1.5, 0.95
 
 
-def file() -> Path:
-    """The file that holds them."""
+def facts_file() -> Path:
     return platformdirs.user_cache_path("Slipstream", appauthor=False) / "machine.json"
 
 
-def known() -> MachineFacts | None:
-    """What was measured here earlier; None if nothing was, if it cannot be read, or if processor or MLX have changed since."""
+def load_facts() -> MachineFacts | None:
+    """Return what was measured here earlier; None if nothing was, or if processor or MLX have changed since."""
     try:
-        kept = read_json(file())
-        facts = MachineFacts(**{field.name: kept[field.name] for field in fields(MachineFacts)})
+        saved = read_json(facts_file())
+        facts = MachineFacts(**{field.name: saved[field.name] for field in fields(MachineFacts)})
         rates = (float(facts.bandwidth), float(facts.compute))
         if not all(isfinite(rate) and rate > 0 for rate in rates) or (facts.cores, facts.mlx) != (os.cpu_count(), version("mlx")):
             return None
@@ -31,10 +37,73 @@ def known() -> MachineFacts | None:
         return None
 
 
-def keep(facts: MachineFacts) -> bool:
-    """Keep them for later; False where the folder cannot be written to, which is no error."""
+def save_facts(facts: MachineFacts) -> bool:
+    """Return whether the facts could be saved."""
     try:
-        write_json(file(), asdict(facts))
+        write_json(facts_file(), asdict(facts))
     except UserError:
         return False
     return True
+
+
+def total_memory() -> int | None:
+    """Bytes of memory of this machine, if the system tells."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
+@cache
+def machine_model() -> str:
+    """The Mac's model identifier, such as Mac15,6; empty elsewhere."""
+    if os.uname().sysname != "Darwin":
+        return ""
+    try:
+        return _output("/usr/sbin/sysctl", "-n", "hw.model").strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def working_set(facts: MachineFacts | None) -> int | None:
+    """Bytes that a pair and all its buffers should not exceed: measured, or else three quarters of the memory."""
+    if facts is not None:
+        return facts.working_set_bytes
+    memory = total_memory()
+    return None if memory is None else int(memory * _RECOMMENDED)
+
+
+def allocation_limit(facts: MachineFacts | None) -> int | None:
+    """Bytes beyond which MLX can't allocate at all."""
+    memory, budget = facts.memory_bytes if facts else total_memory(), working_set(facts)
+    return None if memory is None or budget is None else int(min(_WORKING_SETS * budget, _MEMORY_SHARE * memory))
+
+
+def free_memory() -> int | None:
+    """Bytes available right now without swapping, if the system tells."""
+    try:
+        if os.uname().sysname == "Darwin":
+            return free_by_vm_stat(_output("/usr/bin/vm_stat"))
+        return free_by_meminfo(Path("/proc/meminfo").read_text(encoding="ascii"))
+    except (OSError, ValueError, subprocess.SubprocessError, AttributeError):
+        return None
+
+
+def free_by_meminfo(text: str) -> int | None:
+    """Parse Linux's /proc/meminfo."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB$", text, re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
+def free_by_vm_stat(text: str) -> int | None:
+    """Parse the output of macOS's vm_stat."""
+    size = re.search(r"page size of (\d+) bytes", text)
+    counts = {name: int(count) for name, count in re.findall(r"^(Pages [a-z ]+|File-backed pages):\s+(\d+)\.$", text, re.MULTILINE)}
+    if size is None or "Pages free" not in counts:
+        return None
+    names = ("Pages free", "Pages purgeable", "File-backed pages")  # file-backed pages include the speculative ones
+    return int(size[1]) * sum(counts.get(name, 0) for name in names)
+
+
+def _output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout

@@ -1,8 +1,8 @@
-"""The model folder to another place, perhaps another disk: copied, read back and compared, switched over, and only then removed.
+"""Moves the model folder to another place or disk: copies, verifies, switches over, and only then removes the old files.
 
-Killed at any moment, nothing is lost: until the switch the old folder is in force and whole, after it the new one is. The same move
-once more goes on where it stopped. A file gets its name at the new place when it is whole; what was changed at the old place since
-it was copied is never removed.
+Nothing is lost if the program is killed: the old folder is complete and in use until the switch, and the new one after it.
+Running the same move again continues it. A file gets its name at the new place once it is complete, and a file that was changed at
+the old place after it was copied is never removed.
 """
 
 import hashlib
@@ -14,12 +14,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs import active_use, locks
-from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.deleted_models import Aside
-from mlx_engine.pairs.model_folder import choose_folder, fixed_by, folder_left, model_folder, moving_lock
-from mlx_engine.pairs.queue_file import QueueFile
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.pairs import locks
+from mlx_engine.pairs.cache import Cache, no_space, repo_busy
+from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.download_queue import QueueFile
+from mlx_engine.pairs.model_folder import choose_folder, folder_variable, model_folder, move_lock, uncleared_folder
 
 _PIECE = 1 << 20
 _SPARE = 200_000_000  # bytes that a move leaves free on the disk
@@ -27,81 +27,82 @@ _UNFINISHED = ".slipstream.moving"
 
 
 @dataclass
-class Move:
-    """`run` it once; `stop` keeps what was copied."""
+class ModelMove:
+    """Call `run` once; setting `stop` keeps what was copied. `done` and `total` are bytes."""
 
     destination: Path
-    notes: list[str] = field(default_factory=list)
-    total: int = 0  # bytes
+    notes: list[EngineText] = field(default_factory=list)
+    total: int = 0
     done: int = 0
 
-    def run(self, stop: threading.Event, tell: Callable[[int, int], None] = lambda done, total: None) -> bool:
-        """Move every model; True when all is at the new place and in force, False when stopped before.
-
-        `tell` is told of bytes done and bytes in all.
+    def run(self, stop: threading.Event, report: Callable[[int, int], None] = lambda done, total: None) -> bool:
+        """Move every model; return False if stopped before the switch. Calls `report` with `done` and `total`.
 
         Raises:
-            UserError: why it cannot be moved. The models lie where they lay.
+            UserError: the models can't be moved, and are still in the old folder.
         """
-        if name := fixed_by():
-            raise UserError(f"{name} names the model folder, so it cannot be moved from here. Unset {name}, or change it.")
+        if variable := folder_variable():
+            template = "The environment variable {variable} sets the model folder. Change it there."
+            raise UserError("folder_set_by_environment", template, variable=variable)
         new = self.destination.expanduser()
         if not new.is_absolute():
-            raise UserError(f"“{self.destination}” does not say where on this machine. Give the folder's whole path, from / on.")
+            raise UserError(
+                "path_not_absolute", "“{path}” isn't a full path. Give the full path, from / on.", path=str(self.destination)
+            )
         new = Path(os.path.normpath(new))
-        file = QueueFile()
+        queue = QueueFile()
         try:
-            file.path.parent.mkdir(parents=True, exist_ok=True)
+            queue.path.parent.mkdir(parents=True, exist_ok=True)
             with ExitStack() as held:
-                for place in (file.path.with_suffix(".running"), moving_lock()):
-                    if (lock := locks.acquire(place, timeout=active_use.LOOK)) is None:
-                        raise UserError("Another Slipstream is at the downloads. Quit it, then move the model folder.")
+                for place in (queue.running_lock, move_lock()):
+                    if (lock := locks.acquire(place, timeout=locks.PROBE_TIMEOUT)) is None:
+                        raise UserError(
+                            "downloads_in_use", "Another Slipstream is downloading or moving models. Quit it, then try again."
+                        )
                     held.callback(lock.release)
-                self._refuse_what_is_fetched(model_folder())
-                return self._move(model_folder(), new, stop, tell)
+                self._check_not_downloading(model_folder())
+                return self._move(model_folder(), new, stop, report)
         except OSError as error:
-            where = error.filename or new
-            raise UserError(f"{where} cannot be read or written ({error.strerror}). The models lie where they lay.") from None
+            template = "Can't read or write “{path}” ({reason}). Your models are unchanged."
+            raise UserError("move_failed", template, path=str(error.filename or new), reason=str(error.strerror)) from None
 
-    def _move(self, old: Path, new: Path, stop: threading.Event, tell: Callable[[int, int], None]) -> bool:
-        if old == new and (left := folder_left()) is not None:  # a move that was stopped while it cleared up
-            old = left
-            self._refuse_what_is_fetched(old)
+    def _move(self, old: Path, new: Path, stop: threading.Event, report: Callable[[int, int], None]) -> bool:
+        if old == new and (uncleared := uncleared_folder()) is not None:  # an earlier move was interrupted while it cleared up
+            old = uncleared
+            self._check_not_downloading(old)
         else:
-            self._refuse(old, new)
+            self._check_folders(old, new)
             new.mkdir(parents=True, exist_ok=True)
-            if not self._copy(old, new, stop, tell):
+            if not self._copy(old, new, stop, report):
                 return False
-            choose_folder(new, left=old)
+            choose_folder(new, uncleared=old)
         try:
             for place, target in self._plan(old, new, _has_links(new)):
                 self._remove(place, target)
             self._clear_folders(old)
             choose_folder(new)
-        except OSError as error:  # the models are where they should be; what is left over is no reason to say otherwise
-            self._note(
-                f"{error.filename or old} cannot be removed ({error.strerror}), so copies are left in {old}. Mend that and move "
-                f"the models to {new} once more, or delete the copies yourself."
-            )
+        except OSError as error:  # the models are in the new folder, so the move has succeeded
+            template = "Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again."
+            path, reason = str(error.filename or old), str(error.strerror)
+            self._note("old_models_left", template, path=path, reason=reason, old=str(old), new=str(new))
         return True
 
-    def _refuse_what_is_fetched(self, old: Path) -> None:
-        """By a program at a terminal, or by the hub's own client."""
-        for repo in sorted((old / ".locks").glob("models--*")):
-            if active_use.is_fetched(repo):
-                name = active_use.name_of(repo)
-                raise UserError(f"{name} is being fetched just now. Stop that download, or wait for its end; then move the models.")
+    def _check_not_downloading(self, root: Path) -> None:
+        for repo in sorted((root / ".locks").glob("models--*")):
+            if locks.is_downloading(repo):
+                raise repo_busy(locks.repo_name(repo))
 
-    def _refuse(self, old: Path, new: Path) -> None:
+    def _check_folders(self, old: Path, new: Path) -> None:
         here, there = old.resolve(), new.resolve()
         if here == there:
-            raise UserError(f"The models are in {new} already.")
+            raise UserError("models_already_there", "The models are already in “{folder}”.", folder=str(new))
         if there.is_relative_to(here) or here.is_relative_to(there):
-            raise UserError(f"{new} and {old} lie in one another. Give a folder outside.")
+            template = "“{new}” and “{old}” are inside one another. Choose a separate folder."
+            raise UserError("folders_nested", template, new=str(new), old=str(old))
         if new.exists() and not new.is_dir():
-            raise UserError(f"{new} is no folder. Give another one.")
+            raise UserError("not_a_folder", "“{path}” isn't a folder. Choose a folder.", path=str(new))
 
-    def _copy(self, old: Path, new: Path, stop: threading.Event, tell: Callable[[int, int], None]) -> bool:
+    def _copy(self, old: Path, new: Path, stop: threading.Event, report: Callable[[int, int], None]) -> bool:
         links, one_disk = _has_links(new), _on_one_disk(old, new)
         plan = self._plan(old, new, links)
         sizes = {place: 0 if place.is_symlink() else place.stat().st_size for place, _ in plan}
@@ -109,48 +110,43 @@ class Move:
         missing = {place for place, target in plan if not _same(place, target)}
         needed = sum(min(sizes[place], place.stat().st_blocks * 512) for place in missing if sizes[place])
         if needed and not one_disk and needed + _SPARE > (free := shutil.disk_usage(new).free):
-            raise UserError(
-                f"The models need {needed / 1e9:,.2f} GB on the disk of {new}, and {free / 1e9:,.2f} GB are free. Free some room "
-                "there, or remove models first."
-            )
+            raise UserError.of(no_space(needed, new, free))
         for place, target in plan:
             if stop.is_set():
                 return False
-            tell(self.done, self.total)
+            report(self.done, self.total)
             if place in missing and not _same(place, target):
                 target.parent.mkdir(parents=True, exist_ok=True)
-                if not self._copy_one(place, target, links, one_disk, stop):
+                if not self._copy_file(place, target, links, one_disk, stop):
                     return False
             self.done += sizes[place]
-        tell(self.done, self.total)
+        report(self.done, self.total)
         return True
 
     def _plan(self, old: Path, new: Path, links: bool) -> list[tuple[Path, Path]]:
-        """Every file and where it goes. On a disk without links a blob goes where a snapshot has its link to it."""
+        """List every file and its destination. On a disk without links, a blob goes where a snapshot links to it."""
         files = list(self._files(old))
-        held: dict[Path, Path] = {}
-        for place in [] if links else [one for one in files if one.is_symlink()]:
-            held.setdefault(Path(os.path.normpath(place.parent / os.readlink(place))), new / place.relative_to(old))
-        return [(place, held.get(place, new / place.relative_to(old))) for place in files]
+        linked: dict[Path, Path] = {}
+        for place in [] if links else [file for file in files if file.is_symlink()]:
+            linked.setdefault(Path(os.path.normpath(place.parent / os.readlink(place))), new / place.relative_to(old))
+        return [(place, linked.get(place, new / place.relative_to(old))) for place in files]
 
-    def _copy_one(self, place: Path, target: Path, links: bool, one_disk: bool, stop: threading.Event) -> bool:
+    def _copy_file(self, place: Path, target: Path, links: bool, one_disk: bool, stop: threading.Event) -> bool:
         temporary = target.with_name(target.name + _UNFINISHED)
         temporary.unlink(missing_ok=True)
         if place.is_symlink() and links:
             os.symlink(os.readlink(place), temporary)
-        elif one_disk and not place.is_symlink() and _linked(place, temporary):
-            pass  # the same bytes under a second name
-        elif not _copied(place, temporary, stop):
+        elif not (one_disk and not place.is_symlink() and _hard_link(place, temporary)) and not _copy_bytes(place, temporary, stop):
             temporary.unlink(missing_ok=True)
             return False
         os.replace(temporary, target)
         return True
 
     def _files(self, root: Path) -> Iterator[Path]:
-        """Everything that belongs to models: blobs before the links to them."""
+        """Yield everything that belongs to models, blobs before the links to them."""
         for repo in sorted(root.glob("models--*")):
             if repo.is_symlink():
-                self._note(f"{repo} is a link and stays where it is.")
+                self._note_left(repo)
                 continue
             for part in ("blobs", "refs", "snapshots"):
                 for folder, folders, names in os.walk(repo / part):
@@ -160,7 +156,7 @@ class Move:
                         if name.endswith(_UNFINISHED):
                             continue
                         if place.is_symlink() and not place.resolve().is_relative_to(repo.resolve()):
-                            self._note(f"{place} leads out of its repo and stays where it is.")
+                            self._note_left(place)
                         elif place.is_symlink() or place.is_file():
                             yield place
 
@@ -169,41 +165,46 @@ class Move:
         if copied or _same(place, target):
             place.unlink()
         else:
-            self._note(f"{place} was changed while the models were moved, so it stays where it is.")
+            self._note("file_changed_during_move", "“{path}” was changed during the move, so it stays there.", path=str(place))
 
     def _clear_folders(self, root: Path) -> None:
-        Aside(Cache(root)).free()  # what was deleted does not move: it goes for good
+        DeletedModels(Cache(root)).purge()
         for repo in [one for one in root.glob("models--*") if not one.is_symlink()]:
             shutil.rmtree(root / ".locks" / repo.name, ignore_errors=True)
-            active_use.forget(root / ".locks" / repo.name)
+            locks.clear_exclusive(root / ".locks" / repo.name)
             for folder, _, _ in os.walk(repo, topdown=False):
                 with suppress(OSError):
-                    os.rmdir(folder)  # only when empty
+                    os.rmdir(folder)  # only if empty
 
-    def _note(self, words: str) -> None:
-        if words not in self.notes:
-            self.notes.append(words)
+    def _note_left(self, path: Path) -> None:
+        self._note("link_not_moved", "“{path}” is a link that leads elsewhere, so it stays there.", path=str(path))
+
+    def _note(self, code: str, template: str, **values: str) -> None:
+        note = EngineText.of(code, template, **values)
+        if note not in self.notes:
+            self.notes.append(note)
 
 
 def _same(place: Path, target: Path) -> bool:
-    """Whether a file is at the new place as it is at the old. What has its name there was compared before it got it."""
+    """Whether a file was copied and is unchanged since. Copies are verified before they get their name."""
     try:
         if target.is_symlink():
             return place.is_symlink() and os.readlink(place) == os.readlink(target)
         old, new = place.stat(), target.stat()
-        # two seconds: the coarsest clock of a file system, that of FAT
+        # two seconds: the resolution of FAT's time stamps
         return old.st_size == new.st_size and abs(old.st_mtime_ns - new.st_mtime_ns) <= 2_000_000_000
     except OSError:
         return False
 
 
 def _has_links(folder: Path) -> bool:
+    """Whether the disk supports symbolic links. FAT doesn't; there, snapshots hold the files themselves."""
     probe = folder / f".links{_UNFINISHED}"
     probe.unlink(missing_ok=True)
     try:
         os.symlink("nowhere", probe)
         probe.unlink()
-    except OSError:  # FAT and its kin: the snapshots hold the files themselves, as the hub's client has it there
+    except OSError:
         return False
     return True
 
@@ -212,7 +213,7 @@ def _on_one_disk(old: Path, new: Path) -> bool:
     return old.is_dir() and old.stat().st_dev == new.stat().st_dev
 
 
-def _linked(place: Path, target: Path) -> bool:
+def _hard_link(place: Path, target: Path) -> bool:
     try:
         os.link(place, target)
     except OSError:
@@ -220,8 +221,8 @@ def _linked(place: Path, target: Path) -> bool:
     return True
 
 
-def _copied(place: Path, target: Path, stop: threading.Event) -> bool:
-    """Copy a file's bytes and time, read them back and compare; False when stopped."""
+def _copy_bytes(place: Path, target: Path, stop: threading.Event) -> bool:
+    """Copy a file's bytes and time stamps, and verify them by reading them back; return False if stopped."""
     wanted, found = hashlib.sha256(), hashlib.sha256()
     with place.open("rb") as source, target.open("wb") as copy:
         before = os.fstat(source.fileno())
@@ -232,7 +233,7 @@ def _copied(place: Path, target: Path, stop: threading.Event) -> bool:
             if piece.count(0) < len(piece):
                 copy.write(piece)
             else:
-                copy.seek(len(piece), os.SEEK_CUR)  # a hole, as unfinished files have
+                copy.seek(len(piece), os.SEEK_CUR)  # keep holes: unfinished files are sparse
         copy.truncate()
         copy.flush()
         os.fsync(copy.fileno())
@@ -242,6 +243,7 @@ def _copied(place: Path, target: Path, stop: threading.Event) -> bool:
                 return False
             found.update(piece)
     if found.digest() != wanted.digest():
-        raise UserError(f"{target} does not read back as it was written. Check that disk; the models lie where they lay.")
+        template = "“{path}” can't be read back as written. Check that disk. Your models are unchanged."
+        raise UserError("copy_damaged", template, path=str(target))
     os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
     return True

@@ -1,4 +1,4 @@
-"""A pair by the names of its two repos."""
+"""A pair, named by its two repos."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,14 @@ from mlx_engine.pairs.repo import check_repo
 
 @dataclass(frozen=True)
 class Pair:
-    """A target and its drafter on the hub. Without a drafter it decodes plainly."""
+    """A target and its drafter on the hub. Without a drafter, the target decodes plainly."""
 
     target: str
     drafter: str | None = None
 
     def __post_init__(self) -> None:
-        check_repo(self.target)
-        if self.drafter is not None:
-            check_repo(self.drafter)
+        for repo in self.repos:
+            check_repo(repo)
 
     @property
     def repos(self) -> tuple[str, ...]:

@@ -1,9 +1,9 @@
-"""A file on its way: its bytes so far, and which they are, in one file that survives `kill -9` between any two instructions.
+"""An unfinished download: its bytes so far and a record of them, in one file that survives `kill -9` at any instruction.
 
-The bytes stand where they will stand in the finished file. Behind them, at the next multiple of 64, stands the record: magic, size,
-segment length, then for every segment how many of its bytes, from its start on, are here. A segment's bytes are written before its
-record is, and a record of 8 aligned bytes is written whole or not at all, so the record never claims what is not there. (After a
-power cut it may: then the checksum fails and the file is fetched again.) The finished file is this one without the record.
+The bytes are at their final offsets. Behind them, at the next multiple of 64, follows the record: magic, size, segment length,
+number of segments, then for each segment how many of its bytes, from its start, are present. A segment's bytes are written before
+its count, and a count of 8 aligned bytes is written as a whole or not at all, so the record never claims missing bytes. (After a
+power failure it may: then the checksum fails and the file is downloaded again.) The finished file is this one without the record.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mlx_engine.errors import UserError
 
-SUFFIX = ".slipstream.incomplete"  # the ending is the hub's, so that its tools know the file as unfinished
+SUFFIX = ".slipstream.incomplete"  # with the hub's own ending, so that its tools recognize unfinished files
 _MAGIC = b"slipstrm"
 _HEAD = struct.Struct("<8sQQQ")
 _DONE = struct.Struct("<Q")
@@ -23,15 +23,15 @@ _MIB = 1 << 20
 
 
 def segment_length(size: int) -> int:
-    """Bytes of the ranges that a file of `size` bytes is fetched in: about 16 of them, but none tiny or huge."""
+    """Bytes of the ranges in which a file of `size` bytes is downloaded: about 16 ranges of reasonable length."""
     return min(max(-(-size // 16), _MIB), 32 * _MIB)
 
 
 def segment_bounds(size: int, segment: int) -> list[int]:
     """Where each segment begins, and the end of the last.
 
-    A file is checked from its start on, so what stands behind an unfinished segment has to wait. The last eight segments are cut
-    into shorter ones, so that little is left to check when the last byte comes.
+    The checksum is computed from the start, so bytes behind an unfinished segment have to wait. The last eight segments are divided
+    further, so that little is left to hash when the last byte arrives.
     """
     if segment >= size:
         return [0, size] if size else [0]
@@ -40,99 +40,94 @@ def segment_bounds(size: int, segment: int) -> list[int]:
 
 
 class Partial:
-    """One unfinished file, open. Several threads may write at once, each in a segment of its own.
+    """One open unfinished file. Several threads may write at once, each in a segment of its own.
 
     Args:
-        path: where it is; taken up if it is the rest of an earlier try, else made.
+        path: an earlier attempt's file, which is continued, or a new one.
         size: bytes of the finished file.
     """
 
     def __init__(self, path: Path, size: int) -> None:
         self.path, self.size = path, size
-        self.generation = 0  # counts the fresh starts; a writer of an earlier one is turned away
+        self.generation = 0  # number of restarts; writes of earlier generations are refused
         self._lock = threading.Lock()
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self._fd: int | None = os.open(path, flags, 0o666)
-        except OSError as error:
+        except OSError:
             if path.is_symlink():
-                raise UserError(f"{path} is a link that leads elsewhere. Delete it; nothing was written.") from None
-            raise error
+                raise _not_regular(path) from None
+            raise
         try:
             if not stat.S_ISREG(os.fstat(self._fd).st_mode):
-                raise UserError(f"{path} is no ordinary file. Delete it; nothing was written.")
-            self._take_up()
+                raise _not_regular(path)
+            self._resume()
         except BaseException:
             self.close()
             raise
 
-    def _take_up(self) -> None:
+    def _resume(self) -> None:
         assert self._fd is not None
         length = os.fstat(self._fd).st_size
-        if length == self.size:  # the record is gone already: all is here, and only the check is left
-            bounds = self._lay(segment_length(self.size))
-            self._laid = bounds, [end - start for start, end in pairwise(bounds)]
+        if length == self.size:  # complete and without its record: only the checksum is left
+            bounds = self._divide(segment_length(self.size))
+            self._segments = bounds, [end - start for start, end in pairwise(bounds)]
             return
         head = os.pread(self._fd, _HEAD.size, self._tail) if length > self._tail else b""
         if len(head) == _HEAD.size:
             magic, size, segment, count = _HEAD.unpack(head)
             if magic == _MAGIC and size == self.size and _MIB <= segment <= 2**40:
-                bounds = self._lay(segment)
+                bounds = self._divide(segment)
                 record = os.pread(self._fd, _DONE.size * self.count, self._tail + _HEAD.size)
                 if count == self.count and len(record) == _DONE.size * count:
                     done = [here for (here,) in _DONE.iter_unpack(record)]
                     if all(here <= end - start for here, (start, end) in zip(done, pairwise(bounds), strict=True)):
-                        self._laid = bounds, done
+                        self._segments = bounds, done
                         return
-        self._fresh(segment_length(self.size))
+        self._clear(segment_length(self.size))
 
     @property
     def _tail(self) -> int:
-        return -(-self.size // 64) * 64
+        return _record_offset(self.size)
 
     @property
     def count(self) -> int:
-        """How many segments there are."""
-        return len(self._laid[1])
+        """Number of segments."""
+        return len(self._segments[1])
 
-    def _lay(self, segment: int) -> list[int]:
-        """Empty segments of that length; returns their bounds. Readers see the old ones or the new, never a mixture."""
+    def _divide(self, segment: int) -> list[int]:
+        """Start over with empty segments and return their bounds. Readers see all old segments or all new ones."""
         bounds = segment_bounds(self.size, segment)
-        self._segment, self._laid = segment, (bounds, [0] * (len(bounds) - 1))
+        self._length, self._segments = segment, (bounds, [0] * (len(bounds) - 1))
         return bounds
 
-    def _fresh(self, segment: int) -> None:
+    def _clear(self, segment: int) -> None:
         assert self._fd is not None
-        self._lay(segment)
+        self._divide(segment)
         os.ftruncate(self._fd, 0)
-        record = _HEAD.pack(_MAGIC, self.size, self._segment, self.count) + _DONE.pack(0) * self.count
+        record = _HEAD.pack(_MAGIC, self.size, self._length, self.count) + _DONE.pack(0) * self.count
         _write_all(self._fd, record, self._tail)
 
-    def span(self, index: int) -> tuple[int, int]:
-        """First byte of a segment, and the byte behind its last."""
-        bounds, _ = self._laid
-        return bounds[index], bounds[index + 1]
-
     def missing(self, index: int) -> tuple[int, int]:
-        """What of a segment is not here: its first missing byte, and the byte behind its last."""
-        bounds, done = self._laid
+        """Return a segment's first missing byte, and the end of the segment."""
+        bounds, done = self._segments
         return bounds[index] + done[index], bounds[index + 1]
 
-    def full(self, index: int) -> bool:
-        bounds, done = self._laid
-        return done[index] == bounds[index + 1] - bounds[index]
+    def is_full(self, index: int) -> bool:
+        first, end = self.missing(index)
+        return first == end
 
     @property
     def received(self) -> int:
-        return sum(self._laid[1])
+        return sum(self._segments[1])
 
     @property
     def complete(self) -> bool:
         return self.received == self.size
 
     def prefix(self) -> int:
-        """Bytes from the file's start on that are here without a gap."""
-        bounds, done = self._laid
+        """Bytes present from the start of the file without a gap."""
+        bounds, done = self._segments
         total = 0
         for here, (start, end) in zip(done, pairwise(bounds), strict=True):
             total += here
@@ -141,11 +136,11 @@ class Partial:
         return total
 
     def write(self, index: int, data: bytes | memoryview, generation: int) -> bool:
-        """Append to a segment; False if the file was closed or started afresh meanwhile, and nothing was written."""
+        """Append to a segment; return False without writing if the file was closed or restarted."""
         with self._lock:
             if self._fd is None or generation != self.generation:
                 return False
-            bounds, done = self._laid
+            bounds, done = self._segments
             here = done[index]
             _write_all(self._fd, data, bounds[index] + here)
             done[index] = here + len(data)
@@ -153,25 +148,25 @@ class Partial:
             return True
 
     def read(self, start: int, into: memoryview) -> int:
-        """Bytes from `start` on; returns how many, none once the file is closed."""
+        """Return the number of bytes read; 0 once the file is closed."""
         with self._lock:
             if self._fd is None:
                 return 0
-            fd = os.dup(self._fd)  # its number may be another file's as soon as this one is closed
+            fd = os.dup(self._fd)  # after a close, the number may belong to another file
         try:
             return os.preadv(fd, [into], start)
         finally:
             os.close(fd)
 
     def restart(self, whole: bool = False) -> int:
-        """Throw away what is here; `whole` makes the file one single segment. Returns the new generation."""
+        """Discard all bytes and return the new generation; `whole` makes the file a single segment."""
         with self._lock:
             self.generation += 1
-            self._fresh(max(self.size, _MIB) if whole else segment_length(self.size))
+            self._clear(max(self.size, _MIB) if whole else segment_length(self.size))
             return self.generation
 
     def flush(self) -> None:
-        """Bring what is here onto the disk, beside the writers, so that little is left to do in the end."""
+        """Bring the bytes to the disk while others write, so that little is left to do at the end."""
         with self._lock:
             if self._fd is None:
                 return
@@ -182,7 +177,7 @@ class Partial:
             os.close(fd)
 
     def finish(self, destination: Path) -> None:
-        """Give the file its name. Its bytes are on the disk before it has it."""
+        """Give the file its final name, after its bytes are on the disk."""
         with self._lock:
             assert self._fd is not None and self.complete
             os.ftruncate(self._fd, self.size)
@@ -198,15 +193,14 @@ class Partial:
 
 
 def received_so_far(path: Path, size: int) -> int:
-    """Bytes of an unfinished file that are here; 0 if there is none. Opens nothing for writing."""
+    """Bytes of an unfinished file that are present. Opens nothing for writing."""
     try:
         if path.is_symlink() or not path.is_file():
             return 0
-        length, tail = path.stat().st_size, -(-size // 64) * 64
-        if length == size:
+        if path.stat().st_size == size:
             return size
         with path.open("rb") as stream:
-            stream.seek(tail)
+            stream.seek(_record_offset(size))
             magic, known, _, count = _HEAD.unpack(stream.read(_HEAD.size))
             if magic != _MAGIC or known != size or count > size:
                 return 0
@@ -215,8 +209,16 @@ def received_so_far(path: Path, size: int) -> int:
         return 0
 
 
+def _record_offset(size: int) -> int:
+    return -(-size // 64) * 64
+
+
 def _write_all(fd: int, data: bytes | memoryview, at: int) -> None:
     view = memoryview(data)
     while view:
         written = os.pwrite(fd, view, at)
         view, at = view[written:], at + written
+
+
+def _not_regular(path: Path) -> UserError:
+    return UserError("not_regular_file", "“{path}” isn't a regular file. Delete it, then try again.", path=str(path))

@@ -1,6 +1,6 @@
-"""The token of an account on the hub, typed once and kept in the system's keychain, one for each hub.
+"""Access tokens of the hub, kept in the system's keychain, one per hub.
 
-It comes after the environment (HF_TOKEN) and the hub's own login, which are looked at first and never written to.
+HF_TOKEN and the hub's own login take precedence; neither is ever written.
 """
 
 from contextlib import suppress
@@ -10,56 +10,52 @@ from huggingface_hub import HfApi
 from huggingface_hub.errors import HfHubHTTPError
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.refusals import explained
+from mlx_engine.pairs.hub_errors import explain
 
 _SERVICE = "Slipstream"
 
 
-def kept_token(endpoint: str) -> str | None:
-    """The token that the keychain has for a hub; None when it has none, or this system has no keychain."""
+def stored_token(endpoint: str) -> str | None:
+    """Return the keychain's token for a hub; None if there is no token or no keychain."""
     try:
-        import keyring  # slow to load, and of use only where a repo asks for a token
+        import keyring  # slow to import, and needed only for repos that require a token
 
         return keyring.get_password(_SERVICE, _host(endpoint)) or None
-    except Exception:  # backends raise what they like; without the keychain the hub's refusal is what a person has to see
+    except Exception:  # backends raise anything; the hub's refusal is what the user needs to see
         return None
 
 
-def keep_token(endpoint: str, token: str) -> str:
-    """Ask the hub whose token it is, and keep it in the keychain; returns the account's name.
-
-    Raises:
-        UserError: it is no token, the hub does not know it, or there is no keychain.
-    """
+def store_token(endpoint: str, token: str) -> str:
+    """Check a token with the hub, store it in the keychain, and return the account's name."""
     token = token.strip()
     if not token or not token.isascii() or not token.isprintable() or " " in token or len(token) > 1000:
-        raise UserError(f"That is no token. Make one at {endpoint}/settings/tokens and paste it whole.")
+        raise UserError("invalid_token", "This isn't an access token. Create one at {endpoint}/settings/tokens.", endpoint=endpoint)
     try:
         account = HfApi(endpoint=endpoint).whoami(token=token, cache=False).get("name")
-    except Exception as error:  # a mirror that answers nonsense makes the client fail anywhere
+    except Exception as error:  # an invalid answer makes the hub's client fail anywhere
         if isinstance(error, HfHubHTTPError) and error.response is not None and error.response.status_code in (401, 403):
-            raise UserError(f"{endpoint} does not know that token. Make a new one at {endpoint}/settings/tokens.") from None
-        raise explained(error, "", endpoint, True) from None
+            template = "{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens."
+            raise UserError("unknown_token", template, endpoint=endpoint) from None
+        raise explain(error, "", endpoint, True) from None
     import keyring
 
     try:
         keyring.set_password(_SERVICE, _host(endpoint), token)
     except Exception as error:
-        raise UserError(
-            f"This system has no keychain that takes the token ({type(error).__name__}). Run “hf auth login”, or set HF_TOKEN."
-        ) from None
-    return str(account or "an account without a name")
+        template = "This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN."
+        raise UserError("no_keychain", template, reason=type(error).__name__) from None
+    return str(account or "?")
 
 
-def forget_token(endpoint: str) -> bool:
-    """Remove the token of a hub from the keychain; whether there was one."""
-    there = kept_token(endpoint) is not None
-    if there:
-        import keyring
+def delete_token(endpoint: str) -> bool:
+    """Remove a hub's token from the keychain; return whether there was one."""
+    if stored_token(endpoint) is None:
+        return False
+    import keyring
 
-        with suppress(Exception):
-            keyring.delete_password(_SERVICE, _host(endpoint))
-    return there and kept_token(endpoint) is None
+    with suppress(Exception):
+        keyring.delete_password(_SERVICE, _host(endpoint))
+    return stored_token(endpoint) is None
 
 
 def _host(endpoint: str) -> str:

@@ -1,6 +1,6 @@
-"""The bytes of listings into the cache: several files and ranges of each at once, each file checked before it gets its name.
+"""Downloads the files of listings into the cache: several files, and several ranges of each, at once.
 
-Whatever goes wrong on the way, what has arrived is kept, but for the cases that the sentences tell.
+Each file is verified before it gets its final name. Downloaded bytes survive every failure, except where a message says otherwise.
 """
 
 import errno
@@ -17,29 +17,30 @@ import filelock
 import httpx2
 from huggingface_hub import get_session
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs import active_use
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.pairs import locks
+from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.data_files import cannot_write
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.hub_errors import TRANSIENT, Unreachable, busy
 from mlx_engine.pairs.partial import Partial, received_so_far
-from mlx_engine.pairs.refusals import PASSING, Unreachable, first_line, wish
 from mlx_engine.pairs.repo import Listing, RemoteFile
-from mlx_engine.pairs.throttle import Throttle
 
-_EXPIRED = (401, 403, 404, 410)  # what content hosts say of a signed link that is too old
+_EXPIRED = (401, 403, 404, 410)  # status codes of content hosts for an expired link
 _READ = 1 << 20
-# Bytes that one connection gathers before it writes: about a thousandth of the file, so that kill -9 costs little of it
-_LEAST_WRITE, _MOST_WRITE = 64 << 10, 1 << 20
-_WRITE_EVERY = 0.2  # seconds, at the latest: what is in memory when the program is killed is lost
-_MOST_REFUSALS = 12  # of fresh links in a row, before a host is taken at its word
+# Bytes that a connection buffers: about a thousandth of the file, so that kill -9 loses little of it
+_SMALLEST_BUFFER, _LARGEST_BUFFER = 64 << 10, 1 << 20
+_WRITE_EVERY = 0.2  # seconds between writes, at most
+_MOST_REFUSALS = 12  # of fresh links in a row before a refusal counts as final
 _FLUSH_EVERY = 0.25  # seconds
-_GOODBYE = 0.5  # seconds; a connection that waits for a silent host is left to its timeout then: it can no longer write
-_LOOK_EVERY = 0.5  # seconds between two looks at a file that another program is fetching
+_JOIN_TIMEOUT = 0.5  # seconds for all connections together; a silent one is left to its own timeout, since it can't write any more
+_POLL_OTHER = 0.5  # seconds between checks of a file that another program downloads
 
 
 @dataclass(frozen=True)
-class Patience:
-    """When to try again, in seconds: after the first failure, at most, and when to give up for want of a single byte."""
+class RetryPolicy:
+    """Seconds to wait after the first failure, at most, and without a single byte before giving up."""
 
     first_wait: float = 0.5
     longest_wait: float = 30.0
@@ -47,45 +48,51 @@ class Patience:
 
 
 class _Damaged(Exception):
-    """What came is not what the listing names."""
+    """The data isn't what the listing describes."""
 
 
 @dataclass
-class _File:
-    """One file on its way. Its fields are written under the transfer's lock, but for the hashing, which has a lock of its own."""
+class _FileDownload:
+    """One file. Its fields are written under the transfer's lock, except for the hash, which has its own."""
 
     listing: Listing
-    file: RemoteFile
-    before: int  # bytes that an earlier try left, or that another program has fetched of it by now
-    elsewhere: bool = False  # another program is fetching it
+    remote: RemoteFile
+    before: int  # bytes from an earlier attempt, or from another program so far
+    elsewhere: bool = False  # another program is downloading it
     partial: Partial | None = None
     lock: filelock.BaseFileLock | None = None
     link: tuple[str, dict[str, str]] | None = None
     opening: bool = False
-    busy: set[tuple[int, int]] = field(default_factory=set)  # (generation, segment) being fetched; (generation, -1) being checked
-    ranged: bool | None = None  # whether its host honours Range; not known before the first answer
+    active: set[tuple[int, int]] = field(default_factory=set)  # (generation, segment) in progress; segment -1: verification
+    ranged: bool | None = None  # whether its host supports Range; unknown before the first answer
     failures: int = 0  # since its last byte
-    refused: int = 0  # signed links, since its last byte
+    refusals: int = 0  # of links, since its last byte
     not_before: float = 0.0
-    damaged: int = 0
+    damaged: bool = False  # it has failed verification before
     finished: bool = False
-    hashing: threading.Lock = field(default_factory=threading.Lock)
-    hashed: int = 0  # bytes, of the generation `hash_of`
+    hash_lock: threading.Lock = field(default_factory=threading.Lock)
+    hashed: int = 0  # bytes of the generation `hash_of`
     hash_of: int = -1
     hash: Any = None
 
-    def fresh_hash(self, generation: int) -> None:
-        self.hash_of, self.hashed = generation, 0
-        self.hash = hashlib.sha256() if self.file.lfs else hashlib.sha1(b"blob %d\0" % self.file.size)
+    @property
+    def received(self) -> int:
+        return self.remote.size if self.finished else self.partial.received if self.partial else self.before
+
+    def close(self) -> None:
+        if self.partial is not None:
+            self.partial.close()
+        lock, self.lock = self.lock, None
+        if lock is not None:
+            lock.release()
 
 
-class Transfer:
-    """Fetches what is missing of the listings, into folders that are there. `run` once; `received` may be read from any thread.
+class FileTransfer:
+    """Downloads what is missing of the listings, into folders that exist. Call `run` once; other attributes can be read any time.
 
     Args:
-        connections: how many at once.
-        say: told what a person should know just now, in a sentence: a wait for the network ("" when it is over).
-        note: told what they should know afterwards too: a file that starts again.
+        connections: how many to use at once.
+        notes: gets messages that the user should also see afterwards.
     """
 
     def __init__(
@@ -95,212 +102,203 @@ class Transfer:
         listings: list[Listing],
         connections: int = 6,
         throttle: Throttle | None = None,
-        patience: Patience | None = None,
-        say: Callable[[str], None] = lambda words: None,
-        note: Callable[[str], None] = lambda words: None,
+        retry: RetryPolicy | None = None,
+        notes: list[EngineText] | None = None,
     ) -> None:
-        self._hub, self._cache, self._say, self._note = hub, cache, say, note
-        self._throttle, self._patience = throttle or Throttle(), patience or Patience()
-        self._connections = connections
-        self._turn = threading.Condition()
+        self._hub, self._cache, self._connections = hub, cache, connections
+        self._throttle, self._retry = throttle or Throttle(), retry or RetryPolicy()
+        self._notes = [] if notes is None else notes
+        self._changed = threading.Condition()
         self._stop = threading.Event()
         self._error: BaseException | None = None
         self._last_byte = time.monotonic()
         self._waiting = False
-        self._kept = sum(file.size for listing in listings for file in listing.files if cache.has(listing, file))
+        files = [(listing, file, cache.has(listing, file)) for listing in listings for file in listing.files]
+        self._kept = sum(file.size for _, file, here in files if here)
         self._files = [
-            _File(listing, file, received_so_far(cache.partial(listing, file), file.size))
-            for listing in listings
-            for file in listing.files
-            if not cache.has(listing, file)
+            _FileDownload(listing, file, received_so_far(cache.partial(listing, file), file.size))
+            for listing, file, here in files
+            if not here
         ]
-        self.fetched = 0  # bytes that came over the network in this run
-        self.beside = 0  # bytes that another program fetched of the same files meanwhile
+        self.status: EngineText | None = None  # what the user should know now
+        self.downloaded = 0  # bytes that came over the network in this run
+        self.by_others = 0  # bytes that another program downloaded of the same files meanwhile
 
     @property
     def received(self) -> int:
-        """Bytes of the listings that are here. It shrinks when a file has to start again."""
-        return self._kept + sum(
-            one.file.size if one.finished else one.partial.received if one.partial else one.before for one in self._files
-        )
+        """Bytes of the listings on this disk. Decreases if a file has to start over."""
+        return self._kept + sum(file.received for file in self._files)
 
     def run(self, stop: threading.Event, tick: Callable[[], None] = lambda: None) -> bool:
-        """Fetch until all is here and checked (True), or until `stop` is set (False): then all that came is kept.
-
-        `tick` is called many times a second, on this thread.
+        """Download until everything is verified (True) or `stop` is set (False). Calls `tick` often, on this thread.
 
         Raises:
-            UserError: it cannot go on; what came is kept. RevisionGone, Unreachable: as they say.
+            UserError: the transfer can't continue; RevisionGone or Unreachable if that is why.
         """
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self._connections, 4 * len(self._files)))]
-        beside = [threading.Thread(target=work, daemon=True) for work in (self._flush, self._hash)]
-        for worker in [*workers, *beside]:
-            worker.start()
+        helpers = [threading.Thread(target=helper, daemon=True) for helper in (self._flush, self._hash)]
+        for thread in [*workers, *helpers]:
+            thread.start()
         try:
             while any(worker.is_alive() for worker in workers):
                 if stop.wait(0.02) or self._stop.is_set():
                     break
-                self._look_at_the_clock()
+                self._check_timeout()
                 tick()
         finally:
             self._stop.set()
-            with self._turn:
-                self._turn.notify_all()
-            until = time.monotonic() + _GOODBYE  # for all of them together
+            with self._changed:
+                self._changed.notify_all()
+            until = time.monotonic() + _JOIN_TIMEOUT
             for worker in workers:
                 worker.join(max(until - time.monotonic(), 0.0))
-            for one in self._files:
-                self._close(one)
+            for file in self._files:
+                file.close()
         if self._error is not None:
             raise self._error
-        return all(one.finished for one in self._files)
+        return all(file.finished for file in self._files)
 
-    # --- One connection -----------------------------------------------------------------------------------------------------------
+    # --- Connections --------------------------------------------------------------------------------------------------------------
     def _work(self) -> None:
         try:
             while (job := self._next_job()) is not None:
-                one, key = job
+                file, key = job
                 try:
-                    if one.partial is None:
-                        self._open(one)
+                    if file.partial is None:
+                        self._open(file)
                     elif key[1] < 0:
-                        self._finish(one)
+                        self._finish(file, file.partial)
                     else:
-                        self._fetch(one, one.partial, key)
+                        self._download(file, file.partial, key)
                 except (Unreachable, httpx2.TransportError, httpx2.RemoteProtocolError) as error:
-                    self._failed(one, error.after_s if isinstance(error, Unreachable) else None)
+                    self._failed(file, error.after_s if isinstance(error, Unreachable) else None)
                 except _Damaged:
-                    self._start_again(one)
+                    self._start_over(file)
                 finally:
-                    with self._turn:
-                        one.opening = False
-                        one.busy.discard(key)
-                        self._turn.notify_all()
-        except OSError as error:
-            self._end(self._disk_error(error))
+                    with self._changed:
+                        file.opening = False
+                        file.active.discard(key)
+                        self._changed.notify_all()
         except BaseException as error:
             self._end(error)
 
     def _flush(self) -> None:
         while not self._stop.wait(_FLUSH_EVERY):
-            for one in self._files:
-                if one.partial is not None and not one.finished:
-                    with suppress(OSError):  # a disk that is full or gone is met by the writers
-                        one.partial.flush()
+            for file in self._files:
+                if file.partial is not None and not file.finished:
+                    with suppress(OSError):  # the writers meet the same error
+                        file.partial.flush()
 
     def _hash(self) -> None:
-        """Keep the checking close behind what arrives, so that no connection stops reading for it."""
+        """Hash on a thread of its own, so that no connection stops reading for it."""
         try:
             while not self._stop.wait(0.02):
-                for one in self._files:
-                    if one.partial is not None and not one.finished:
-                        self._advance_hash(one, one.partial)
-        except OSError as error:
-            self._end(self._disk_error(error))
+                for file in self._files:
+                    if file.partial is not None and not file.finished:
+                        self._advance_hash(file, file.partial)
         except BaseException as error:
             self._end(error)
 
-    def _next_job(self) -> tuple[_File, tuple[int, int]] | None:
-        """A file to open, one to check (segment -1), or a segment to fetch; None when there is nothing left to do."""
-        with self._turn:
-            while not self._stop.is_set() and not all(one.finished for one in self._files):
+    def _next_job(self) -> tuple[_FileDownload, tuple[int, int]] | None:
+        """Return a file to open, a file to verify (segment -1) or a segment to download; None if nothing is left to do."""
+        with self._changed:
+            while not self._stop.is_set() and not all(file.finished for file in self._files):
                 now = time.monotonic()
-                for one in self._files:
-                    if one.finished or one.opening or one.not_before > now:
+                for file in self._files:
+                    if file.finished or file.opening or file.not_before > now:
                         continue
-                    if one.partial is None:
-                        one.opening = True
-                        return one, (0, -1)
-                    if (key := self._free(one, one.partial)) is not None:
-                        one.busy.add(key)
-                        return one, key
-                self._turn.wait(0.05)
+                    if file.partial is None:
+                        file.opening = True
+                        return file, (0, -1)
+                    if (key := self._free_segment(file, file.partial)) is not None:
+                        file.active.add(key)
+                        return file, key
+                self._changed.wait(0.05)
             return None
 
-    def _free(self, one: _File, partial: Partial) -> tuple[int, int] | None:
-        """What of a file nobody is at. While it is not known whether its host honours Range, one connection asks."""
+    def _free_segment(self, file: _FileDownload, partial: Partial) -> tuple[int, int] | None:
+        """Until the host is known to support Range, only one connection asks for a file."""
         generation = partial.generation
-        taken = {segment for age, segment in one.busy if age == generation}
+        taken = {segment for age, segment in file.active if age == generation}
         if partial.complete:
             return None if taken else (generation, -1)
-        if taken and not one.ranged:
+        if taken and not file.ranged:
             return None
-        free = (segment for segment in range(partial.count) if segment not in taken and not partial.full(segment))
+        free = (segment for segment in range(partial.count) if segment not in taken and not partial.is_full(segment))
         return next(((generation, segment) for segment in free), None)
 
-    def _open(self, one: _File) -> None:
-        # once it is known that another program fetches it, a look costs no waiting: it is tried again soon
-        lock = self._cache.lock(one.listing, one.file, 0.0 if one.elsewhere else active_use.LOOK)
+    def _open(self, file: _FileDownload) -> None:
+        # a program that merely tests the lock holds it for a moment; one that is known to download holds it for long
+        lock = self._cache.lock(file.listing, file.remote, 0.0 if file.elsewhere else locks.PROBE_TIMEOUT)
         if lock is None:
-            self._follow(one)
+            self._follow(file)
             return
         try:
-            whole = self._cache.has(one.listing, one.file)
-            partial = None if whole else Partial(self._cache.partial(one.listing, one.file), one.file.size)
+            whole = self._cache.has(file.listing, file.remote)
+            partial = None if whole else Partial(self._cache.partial(file.listing, file.remote), file.remote.size)
         except BaseException:
             lock.release()
             raise
-        with self._turn:
-            one.partial, one.lock, one.finished = partial, lock, whole
-            over = one.elsewhere
-            if over:
-                self._note_beside(one, one.file.size if partial is None else partial.received)
-                one.elsewhere = False
-                over = not any(each.elsewhere for each in self._files)
-        if over:
-            self._say("")
+        with self._changed:
+            file.partial, file.lock, file.finished = partial, lock, whole
+            if file.elsewhere:
+                self._count_others(file, file.received)
+                file.elsewhere = False
+                if not any(each.elsewhere for each in self._files):
+                    self.status = None
         if self._stop.is_set():
-            self._close(one)
+            file.close()
 
-    def _follow(self, one: _File) -> None:
-        """Another program is fetching it: how far it is can be seen in its partial file. The lock is tried again soon."""
-        here = received_so_far(self._cache.partial(one.listing, one.file), one.file.size)
-        with self._turn:
+    def _follow(self, file: _FileDownload) -> None:
+        """Another program is downloading the file: read its progress from the partial file, and try the lock again soon."""
+        here = received_so_far(self._cache.partial(file.listing, file.remote), file.remote.size)
+        with self._changed:
             now = time.monotonic()
-            one.elsewhere, one.not_before, self._last_byte = True, now + _LOOK_EVERY, now
-            self._note_beside(one, here)
-        self._say(f"Another program is fetching {one.listing.repo} too; nothing of it is fetched twice.")
+            file.elsewhere, file.not_before, self._last_byte = True, now + _POLL_OTHER, now
+            self._count_others(file, here)
+            template = "Another program is downloading {repo} too. No file is downloaded twice."
+            self.status = EngineText.of("downloaded_elsewhere", template, repo=file.listing.repo)
 
-    def _note_beside(self, one: _File, here: int) -> None:
-        self.beside += max(here - one.before, 0)
-        one.before = here
+    def _count_others(self, file: _FileDownload, here: int) -> None:
+        self.by_others += max(here - file.before, 0)
+        file.before = here
 
-    def _fetch(self, one: _File, partial: Partial, key: tuple[int, int]) -> None:
-        with self._turn:
+    def _download(self, file: _FileDownload, partial: Partial, key: tuple[int, int]) -> None:
+        with self._changed:
             generation, segment = key
             if generation != partial.generation:
                 return
-            link, (first, end) = one.link, partial.missing(segment)
+            link, (first, end) = file.link, partial.missing(segment)
         if link is None:
-            link = self._hub.locate(one.listing, one.file)
-            with self._turn:
-                one.link = link
+            link = self._hub.locate(file.listing, file.remote)
+            with self._changed:
+                file.link = link
         url, headers = link
-        asked = {**headers, "Range": f"bytes={first}-{end - 1}"}
-        with get_session().stream("GET", url, headers=asked, timeout=self._hub.timeout) as answer:
+        headers = {**headers, "Range": f"bytes={first}-{end - 1}"}
+        with get_session().stream("GET", url, headers=headers, timeout=self._hub.timeout) as answer:
             if answer.status_code == 200:
-                with self._turn:
+                with self._changed:
                     if generation != partial.generation:
                         return
-                    one.ranged = False
-                    if (first, end) != (0, one.file.size):
-                        generation = self._without_ranges(one, partial)
-                        segment, first, end = 0, 0, one.file.size
-            self._judge(one, answer, link, first, end)
-            with self._turn:
-                one.ranged = answer.status_code == 206
-                self._turn.notify_all()  # the other connections may help now
+                    file.ranged = False
+                    if (first, end) != (0, file.remote.size):
+                        generation = self._restart_without_ranges(file, partial)
+                        segment, first, end = 0, 0, file.remote.size
+            self._check_answer(file, answer, link, first)
+            with self._changed:
+                file.ranged = answer.status_code == 206
+                self._changed.notify_all()  # other connections may help now
             try:
-                whole = self._take(one, partial, answer, (generation, segment), end - first)
+                whole = self._receive(file, partial, answer, (generation, segment), end - first)
             finally:
-                with self._turn:
-                    one.busy.discard((generation, segment))
+                with self._changed:
+                    file.active.discard((generation, segment))
         if not whole and not self._stop.is_set() and generation == partial.generation:
-            raise httpx2.RemoteProtocolError("the answer is shorter than what was asked for")
+            raise httpx2.RemoteProtocolError("the answer is shorter than requested")
 
-    def _take(self, one: _File, partial: Partial, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
-        """The body of an answer into its segment; whether all of it came."""
-        buffer = memoryview(bytearray(min(max(one.file.size >> 10, _LEAST_WRITE), _MOST_WRITE, left)))
+    def _receive(self, file: _FileDownload, partial: Partial, answer: httpx2.Response, key: tuple[int, int], left: int) -> bool:
+        """Write an answer's body into its segment; return whether all of it came."""
+        buffer = memoryview(bytearray(min(max(file.remote.size >> 10, _SMALLEST_BUFFER), _LARGEST_BUFFER, left)))
         held, wrote = 0, time.monotonic()
 
         def write() -> bool:
@@ -309,7 +307,7 @@ class Transfer:
             if count and not partial.write(key[1], buffer[:count], key[0]):
                 return False
             if count:
-                self._count(one, count)
+                self._count(file, count)
             return True
 
         try:
@@ -326,150 +324,137 @@ class Transfer:
                 if left == 0 or self._stop.is_set():
                     break
         finally:
-            written = write()  # also when the connection broke off
+            written = write()  # also if the connection broke
         return written and left == 0
 
-    def _judge(self, one: _File, answer: httpx2.Response, link: tuple[str, dict[str, str]], first: int, end: int) -> None:
-        """Refuse an answer that is not the range asked for."""
-        status = answer.status_code
-        if status in PASSING:
-            raise Unreachable(f"The content host is busy or out of order (status {status}).", wish(answer.headers))
+    def _check_answer(self, file: _FileDownload, answer: httpx2.Response, link: tuple[str, dict[str, str]], first: int) -> None:
+        """Refuse an answer that isn't the requested range."""
+        status, size = answer.status_code, str(file.remote.size)
+        if status in TRANSIENT:
+            raise busy(answer)
         if status in _EXPIRED:
-            with self._turn:
-                if one.link is link:  # the other connections with the same link are refused with it
-                    one.link, one.refused = None, one.refused + 1
-                refused = one.refused
-            if refused > _MOST_REFUSALS:
-                raise self._refused(one, status)
-            raise Unreachable("The link has expired.", 0.0)
+            with self._changed:
+                if file.link is link:  # other connections with the same link are refused too
+                    file.link, file.refusals = None, file.refusals + 1
+                refusals = file.refusals
+            if refusals <= _MOST_REFUSALS:
+                raise Unreachable("link_expired", "The download link has expired. Try again.", after_s=0.0)
         if status == 206:
             sent, _, total = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
-            if not sent.startswith(f"{first}-") or total not in ("*", str(one.file.size)):
+            if not sent.startswith(f"{first}-") or total not in ("*", size):
                 raise _Damaged
         elif status == 200:
-            if answer.headers.get("Content-Length", str(one.file.size)) != str(one.file.size):
+            if answer.headers.get("Content-Length", size) != size:
                 raise _Damaged
         elif status == 416:
             raise _Damaged
         else:
-            raise self._refused(one, status)
+            template = "The content host refuses {file} of {repo} (status {status}). Try again later; downloaded data is kept."
+            raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
-    def _refused(self, one: _File, status: int) -> UserError:
-        return UserError(
-            f"The content host refuses {one.file.path} of {one.listing.repo} (status {status}). What came is kept; try again later."
-        )
-
-    def _without_ranges(self, one: _File, partial: Partial) -> int:
-        """The host sends the whole file whatever is asked: take it in one piece, from its start. Called under the lock."""
+    def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
+        """Download a whole file at once, since its host ignores Range. Called under the lock."""
         lost = partial.received
         generation = partial.restart(whole=True)
-        one.busy.add((generation, 0))
+        file.active.add((generation, 0))
         if lost:
-            self._note(f"The host of {one.file.path} cannot resume, so the file starts again from zero.")
+            template = "The host of {file} can't resume downloads, so the file starts over."
+            self._note("host_cannot_resume", template, file=file.remote.path)
         return generation
 
-    # --- Checking -----------------------------------------------------------------------------------------------------------------
-    def _advance_hash(self, one: _File, partial: Partial, wait: bool = False) -> None:
-        """Hash what has come without a gap; one thread at a time."""
-        if not one.hashing.acquire(blocking=wait):
+    # --- Verification -------------------------------------------------------------------------------------------------------------
+    def _advance_hash(self, file: _FileDownload, partial: Partial, wait: bool = False) -> None:
+        """Hash what is present without a gap; one thread at a time."""
+        if not file.hash_lock.acquire(blocking=wait):
             return
         try:
             buffer = memoryview(bytearray(_READ))
             generation, here = partial.generation, partial.prefix()
-            if one.hash_of != generation:
-                one.fresh_hash(generation)
-            while one.hashed < here and generation == partial.generation and not self._stop.is_set():
-                count = partial.read(one.hashed, buffer[: here - one.hashed])
-                one.hash.update(buffer[:count])
-                one.hashed += count
+            if file.hash_of != generation:
+                file.hash_of, file.hashed = generation, 0
+                file.hash = hashlib.sha256() if file.remote.lfs else hashlib.sha1(b"blob %d\0" % file.remote.size)
+            while file.hashed < here and generation == partial.generation and not self._stop.is_set():
+                count = partial.read(file.hashed, buffer[: here - file.hashed])
+                file.hash.update(buffer[:count])
+                file.hashed += count
         finally:
-            one.hashing.release()
+            file.hash_lock.release()
 
-    def _finish(self, one: _File) -> None:
-        assert one.partial is not None
-        self._advance_hash(one, one.partial, wait=True)
+    def _finish(self, file: _FileDownload, partial: Partial) -> None:
+        self._advance_hash(file, partial, wait=True)
         if self._stop.is_set():
             return
-        if one.hash is None or one.hash.hexdigest() != one.file.digest:
+        if file.hash is None or file.hash.hexdigest() != file.remote.digest:
             raise _Damaged
-        one.partial.finish(self._cache.blob(one.listing, one.file))
-        with self._turn:
-            one.finished = True
-        self._close(one)
+        partial.finish(self._cache.blob(file.listing, file.remote))
+        with self._changed:
+            file.finished = True
+        file.close()
 
-    def _start_again(self, one: _File) -> None:
-        with self._turn:
-            one.damaged += 1
-            again = one.damaged == 1
-            if one.partial is not None:
-                one.partial.restart()
-            one.link = None
-        if not again:
-            self._end(
-                UserError(
-                    f"{one.file.path} of {one.listing.repo} arrived damaged twice: its checksum is not the one that the hub lists. "
-                    "Nothing of it was kept. Try again later, or another mirror."
-                )
-            )
-            return
-        self._note(f"{one.file.path} arrived damaged and is fetched again.")
+    def _start_over(self, file: _FileDownload) -> None:
+        with self._changed:
+            again, file.damaged, file.link = file.damaged, True, None
+            if file.partial is not None:
+                file.partial.restart()
+        if again:
+            template = "{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror."
+            raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
+        self._note("file_damaged", "{file} arrived damaged and is downloaded again.", file=file.remote.path)
 
-    # --- What goes wrong ----------------------------------------------------------------------------------------------------------
-    def _count(self, one: _File, count: int) -> None:
-        with self._turn:
-            self.fetched += count
+    # --- Failures -----------------------------------------------------------------------------------------------------------------
+    def _count(self, file: _FileDownload, count: int) -> None:
+        with self._changed:
+            self.downloaded += count
             self._last_byte = time.monotonic()
-            one.failures = one.refused = 0
-            over, self._waiting = self._waiting, False
-        if over:
-            self._say("")
+            file.failures = file.refusals = 0
+            if self._waiting:
+                self._waiting, self.status = False, None
 
-    def _failed(self, one: _File, after: float | None) -> None:
-        with self._turn:
-            wait = min(self._patience.longest_wait, self._patience.first_wait * 2**one.failures) * random.uniform(0.75, 1.0)
+    def _failed(self, file: _FileDownload, after: float | None) -> None:
+        with self._changed:
+            wait = min(self._retry.longest_wait, self._retry.first_wait * 2**file.failures) * random.uniform(0.75, 1.0)
             if after is not None:
-                wait = min(max(after, wait if one.failures > 2 else 0.0), self._patience.give_up)
-            one.failures += 1
-            one.not_before = time.monotonic() + wait
-            tell = not self._waiting and one.failures > 3
-            self._waiting = self._waiting or tell
-        if tell:
-            self._say("No answer from the model hub; trying again. What is here is kept.")
+                wait = min(max(after, wait if file.failures > 2 else 0.0), self._retry.give_up)
+            file.failures += 1
+            file.not_before = time.monotonic() + wait
+            if not self._waiting and file.failures > 3:
+                self._waiting = True
+                self.status = EngineText.of("hub_silent", "The model hub isn't responding. Trying again.")
 
-    def _look_at_the_clock(self) -> None:
-        with self._turn:
+    def _check_timeout(self) -> None:
+        with self._changed:
             silent = time.monotonic() - self._last_byte
-            failing = any(one.failures and not one.finished for one in self._files)
-        if failing and silent > self._patience.give_up:
-            self._end(
-                Unreachable(
-                    f"{self._hub.endpoint} has not answered for {silent:.0f} seconds. What came is kept: start the download again "
-                    "when the network is back, and it goes on from there."
-                )
+            failing = any(file.failures and not file.finished for file in self._files)
+        if failing and silent > self._retry.give_up:
+            template = (
+                "{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then start the download again. "
+                "Downloaded data is kept."
             )
-
-    def _disk_error(self, error: OSError) -> UserError:
-        folder, missing = self._cache.root, sum(one.file.size for one in self._files) + self._kept - self.received
-        match error.errno:
-            case errno.ENOSPC | errno.EDQUOT:
-                return UserError(
-                    f"The disk of {folder} is full: {missing / 1e9:,.2f} GB more are needed. What came is kept. Free some room and "
-                    "start the download again."
-                )
-            case errno.EFBIG:
-                return UserError(f"The disk of {folder} takes no files this large. Move the model folder to another disk.")
-            case _:
-                return UserError(f"{folder} cannot be written to ({error.strerror or first_line(error)}). What came is kept.")
+            self._end(Unreachable("hub_timeout", template, endpoint=self._hub.endpoint, seconds=silent))
 
     def _end(self, error: BaseException) -> None:
-        with self._turn:
+        if isinstance(error, OSError):
+            error = self._disk_error(error)
+        with self._changed:
             self._error = self._error or error
             self._stop.set()
-            self._turn.notify_all()
+            self._changed.notify_all()
 
-    def _close(self, one: _File) -> None:
-        if one.partial is not None:
-            one.partial.close()
-        if one.lock is not None:
-            lock, one.lock = one.lock, None
-            lock.release()
+    def _disk_error(self, error: OSError) -> UserError:
+        folder = str(self._cache.root)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            missing = sum(file.remote.size - file.received for file in self._files)
+            template = (
+                "The disk of “{folder}” is full: {missing:,.2f} GB more are needed. Free up space, then start the download again. "
+                "Downloaded data is kept."
+            )
+            return UserError("disk_full", template, folder=folder, missing=missing / 1e9)
+        if error.errno == errno.EFBIG:
+            template = "The disk of “{folder}” can't hold files this large. Move the model folder to another disk."
+            return UserError("disk_without_large_files", template, folder=folder)
+        return cannot_write(self._cache.root, error)
+
+    def _note(self, code: str, template: str, **values: str) -> None:
+        self.status = note = EngineText.of(code, template, **values)
+        if note not in self._notes:
+            self._notes.append(note)

@@ -147,7 +147,7 @@ def _block(arguments: argparse.Namespace) -> int | None:
     if drafter is None:
         return None
     try:
-        return parse(read_config(drafter, "drafter")).block_size
+        return parse(read_config(drafter)).block_size
     except UserError:
         return None
 

@@ -5,8 +5,8 @@ import getpass
 import sys
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.tokens import forget_token, keep_token
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.tokens import delete_token, store_token
 from mlx_engine.terminal.model_words import print_json
 
 _LONGEST = 10_000  # characters that are read
@@ -20,13 +20,13 @@ def login(given: argparse.Namespace) -> int:
     """
     endpoint = Hub().endpoint
     if given.forget:
-        there = forget_token(endpoint)
+        there = delete_token(endpoint)
         if given.json:
             print_json({"endpoint": endpoint, "forgotten": there})
         else:
             print(f"The token for {endpoint} is gone." if there else f"The keychain holds no token for {endpoint}.")
         return 0
-    account = keep_token(endpoint, _read(endpoint))
+    account = store_token(endpoint, _read(endpoint))
     if given.json:
         print_json({"endpoint": endpoint, "account": account})
     else:

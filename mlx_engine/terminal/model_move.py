@@ -5,7 +5,7 @@ import sys
 import threading
 
 from mlx_engine.pairs.model_folder import model_folder
-from mlx_engine.pairs.model_move import Move
+from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.terminal.model_pull import in_background
 from mlx_engine.terminal.model_words import print_json
 
@@ -17,7 +17,7 @@ def move(given: argparse.Namespace) -> int:
         UserError: why it cannot be moved. The models lie where they lay.
     """
     folder = given.folder.expanduser().absolute() if given.folder.parts else given.folder  # an empty name is a slip, not “here”
-    made, before, stop = Move(folder), model_folder(), threading.Event()
+    made, before, stop = ModelMove(folder), model_folder(), threading.Event()
     shown = sys.stderr.isatty() and not given.json
 
     def tell(done: int, total: int) -> None:
@@ -35,7 +35,7 @@ def move(given: argparse.Namespace) -> int:
         print("\r\033[K", end="", file=sys.stderr)
     now = model_folder()
     if given.json:
-        print_json({"from": str(before), "to": str(now), "bytes": made.total, "notes": made.notes})
+        print_json({"from": str(before), "to": str(now), "bytes": made.total, "notes": list(map(str, made.notes))})
         return 0
     for note in made.notes:
         print(note, file=sys.stderr)

@@ -7,22 +7,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mlx_engine.errors import UserError
-from mlx_engine.pairs.bandwidth import kept_limit
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.pairs.bandwidth import Throttle, download_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import Catalogue
-from mlx_engine.pairs.download import Download, Progress
-from mlx_engine.pairs.matching import what_fits
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.catalog import Catalog
+from mlx_engine.pairs.download import Download, DownloadProgress, IncompatiblePair
+from mlx_engine.pairs.download_queue import QueueFile
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.matching import alternatives
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
-from mlx_engine.pairs.throttle import Throttle
 from mlx_engine.terminal.model_words import names, print_json
 
 _GOODBYE = 5.0  # seconds that Ctrl-C leaves to what is being written
 
 
-def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pair: Pair) -> int:
+def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> int:
     """Fetch what is missing of a pair; returns the exit status.
 
     Raises:
@@ -30,7 +29,7 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
     """
     queue = QueueFile()
     kept = queue.find(pair)
-    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit or kept_limit()))
+    made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit or download_limit()))
     show = _Bar(pair, given.json)
     stop, ended = threading.Event(), threading.Event()
 
@@ -40,25 +39,24 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
         finally:
             ended.set()
 
-    queue.put(pair, state="waiting", words="")
+    queue.put(pair, state="waiting", reason=None)
     try:
         show.say(f"Asking {hub.endpoint} about {pair.name}…")
         result = in_background(work, stop)  # so that Ctrl-C is heard at once
     except UserError as error:
-        if kept is None and not made.begun:
-            queue.drop(pair)  # a slip of the pen is nothing to go on with
+        if kept is None and not made.started:
+            queue.remove(pair)  # a slip of the pen is nothing to go on with
         else:
-            queue.put(pair, state="failed", pins=made.pins, words=str(error))
+            queue.put(pair, state="failed", pins=made.pins, reason=error.text)
         show.end()
-        hint = what_fits(known, pair) if "drafter" in str(error) else ""
-        raise UserError(" ".join(filter(None, (str(error), hint)))) from None
+        raise with_alternatives(error, known, pair) if isinstance(error, IncompatiblePair) else error from None
     except KeyboardInterrupt:
         show.end()
-        if (ended.is_set() or not made.begun) and any(map(cache.is_fetched, pair.repos)):
-            queue.amend(pair, pins=made.pins)
+        if (ended.is_set() or not made.started) and any(map(cache.is_downloading, pair.repos)):
+            queue.update(pair, pins=made.pins)
             print("What came is kept; another program goes on fetching it.", file=sys.stderr)
-        elif kept is None and not made.begun:
-            queue.drop(pair)  # the hub was still being asked
+        elif kept is None and not made.started:
+            queue.remove(pair)  # the hub was still being asked
             print("Nothing was fetched.", file=sys.stderr)
         else:
             queue.put(pair, state="paused", pins=made.pins)
@@ -66,10 +64,10 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalogue, pa
         raise
     show.end()
     assert result is not None, "only Ctrl-C stops it"
-    queue.drop(pair)
+    queue.remove(pair)
     if given.json:
         folders = {repo: str(folder) for repo, folder in zip(pair.repos, result, strict=True)}
-        print_json({**names(pair), "folders": folders, "fetched_bytes": made.fetched, "notes": made.notes})
+        print_json({**names(pair), "folders": folders, "fetched_bytes": made.downloaded, "notes": list(map(str, made.notes))})
         return 0
     for note in made.notes:
         print(note, file=sys.stderr)
@@ -105,6 +103,11 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
     return outcome[0]
 
 
+def with_alternatives(error: UserError, known: Catalog, pair: Pair) -> UserError:
+    """The error for a pair that doesn't fit together, with what the catalog offers instead."""
+    return UserError.of(EngineText(error.text.code, " ".join(map(str, (error, *alternatives(known, pair))))))
+
+
 class _Bar:
     """One line on standard error, written over and over; where that is no terminal, each sentence on a line of its own.
 
@@ -116,18 +119,18 @@ class _Bar:
         self._pins: dict[str, str] = {}
         self._said = ""
 
-    def __call__(self, progress: Progress, queue: QueueFile, made: Download) -> None:
+    def __call__(self, progress: DownloadProgress, queue: QueueFile, made: Download) -> None:
         if self._pins != made.pins:
             self._pins = dict(made.pins)
-            queue.amend(self._pair, pins=self._pins)
+            queue.update(self._pair, pins=self._pins)
         if not self._shown or not progress.total:
-            self.say(progress.words)
+            self.say(str(progress.status or ""))
             return
         share = progress.done / progress.total if progress.total else 1.0
         left = progress.seconds_left
         when = f", {_duration(left)} left" if left is not None and progress.done < progress.total else ""
         text = f"{share:4.0%} of {progress.total / 1e9:,.2f} GB, {progress.bytes_per_s / 1e6:,.1f} MB/s{when}"
-        print(f"\r\033[K{text}  {progress.words}"[:200], end="", file=sys.stderr, flush=True)
+        print(f"\r\033[K{text}  {progress.status or ''}"[:200], end="", file=sys.stderr, flush=True)
 
     def say(self, words: str) -> None:
         """Show a sentence by itself."""

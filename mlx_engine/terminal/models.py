@@ -6,24 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import machine, room
+from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import BUILT_IN, Catalogue, Entry, catalogue
+from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
+from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.fit import Fit, fit
-from mlx_engine.pairs.inspection import Examination, examine
-from mlx_engine.pairs.library import OnDisk, add_folder, forget_folder, library
-from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, needed_by_others, what_fits
-from mlx_engine.pairs.measured import MeasuredSpeeds, key
-from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.model_folder import choice_trouble
+from mlx_engine.pairs.fit import Fit, predict_fit
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.inspection import Inspection, inspect_pair
+from mlx_engine.pairs.library import LocalModel, add_folder, local_models, remove_folder
+from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
+from mlx_engine.pairs.model_folder import model_folder_problem
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
-from mlx_engine.pairs.speed_estimate import Speed, expected, seen
+from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.terminal.model_check import check
 from mlx_engine.terminal.model_login import login
 from mlx_engine.terminal.model_move import move
-from mlx_engine.terminal.model_pull import pull
+from mlx_engine.terminal.model_pull import pull, with_alternatives
 from mlx_engine.terminal.model_words import names, print_json
 
 
@@ -51,7 +50,7 @@ def run(given: argparse.Namespace) -> int:
         "move": move,
         "login": login,
     }
-    if trouble := choice_trouble():
+    if trouble := model_folder_problem():
         print(trouble, file=sys.stderr)
     return commands[command](given)
 
@@ -59,30 +58,31 @@ def run(given: argparse.Namespace) -> int:
 # --- Which pair -------------------------------------------------------------------------------------------------------------------
 
 
-def _pair(given: argparse.Namespace, hub: Hub, known: Catalogue) -> Pair:
+def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
     if given.id is not None:
         entry = known.find(given.id)
         found = entry.pair(given.bits)
         if given.plain:
             return Pair(found.target)
         if entry.why_not:
-            raise UserError(f"{entry.name} cannot be run: {entry.why_not} “slipstream models list” shows what can.")
+            template = "{name} can't run. {reason} “slipstream models list” shows which pairs can."
+            raise UserError("pair_not_runnable", template, name=entry.name, reason=entry.why_not)
         return found
     if given.drafter or given.plain:
         return Pair(given.target, given.drafter)
     Pair(given.target)  # its name is checked before the hub is asked
     try:
-        return find_drafter(hub, known, library(), given.target)
+        return find_drafter(hub, known, local_models(), given.target)
     except NoDrafter as error:
-        raise UserError(f"{error} Name one by --drafter OWNER/NAME, or take the target alone with --plain.") from None
+        raise UserError("name_drafter", "{reason} Name one with --drafter OWNER/NAME, or use --plain.", reason=error.text) from None
     except NotForDFlash as error:
-        raise UserError(f"{error} Take the target alone with --plain.") from None
+        raise UserError("use_plain", "{reason} Use the target alone with --plain.", reason=error.text) from None
 
 
-def _examined(hub: Hub, cache: Cache, known: Catalogue, pair: Pair) -> Examination:
-    found = examine(hub, cache, pair)
-    if found.why_not:
-        raise UserError(" ".join(filter(None, (found.why_not, what_fits(known, pair)))))
+def _examined(hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> Inspection:
+    found = inspect_pair(hub, cache, pair)
+    if found.problem:
+        raise with_alternatives(UserError.of(found.problem), known, pair)
     return found
 
 
@@ -93,14 +93,19 @@ def _list(given: argparse.Namespace) -> int:
     if given.add_folder:
         add_folder(given.add_folder)
     if given.forget_folder:
-        forget_folder(given.forget_folder)
-    known, here = catalogue(), library()
+        remove_folder(given.forget_folder)
+    known, here = load_catalog(), local_models()
     queued = QueueFile().read()
     if given.json:
-        waiting = [{"target": one.target, "drafter": one.drafter, "state": one.state, "words": one.words} for one in queued]
+        waiting = [{**names(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
         pairs = [_entry(entry, here) for entry in known.entries]
         print_json(
-            {"pairs": pairs, "on_disk": [_disk(one) for one in here], "queue": waiting, "complaints": list(known.complaints)}
+            {
+                "pairs": pairs,
+                "on_disk": [_disk(one) for one in here],
+                "queue": waiting,
+                "complaints": list(map(str, known.problems)),
+            }
         )
         return 0
     print("Pairs of the catalogue (✓ on this disk, ? not confirmed, ✗ cannot run)")
@@ -110,18 +115,18 @@ def _list(given: argparse.Namespace) -> int:
         print("\nOn this disk")
     for one in here:
         kind = "drafter" if one.is_drafter else "target"
-        print(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {one.complaint}" if one.complaint else ""))
+        print(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {one.problem}" if one.problem else ""))
     if queued:
         print("\nOn their way")
     for waits in queued:
-        print(f"  {waits.pair.name}  {waits.state}" + (f": {waits.words}" if waits.words else ""))
-    for complaint in known.complaints:
-        print(complaint, file=sys.stderr)
+        print(f"  {waits.pair.name}  {waits.state}" + (f": {waits.reason}" if waits.reason else ""))
+    for problem in known.problems:
+        print(problem, file=sys.stderr)
     return 0
 
 
 def _search(given: argparse.Namespace) -> int:
-    known, here, words = catalogue(), library(), " ".join(given.words)
+    known, here, words = load_catalog(), local_models(), " ".join(given.words)
     entries = known.search(words)
     repos = Hub().search(words) if given.hub else []
     if given.json:
@@ -137,22 +142,22 @@ def _search(given: argparse.Namespace) -> int:
     return 0
 
 
-def _line(entry: Entry, here: list[OnDisk]) -> str:
+def _line(entry: CatalogEntry, here: list[LocalModel]) -> str:
     mark = "✗" if entry.why_not else "✓" if _is_here(entry, here) else " " if entry.confirmed else "?"
     parts = [", ".join(f"{target.bits} bits" for target in entry.targets if target.bits)]
     parts.append(f"block {entry.block_size.value}" if entry.block_size else "")
     if entry.reported:
         low, high = min(one.speedup[0] for one in entry.reported), max(one.speedup[1] for one in entry.reported)
         parts.append(f"others measured {low:g}×" if low == high else f"others measured {low:g} to {high:g}×")
-    parts += ["gated" if entry.gated and entry.gated.value else "", entry.why_not]
+    parts += ["gated" if entry.gated and entry.gated.value else "", str(entry.why_not or "")]
     return f"{mark} {entry.id:<20} {entry.name:<22} " + " · ".join(filter(None, parts))
 
 
-def _is_here(entry: Entry, here: list[OnDisk]) -> bool:
+def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
     """Whether both halves are on this disk."""
     if BUILT_IN in entry.tags:
         return True
-    repos = {one.repo.lower() for one in here if not one.complaint}
+    repos = {one.repo.lower() for one in here if not one.problem}
     return (
         bool(entry.drafter)
         and str(entry.drafter and entry.drafter.value).lower() in repos
@@ -160,7 +165,7 @@ def _is_here(entry: Entry, here: list[OnDisk]) -> bool:
     )
 
 
-def _entry(entry: Entry, here: list[OnDisk]) -> dict[str, Any]:
+def _entry(entry: CatalogEntry, here: list[LocalModel]) -> dict[str, Any]:
     """As JSON: what is unknown is null."""
 
     def value(fact: Any) -> Any:
@@ -184,13 +189,13 @@ def _entry(entry: Entry, here: list[OnDisk]) -> dict[str, Any]:
         "reported": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.reported],
         "measured": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.measured],
         "confirmed": entry.confirmed,
-        "why_not": entry.why_not,
+        "why_not": str(entry.why_not or ""),
         "on_disk": _is_here(entry, here),
-        "own": entry.own,
+        "own": entry.custom,
     }
 
 
-def _disk(one: OnDisk) -> dict[str, Any]:
+def _disk(one: LocalModel) -> dict[str, Any]:
     kind = "drafter" if one.is_drafter else "target"
     return {
         "repo": one.repo,
@@ -199,7 +204,7 @@ def _disk(one: OnDisk) -> dict[str, Any]:
         "kind": kind,
         "bytes": one.bytes,
         "family": one.config.get("model_type"),
-        "complaint": one.complaint,
+        "complaint": str(one.problem or ""),
     }
 
 
@@ -207,7 +212,7 @@ def _disk(one: OnDisk) -> dict[str, Any]:
 
 
 def _fit(given: argparse.Namespace) -> int:
-    known = catalogue()
+    known = load_catalog()
     if given.id is not None and BUILT_IN in known.find(given.id).tags:
         told = "The demo pair comes with Slipstream and fits every machine that runs it."
         print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": told}}) if given.json else print(told)
@@ -216,16 +221,16 @@ def _fit(given: argparse.Namespace) -> int:
     found = _examined(hub, cache, known, _pair(given, hub, known))
     sizes = (*found.weight_sizes, 0)
     drafter = found.configs[1] if len(found.configs) > 1 else None
-    facts, no_room = machine.known(), found.no_room(cache)
-    result = fit(found.configs[0], drafter, sizes[0], sizes[1], given.context, facts, free=room.free_memory())
-    speeds: dict[Any, Speed] = {}
+    facts, no_room = machine.load_facts(), found.space_problem(cache)
+    result = predict_fit(found.configs[0], drafter, sizes[0], sizes[1], given.context, facts, free=machine.free_memory())
+    speeds: dict[Any, SpeedRange] = {}
     if facts is not None:
         parsed = parse(drafter) if drafter else None
         generation = 2 if parsed and parsed.selector else 1
-        speeds = expected(facts, found.configs[0], parsed, (sizes[0], sizes[1]), given.context, generation)
-        speeds |= seen(MeasuredSpeeds().of(key(found.pair.target, found.pair.drafter)))
+        speeds = predict_speeds(facts, found.configs[0], parsed, (sizes[0], sizes[1]), given.context, generation)
+        speeds |= measured_speeds(MeasuredSpeeds().rates(speed_key(found.pair.target, found.pair.drafter)))
     if given.json:
-        lines = [{"what": line.what, "bytes": line.bytes, "how": line.how} for line in result.lines]
+        lines = [{"what": line.what, "bytes": line.bytes, "how": str(line.how)} for line in result.lines]
         print_json(
             {
                 **names(found.pair),
@@ -236,13 +241,13 @@ def _fit(given: argparse.Namespace) -> int:
                     "budget": result.budget,
                     "free": result.free,
                     "verdict": result.verdict,
-                    "reason": result.reason,
+                    "reason": str(result.reason),
                 },
                 "speed": {
-                    mode: {"low": one.low, "high": one.high, "measured": one.measured, "reason": one.reason}
+                    mode: {"low": one.low, "high": one.high, "measured": one.measured, "reason": str(one.reason)}
                     for mode, one in speeds.items()
                 },
-                "disk": {"size": found.size, "here": found.here, "free": cache.free_bytes(), "complaint": no_room},
+                "disk": {"size": found.size, "here": found.on_disk, "free": cache.free_bytes(), "complaint": str(no_room or "")},
                 "licenses": {listing.repo: listing.license for listing in found.listings},
             }
         )
@@ -253,7 +258,7 @@ def _fit(given: argparse.Namespace) -> int:
         print(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {one}. {one.reason}")
     if facts is None:
         print("Speed: not foretold, since this machine has not been measured yet. “slipstream bench --roofline” measures it.")
-    print(f"Disk: {found.size / 1e9:,.2f} GB, of which {found.here / 1e9:,.2f} GB are here. {no_room}".rstrip())
+    print(f"Disk: {found.size / 1e9:,.2f} GB, of which {found.on_disk / 1e9:,.2f} GB are here. {no_room or ''}".rstrip())
     for listing in found.listings:
         print(f"Licence of {listing.repo}: {listing.license or 'unknown'}")
     return 0
@@ -269,21 +274,21 @@ def _print_fit(result: Fit) -> None:
 
 
 def _pull(given: argparse.Namespace) -> int:
-    known, cache, hub = catalogue(), Cache(), Hub()
+    known, cache, hub = load_catalog(), Cache(), Hub()
     if given.target and not given.drafter and not given.plain:
         print(f"Looking for a drafter of {given.target} at {hub.endpoint}…", file=sys.stderr)
     return pull(given, hub, cache, known, _pair(given, hub, known))
 
 
 def _rm(given: argparse.Namespace) -> int:
-    known, cache = catalogue(), Cache()
+    known, cache = load_catalog(), Cache()
     pair = known.find(given.id).pair(given.bits) if given.id else Pair(given.target, given.drafter)
     if given.plain:
         pair = Pair(pair.target)
-    kept = needed_by_others(known, library(cache), pair)
-    cache.refuse_while_fetched(pair.repos)
+    kept = shared_repos(known, local_models(cache), pair)
+    cache.check_not_downloading(pair.repos)
     freed = {repo: cache.remove(repo) for repo in pair.repos if repo not in kept}
-    QueueFile().drop(pair)
+    QueueFile().remove(pair)
     if given.json:
         print_json({**names(pair), "freed_bytes": freed, "kept_for": kept})
         return 0

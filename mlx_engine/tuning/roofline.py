@@ -54,12 +54,12 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
         UserError: memory ran out.
     """
     with memory.enough_for(_NO_MEMORY), memory.wired():
-        facts = None if again else machine.known()
+        facts = None if again else machine.load_facts()
         if facts is None or facts.blas != blas.prepare().name:
             for found in measure_machine(cancel):
                 if isinstance(found, MachineFacts):
                     facts = found
-                    machine.keep(facts)
+                    machine.save_facts(facts)
                 else:
                     yield found
         if facts is None or cancel.is_set():

@@ -13,8 +13,8 @@ import platformdirs
 
 from mlx_engine.errors import UserError
 from mlx_engine.loading import LoadedPair
-from mlx_engine.pairs.checkpoint_paths import read_json, write_json
-from mlx_engine.pairs.room import machine_model
+from mlx_engine.pairs.data_files import read_json, write_json
+from mlx_engine.pairs.machine import machine_model
 
 
 def folder(kind: str) -> Path:

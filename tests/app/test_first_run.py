@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from app.models.recommendation import USABLE, fastest, suiting, without_gpu
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.catalog import Catalogue, Fact, catalogue
+from mlx_engine.pairs.catalog import Catalog, Fact, load_catalog
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS, ScriptedEngine, refuse
 
 Start = Callable[..., Running]
 GB = 1_000_000_000
-SHIPPED = catalogue()
+SHIPPED = load_catalog()
 
 
 @given(st.integers(0, 600 * GB))
@@ -48,7 +48,7 @@ def test_of_experts_only_those_that_are_used_are_read() -> None:
 
 def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     assert without_gpu(replace(FACTS, device="CPU")) and not without_gpu(FACTS)
-    monkeypatch.setattr(machine, "known", lambda: replace(FACTS, device="CPU"))
+    monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, device="CPU"))
     page = start(welcomed=False).window.transcript.welcome.introduction
     assert page.name.text() == "The demo pair" and "no GPU" in page.why.text()
     page.show_suiting(suiting(SHIPPED, 100 * GB, FACTS))
@@ -57,13 +57,13 @@ def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch:
 
 def test_a_published_size_counts_before_an_estimate() -> None:
     coder = SHIPPED.find("qwen3-coder-30b-a3b")
-    found = suiting(Catalogue((coder,), {}), 100 * GB)
+    found = suiting(Catalog((coder,), {}), 100 * GB)
     assert found and not found.estimated and found.needed == round((17.2 + 0.94) * GB)
     unknown = replace(coder, targets=tuple(replace(target, size_gb=None) for target in coder.targets))
-    found = suiting(Catalogue((unknown,), {}), 100 * GB)
+    found = suiting(Catalog((unknown,), {}), 100 * GB)
     assert found and found.estimated and abs(found.needed / GB - 17.2) < 1
     nameless = replace(unknown, name="Thirty billion", drafter_gb=Fact(1, "you"))
-    assert suiting(Catalogue((nameless,), {}), 100 * GB) is None
+    assert suiting(Catalog((nameless,), {}), 100 * GB) is None
 
 
 def test_the_first_start_says_what_this_is_and_a_click_begins(start: Start) -> None:

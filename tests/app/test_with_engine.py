@@ -49,14 +49,14 @@ def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Pa
 def test_missing_model_files_are_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
     shutil.rmtree(pair[0])
     (notice,) = begin().window.transcript.notices()
-    assert notice.startswith("There is no folder") and "target" in notice
+    assert notice.startswith("Can't find the folder") and "target" in notice
 
 
 def test_truncated_model_files_are_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
     weights = pair[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     (notice,) = begin().window.transcript.notices()
-    assert "drafter" in notice and "cut short" in notice
+    assert "drafter" in notice and "is incomplete" in notice
 
 
 def test_a_drafter_that_does_not_fit_is_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:

@@ -32,7 +32,7 @@ from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import MachineFacts  # noqa: E402
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
-from mlx_engine.pairs.fit import fit  # noqa: E402
+from mlx_engine.pairs.fit import predict_fit  # noqa: E402
 from mlx_engine.requests import GenerationRequest  # noqa: E402
 from tests.benchmarks.memory import ask  # noqa: E402
 
@@ -204,8 +204,8 @@ def measure(target: Path, drafter: Path, context: int) -> dict[str, Any]:
     on_cpu = mx.default_device().type == mx.cpu
     budget = memory.working_set()
     facts = MachineFacts("", "CPU" if on_cpu else "Metal", 1, budget, budget, 1.0, 1.0, "", "", "", "")
-    configs = read_config(target, "target"), read_config(drafter, "drafter")
-    told = fit(*configs, weight_bytes(target), weight_bytes(drafter), context, facts)
+    configs = read_config(target), read_config(drafter)
+    told = predict_fit(*configs, weight_bytes(target), weight_bytes(drafter), context, facts)
     return {
         "measured": max(loading, reply),
         "loading": loading,

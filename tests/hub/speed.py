@@ -27,7 +27,7 @@ import json, resource, sys, threading, time
 from pathlib import Path
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 used = lambda: sum(resource.getrusage(resource.RUSAGE_SELF)[:2])
 began, before = time.perf_counter(), used()

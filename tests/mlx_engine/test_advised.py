@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mlx_engine.pairs.advised import advised_sampling
+from mlx_engine.pairs.checkpoint import recommended_sampling
 from mlx_engine.requests import Sampling
 
 
@@ -34,10 +34,10 @@ from mlx_engine.requests import Sampling
 def test_what_makes_sense_is_taken(tmp_path: Path, content: str | None, advised: Sampling) -> None:
     if content is not None:
         (tmp_path / "generation_config.json").write_text(content)
-    assert advised_sampling(tmp_path) == advised
+    assert recommended_sampling(tmp_path) == advised
 
 
 def test_the_demo_pair_is_greedy() -> None:
     folder = Path(__file__).parents[2] / "resources" / "demo_pair" / "target"
     assert json.loads((folder / "generation_config.json").read_text())["do_sample"] is False
-    assert advised_sampling(folder) == Sampling()
+    assert recommended_sampling(folder) == Sampling()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.compatibility import misfit
+from mlx_engine.pairs.compatibility import pair_problem
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from tests.mlx_engine.conftest import GOLDEN
 from tests.mlx_engine.drafter_cases import flat, speculators
@@ -216,11 +216,11 @@ def test_the_fit_is_judged_in_every_layout(name):
     config = LAYOUTS[name]
     read = parse(config)
     target = {"hidden_size": 64, "vocab_size": read.vocab_size, "num_hidden_layers": read.target_layers or max(read.taps) + 1}
-    assert misfit(target, config) == ""
-    assert "hidden size 64" in misfit({**target, "hidden_size": 128}, config)
-    assert "vocabulary" in misfit({**target, "vocab_size": 50_000}, config)
-    assert "layers" in misfit({**target, "num_hidden_layers": 2}, config)
-    assert "layers" in misfit({"text_config": {**target, "num_hidden_layers": 2}}, config)
+    assert pair_problem(target, config) is None
+    assert "“hidden_size” 64" in str(pair_problem({**target, "hidden_size": 128}, config))
+    assert "“vocab_size”" in str(pair_problem({**target, "vocab_size": 50_000}, config))
+    assert "layer" in str(pair_problem({**target, "num_hidden_layers": 2}, config))
+    assert "layer" in str(pair_problem({"text_config": {**target, "num_hidden_layers": 2}}, config))
 
 
 SMALL = st.one_of(

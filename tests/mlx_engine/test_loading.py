@@ -66,7 +66,7 @@ def test_weights_that_are_cut_short_are_noticed(pair, role, left):
     file = pair / role / "model.safetensors"
     file.write_bytes(file.read_bytes()[:left])
     said = refusal(pair / "target", pair / "drafter")
-    assert role in said and "cut short" in said and "Download it again" in said
+    assert role in said and "is incomplete" in said and "Download the model again" in said
 
 
 def test_damaged_weights_are_noticed(pair):
@@ -116,11 +116,11 @@ def test_code_inside_a_checkpoint_is_never_run(pair):
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"hidden_size": 128}, "hidden size 128"),
-        ({"vocab_size": 999}, "vocabulary of 999"),
-        ({"num_target_layers": 36}, "36 layers"),
-        ({"dflash_config": {"mask_token_id": 3, "target_layer_ids": [1, 9]}}, "layers [1, 9]"),
-        ({"dflash_config": {"mask_token_id": 4000, "target_layer_ids": [1, 2]}}, "mask_token_id” is 4,000"),
+        ({"hidden_size": 128}, "“hidden_size” 128"),
+        ({"vocab_size": 999}, "“vocab_size” 999"),
+        ({"num_target_layers": 36}, "“num_hidden_layers” 36"),
+        ({"dflash_config": {"mask_token_id": 3, "target_layer_ids": [1, 9]}}, "[1, 9]"),
+        ({"dflash_config": {"mask_token_id": 4000, "target_layer_ids": [1, 2]}}, "“mask_token_id” (4000)"),
         ({"architectures": ["LlamaForCausalLM"]}, "LlamaForCausalLM"),
         ({"block_size": 1}, "block_size"),
         ({"layer_types": ["linear_attention"]}, "linear_attention"),

@@ -46,7 +46,7 @@ def test_a_pair_is_measured_and_answers_as_before(kept_in, case):
     assert progress == sorted(progress) and progress[-1] == 1
     assert [phase.name for phase in found.phases] == ["prefill", "plain", "verify", "draft"]
     assert all(phase.seconds > 0 and phase.bytes > 0 and phase.operations > 0 for phase in found.phases)
-    assert machine.known() == found.facts
+    assert machine.load_facts() == found.facts
     assert reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens == before
     assert "reached" in table(found)
     # a second time the machine's facts are at hand, and a target alone has two phases
@@ -67,16 +67,16 @@ def test_cancelled_it_says_nothing_and_without_a_pair_it_says_so(kept_in):
 @pytest.mark.parametrize("change", [{"cores": 99}, {"mlx": "0.1"}, {"bandwidth": 0}, {"compute": float("nan")}, {"bandwidth": "x"}])
 def test_facts_of_another_machine_or_nonsense_are_as_good_as_none(kept_in, change):
     own = replace(FACTS, cores=machine.os.cpu_count(), mlx=machine.version("mlx"))
-    assert machine.keep(own) and machine.known() == own
-    machine.file().write_text(json.dumps(asdict(own) | change))
-    assert machine.known() is None
+    assert machine.save_facts(own) and machine.load_facts() == own
+    machine.facts_file().write_text(json.dumps(asdict(own) | change))
+    assert machine.load_facts() is None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, "{}", '{"name": 1}'], ids=lambda text: text[:12])
 def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, text):
-    machine.file().parent.mkdir(parents=True)
-    machine.file().write_text(text)
-    assert machine.known() is None
+    machine.facts_file().parent.mkdir(parents=True)
+    machine.facts_file().write_text(text)
+    assert machine.load_facts() is None
 
 
 def test_a_full_disk_keeps_nothing_and_leaves_nothing(kept_in, monkeypatch):
@@ -84,7 +84,7 @@ def test_a_full_disk_keeps_nothing_and_leaves_nothing(kept_in, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    assert not machine.keep(FACTS) and list(machine.file().parent.iterdir()) == []
+    assert not machine.save_facts(FACTS) and list(machine.facts_file().parent.iterdir()) == []
 
 
 def test_the_limit_is_whichever_takes_longer():

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import close_session, constants
 
-from mlx_engine.pairs.catalog import own_file
+from mlx_engine.pairs.catalog import custom_catalog_file
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 
@@ -34,9 +34,9 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loca
         monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path / "no-token"))
         monkeypatch.setattr(constants, "ENDPOINT", hub.url)
         monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
-        own_file().parent.mkdir(parents=True)
+        custom_catalog_file().parent.mkdir(parents=True)
         entry = {"id": "zebra-1b", "name": "Zebra 1B", "targets": [{"repo": "owner/target", "bits": 8}]}
-        own_file().write_text(json.dumps([{**entry, "drafter": {"repo": "owner/drafter"}, "tags": ["coding"]}]))
+        custom_catalog_file().write_text(json.dumps([{**entry, "drafter": {"repo": "owner/drafter"}, "tags": ["coding"]}]))
         close_session()
         yield hub
         close_session()

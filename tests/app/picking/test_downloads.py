@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from app.models import storage, survey
 from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
 from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
@@ -70,7 +70,7 @@ def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
 
 def test_a_download_is_seen_to_go_on_after_a_token_was_given(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its process is started anew then. What is asked for meanwhile is not lost."""
-    monkeypatch.setattr(storage, "keep_token", lambda endpoint, token: "anna")
+    monkeypatch.setattr(storage, "store_token", lambda endpoint, token: "anna")
     hub.repo("owner/other", target_files(400_000, seed=5))
     other = Pair("owner/other", "owner/drafter")
     app = start()
@@ -100,7 +100,7 @@ def test_what_a_terminal_fetches_is_seen_here(start: Start, hub: LocalHub) -> No
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "paused")
     fetch(hub, Cache())  # as `slipstream models pull` does, at whose end:
-    QueueFile().drop(PAIR)
+    QueueFile().remove(PAIR)
     app.until(lambda: PAIR not in app.window.picker.downloads.transfers)
     app.until(lambda: state(app) == "ready")
 

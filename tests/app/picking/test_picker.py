@@ -18,14 +18,14 @@ from pytestqt.qtbot import QtBot
 from app.models import storage, survey
 from app.models.model_settings import ModelSettingsDialog
 from app.models.own_pair import OwnPairDialog
-from mlx_engine.pairs import active_use, locks, model_move
-from mlx_engine.pairs.bandwidth import kept_limit
+from mlx_engine.pairs import locks, model_move
+from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.deleted_models import Aside
+from mlx_engine.pairs.deleted_models import DeletedModels
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
-from mlx_engine.pairs.measured import MeasuredSpeeds
-from mlx_engine.pairs.model_folder import moving_lock
+from mlx_engine.pairs.model_folder import move_lock
+from mlx_engine.pairs.speeds import MeasuredSpeeds
 from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
@@ -136,7 +136,7 @@ def test_deleted_pairs_are_purged_on_quit_and_after_a_crash(start: Start, hub: L
     app.window.close()
     assert weights(cache.root) == 0
     fetch(hub, cache)
-    Aside(cache).take(PAIR.repos)  # as if it had crashed
+    DeletedModels(cache).delete(PAIR.repos)  # as if it had crashed
     app = start()
     app.until(lambda: weights(cache.root) == 0)
 
@@ -150,9 +150,9 @@ def test_a_failed_restore_can_be_repeated(start: Start, hub: LocalHub, monkeypat
     look_at(app, "zebra-1b")
     app.window.picker.delete()
     app.until(lambda: dialog.deleted.isVisible())
-    monkeypatch.setattr(active_use, "TURN", 0.05)
-    moving_lock().parent.mkdir(parents=True, exist_ok=True)
-    held = locks.acquire(moving_lock())
+    monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.05)
+    move_lock().parent.mkdir(parents=True, exist_ok=True)
+    held = locks.acquire(move_lock())
     assert held is not None
     dialog.deleted.undo.click()
     app.until(lambda: dialog.message.text().startswith("The models are being moved to another folder."))
@@ -167,8 +167,8 @@ def test_model_settings_apply_at_once_and_are_stored(
     start: Start, hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept: dict[str, str] = {}
-    monkeypatch.setattr(storage, "keep_token", lambda endpoint, token: kept.update({endpoint: token}) or "anna")
-    monkeypatch.setattr(storage, "forget_token", lambda endpoint: kept.pop(endpoint, None) is not None)
+    monkeypatch.setattr(storage, "store_token", lambda endpoint, token: kept.update({endpoint: token}) or "anna")
+    monkeypatch.setattr(storage, "delete_token", lambda endpoint: kept.pop(endpoint, None) is not None)
     app = start()
     opened(app)
     assert app.window.models is not None
@@ -180,7 +180,7 @@ def test_model_settings_apply_at_once_and_are_stored(
     assert "HF_HUB_CACHE" in dialog.room.text()
     dialog.limit.setCurrentIndex(3)
     dialog.limit.activated.emit(3)
-    app.until(lambda: kept_limit() == 5e6)
+    app.until(lambda: download_limit() == 5e6)
     assert dialog.limit.currentText() == "5 MB/s"
     assert not dialog.save.isEnabled()
     dialog.token.setText("hf_mine")
@@ -198,8 +198,8 @@ def test_moving_models_shows_progress_and_blocks_loading(
     before = Cache()
     fetch(hub, before)
     goes_on = threading.Event()
-    real = model_move.Move._copy_one
-    monkeypatch.setattr(model_move.Move, "_copy_one", lambda self, *rest: goes_on.wait(60) and real(self, *rest))
+    real = model_move.ModelMove._copy_file
+    monkeypatch.setattr(model_move.ModelMove, "_copy_file", lambda self, *rest: goes_on.wait(60) and real(self, *rest))
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
@@ -239,7 +239,7 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     dialog.target.setText("owner/target")
     dialog.drafter.setText("lab/other")
     dialog.go.click()
-    app.until(lambda: "hidden size 32" in dialog.verdict.text())
+    app.until(lambda: "“hidden_size” 32" in dialog.verdict.text())
     assert dialog.go.text() == "Check"
     dialog.drafter.setText("owner/drafter")
     dialog.go.click()
@@ -275,13 +275,13 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     dialog.target.setText("owner/alone")
     dialog.search.click()
     app.until(dialog.search.isEnabled)
-    assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalogue, on this disk or on the hub.")
+    assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalog, on this disk or on the hub.")
     assert dialog.verdict.text().endswith("Name one, or take the target alone: it decodes plainly.")
     for target in ("owner/phi", str(tmp_path / "phi")):  # no drafter is possible
         dialog.target.setText(target)
         dialog.search.click()
         app.until(dialog.search.isEnabled)
-        assert dialog.verdict.text().startswith("DFlash is not available for the family “phi3” yet")
+        assert dialog.verdict.text().startswith("DFlash isn't available for the “phi3” family yet")
         assert dialog.verdict.text().endswith(". Take the target alone: it decodes plainly.")
     mine = shutil.copytree(demo_pair()[0], tmp_path / "mine")
     drafter = shutil.copytree(demo_pair()[1], tmp_path / ".lmstudio/models/lab/Demo-DFlash")
@@ -377,13 +377,13 @@ def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkey
         folder = shutil.copytree(demo_pair()[0], tmp_path / ".lmstudio/models/lab" / name)
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps({**config, "odd": name == "Odd"}))
-    known = survey.fit
+    known = survey.predict_fit
 
     def failing(target: dict, *given: Any, **named: Any) -> Fit:
         return known(target, *given, **named) if not target.get("odd") else 1 // 0  # type: ignore[return-value]
 
-    monkeypatch.setattr(survey, "fit", failing)
-    found = {one.name: one.shown.trouble for one in survey.survey().candidates}
+    monkeypatch.setattr(survey, "predict_fit", failing)
+    found = {one.name: str(one.shown.trouble or "") for one in survey.survey().candidates}
     assert "cannot judge" in found["Odd"] and found["Zebra"] == ""
 
 
@@ -406,7 +406,7 @@ def test_every_control_of_the_picker_has_a_name(start: Start) -> None:
 def test_the_recorded_speed_is_that_of_the_finished_reply(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not that of the chat that is open."""
     noted: list[float | None] = []
-    monkeypatch.setattr(MeasuredSpeeds, "saw", lambda self, key, stats: bool(noted.append(stats.decode_tok_s)))
+    monkeypatch.setattr(MeasuredSpeeds, "record", lambda self, key, stats: bool(noted.append(stats.decode_tok_s)))
     gate = threading.Event()
     fast = [commit("b", 40), gate, done(tokens=40, decode_tok_s=999.0)]
     app = start(ScriptedEngine([[commit("a", 40), done(tokens=40, decode_tok_s=11.0)], fast]))

@@ -9,7 +9,8 @@ from pytestqt.qtbot import QtBot
 from app.models import wording
 from app.models.candidate import Candidate, Choice, order, passes
 from app.models.downloads import Downloads, Transfer
-from mlx_engine.pairs.fit import Fit, Line
+from mlx_engine.errors import EngineText
+from mlx_engine.pairs.fit import Fit, FitLine
 from mlx_engine.pairs.pair import Pair
 
 MB = 1_000_000
@@ -18,7 +19,7 @@ PAIR = Pair("owner/target", "owner/drafter")
 
 
 def candidate(id: str, size: int, verdict_needs: int, **more: object) -> Candidate:
-    fit = Fit((Line("x", verdict_needs, ""),), 1024, 36 * GB, 50 * GB)
+    fit = Fit((FitLine("x", verdict_needs, ""),), 1024, 36 * GB, 50 * GB)
     choice = Choice("", Pair(f"o/{id}", "o/d"), size=size, fit=fit)
     return Candidate(id, id, (choice,), **more)  # type: ignore[arg-type]
 
@@ -29,7 +30,7 @@ def test_what_suits_this_machine_comes_first() -> None:
         candidate("small", 4 * GB, 5 * GB),
         candidate("best", 20 * GB, 22 * GB),
         candidate("tight", 30 * GB, 33 * GB),
-        candidate("broken", 20 * GB, 22 * GB, why_not="No model."),
+        candidate("broken", 20 * GB, 22 * GB, why_not=EngineText("no_model", "No model.")),
     ]
     assert [one.id for one in order(listed)] == ["best", "small", "tight", "huge", "broken"]
     slow = {"best": True, "tight": True}
@@ -55,7 +56,7 @@ def test_nonsense_from_the_process_is_no_reason_to_fall_over(qtbot: QtBot) -> No
             b"[]",
             b'{"event": "progress"}',
             b'{"event": "queue", "pairs": [{"target": "../x"}]}',
-            b'{"event": "error", "words": "Full."}',
+            b'{"event": "error", "reason": {"code": "full", "message": "Full.", "values": {}}}',
         ]
     )
     downloads._take()
@@ -67,11 +68,18 @@ def test_a_command_that_is_refused_says_so_at_its_pair(qtbot: QtBot) -> None:
     downloads = Downloads()
     downloads.transfers[PAIR] = Transfer("waiting")
     downloads._lines.append(
-        b'{"event": "error", "words": "It cannot be written.", "target": "owner/target", "drafter": "owner/drafter"}'
+        b'{"event": "error", "reason": {"code": "full", "message": "It cannot be written.", "values": {}}, '
+        b'"target": "owner/target", "drafter": "owner/drafter"}'
     )
-    downloads._lines.append(b'{"event": "error", "words": "Nor that.", "target": "owner/unknown", "drafter": null}')
+    downloads._lines.append(
+        b'{"event": "error", "reason": {"code": "full", "message": "Nor that.", "values": {}}, '
+        b'"target": "owner/unknown", "drafter": null}'
+    )
     downloads._take()
-    assert downloads.transfers == {PAIR: Transfer("failed", words="It cannot be written.")} and downloads.trouble == ""
+    assert (
+        downloads.transfers == {PAIR: Transfer("failed", words=EngineText("full", "It cannot be written."))}
+        and downloads.trouble == ""
+    )
 
 
 def test_a_process_that_cannot_start_is_told_and_nothing_waits_for_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +87,7 @@ def test_a_process_that_cannot_start_is_told_and_nothing_waits_for_it(qtbot: QtB
     downloads = Downloads()
     downloads.add(PAIR)
     qtbot.waitUntil(lambda: downloads.transfers[PAIR].state == "failed", timeout=60_000)
-    assert not downloads.running and "cannot be started" in downloads.transfers[PAIR].words
+    assert not downloads.running and "cannot be started" in str(downloads.transfers[PAIR].words)
 
 
 def test_no_mlx_comes_in_with_the_picker() -> None:

@@ -11,23 +11,25 @@ import httpx2
 import pytest
 from huggingface_hub import get_session
 
+from mlx_engine.errors import EngineText
 from mlx_engine.pairs import transfer
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.transfer import Patience
+from mlx_engine.pairs.transfer import RetryPolicy
 from tests.hub.repos import UNWANTED
 from tests.hub.server import LocalHub
 
 PAIR = Pair("owner/target", "owner/drafter")
+NO_NETWORK = EngineText("no_network", "No network.")
 IN_HAND = 6 * 64 * 1024  # bytes that have come over up to six connections and are not written yet, at most
 SILENCE = 60.0  # seconds; no test waits for its end: on a slow machine an answer may be late
-IMPATIENT = Patience(first_wait=0.01, longest_wait=0.05, give_up=10 * SILENCE)
+IMPATIENT = RetryPolicy(first_wait=0.01, longest_wait=0.05, give_up=10 * SILENCE)
 
 
 def download(local: LocalHub, cache: Cache, pair: Pair = PAIR, token: str | None = None, **options: Any) -> Download:
-    options = {"patience": IMPATIENT, "connections": 4, **options}
+    options = {"retry": IMPATIENT, "connections": 4, **options}
     return Download(pair, Hub(local.url, token, read_timeout=SILENCE), cache, **options)
 
 

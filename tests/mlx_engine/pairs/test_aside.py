@@ -9,12 +9,12 @@ import pytest
 from huggingface_hub import scan_cache_dir
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import active_use
 from mlx_engine.pairs import cache as in_cache
+from mlx_engine.pairs import locks
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.deleted_models import Aside
-from mlx_engine.pairs.library import library
-from mlx_engine.pairs.model_move import Move
+from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.library import local_models
+from mlx_engine.pairs.model_move import ModelMove
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import PAIR, expect_whole, fetch
@@ -44,36 +44,36 @@ def allocated(root: Path) -> int:
 
 
 def test_no_program_finds_it_and_it_comes_back_whole(filled: LocalHub, cache: Cache) -> None:
-    bytes = Aside(cache).take(PAIR.repos)
+    bytes = DeletedModels(cache).delete(PAIR.repos)
     assert bytes > 600_000
     found = scan_cache_dir(cache.root)
-    assert not found.repos and not found.warnings and library(cache) == []
-    Aside(cache).put_back(PAIR.repos)
+    assert not found.repos and not found.warnings and local_models(cache) == []
+    DeletedModels(cache).restore(PAIR.repos)
     expect_whole(filled, cache)
     filled.sent.clear()
-    assert fetch(filled, cache).fetched == 0
+    assert fetch(filled, cache).downloaded == 0
 
 
 def test_what_is_told_is_what_becomes_free(filled: LocalHub, cache: Cache) -> None:
     before = allocated(cache.root)
-    told = Aside(cache).take(PAIR.repos)
+    told = DeletedModels(cache).delete(PAIR.repos)
     assert allocated(cache.root) == before, "nothing is free yet"
-    assert Aside(cache).free() == told
+    assert DeletedModels(cache).purge() == told
     assert 0 <= before - allocated(cache.root) - told < 100_000, "the last block of each small file is not counted"
-    with pytest.raises(UserError, match="freed for good"):
-        Aside(cache).put_back(PAIR.repos)
-    assert Aside(cache).free() == 0
+    with pytest.raises(UserError, match="can't be restored any more"):
+        DeletedModels(cache).restore(PAIR.repos)
+    assert DeletedModels(cache).purge() == 0
 
 
 def test_what_was_fetched_again_meanwhile_stays(filled: LocalHub, cache: Cache) -> None:
-    Aside(cache).take(["owner/drafter"])
+    DeletedModels(cache).delete(["owner/drafter"])
     fetch(filled, cache)
     place = cache.folder("owner/drafter").stat().st_ino
-    Aside(cache).put_back(["owner/drafter"])
+    DeletedModels(cache).restore(["owner/drafter"])
     assert cache.folder("owner/drafter").stat().st_ino == place
     expect_whole(filled, cache)
-    Aside(cache).take(["owner/drafter"])
-    Aside(cache).put_back(["owner/drafter"])
+    DeletedModels(cache).delete(["owner/drafter"])
+    DeletedModels(cache).restore(["owner/drafter"])
     expect_whole(filled, cache)
 
 
@@ -87,43 +87,46 @@ def test_a_pair_is_taken_whole_or_not_at_all(
             raise OSError(30, "Read-only file system", str(here))
         real(here, there)
 
-    with monkeypatch.context() as patched, pytest.raises(UserError, match="Nothing was deleted"):
+    with monkeypatch.context() as patched, pytest.raises(UserError, match=r"Can't write to .*Read-only file system"):
         patched.setattr(os, "rename", rename)
-        Aside(cache).take(PAIR.repos)
+        DeletedModels(cache).delete(PAIR.repos)
     expect_whole(filled, cache)
     shutil.move(cache.folder("owner/drafter"), tmp_path / "outside")
     cache.folder("owner/drafter").symlink_to(tmp_path / "outside")
     with pytest.raises(UserError, match="leads out"):
-        Aside(cache).take(PAIR.repos)
+        DeletedModels(cache).delete(PAIR.repos)
     assert cache.folder("owner/target").is_dir() and any((tmp_path / "outside").iterdir())
 
 
 def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_other_way_round(
     local_hub: LocalHub, in_force: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(active_use, "TURN", 0.1)
-    Aside(in_force).take(["owner/drafter"])
+    monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.1)
+    DeletedModels(in_force).delete(["owner/drafter"])
     tried: list[str] = []
 
     def meanwhile(done: int, total: int) -> None:
-        for what in (lambda: Aside(in_force).take(["owner/target"]), lambda: Aside(in_force).put_back(["owner/drafter"])):
-            with pytest.raises(UserError, match=r"^The models are being moved to another folder\. Wait for its end"):
+        for what in (
+            lambda: DeletedModels(in_force).delete(["owner/target"]),
+            lambda: DeletedModels(in_force).restore(["owner/drafter"]),
+        ):
+            with pytest.raises(UserError, match=r"^The models are being moved to another folder\. Wait until that is done"):
                 what()
             tried.append("refused")
 
     rename = os.rename
 
     def moving(here: Path, there: Path) -> None:
-        with pytest.raises(UserError, match="Another Slipstream is at the downloads"):
-            Move(tmp_path / "new").run(threading.Event())
+        with pytest.raises(UserError, match="Another Slipstream is downloading or moving models"):
+            ModelMove(tmp_path / "new").run(threading.Event())
         tried.append("not moved")
         rename(here, there)
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "rename", moving)
-        Aside(in_force).put_back(["owner/drafter"])
+        DeletedModels(in_force).restore(["owner/drafter"])
     expect_whole(local_hub, in_force)
-    assert Move(tmp_path / "new").run(threading.Event(), meanwhile)
+    assert ModelMove(tmp_path / "new").run(threading.Event(), meanwhile)
     assert tried[0] == "not moved" and set(tried[1:]) == {"refused"} and len(tried) > 1
     expect_whole(local_hub, Cache())
     assert Cache().root == tmp_path / "new"
@@ -133,24 +136,24 @@ def test_a_data_folder_that_cannot_be_written_to_does_not_keep_from_freeing_room
     local_hub: LocalHub, in_force: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "full").write_text("no folder")
-    monkeypatch.setattr(in_cache, "moving_lock", lambda: tmp_path / "full" / "lock")
-    assert Aside(in_force).take(PAIR.repos) > 0
-    Aside(in_force).put_back(PAIR.repos)
+    monkeypatch.setattr(in_cache, "move_lock", lambda: tmp_path / "full" / "lock")
+    assert DeletedModels(in_force).delete(PAIR.repos) > 0
+    DeletedModels(in_force).restore(PAIR.repos)
     expect_whole(local_hub, in_force)
 
 
 def test_nothing_is_deleted_from_a_folder_that_the_models_have_left(local_hub: LocalHub, in_force: Cache, tmp_path: Path) -> None:
-    assert Move(tmp_path / "new").run(threading.Event())
-    for what in (Aside(in_force).take, Aside(in_force).put_back):
-        with pytest.raises(UserError, match=r"^The models were moved to .*new meanwhile\. Try this again\.$"):
+    assert ModelMove(tmp_path / "new").run(threading.Event())
+    for what in (DeletedModels(in_force).delete, DeletedModels(in_force).restore):
+        with pytest.raises(UserError, match=r"^The models were moved to “.*new”\. Try again\.$"):
             what(PAIR.repos)
     expect_whole(local_hub, Cache())
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/x", "a", "a\0/b"])
 def test_names_that_are_none(cache: Cache, name: str) -> None:
-    with pytest.raises(UserError, match="is no repo name"):
-        Aside(cache).take([name])
+    with pytest.raises(UserError, match="isn't a repo name"):
+        DeletedModels(cache).delete([name])
     assert not cache.root.exists()
 
 
@@ -159,6 +162,6 @@ def test_it_does_not_move_with_the_model_folder(
 ) -> None:
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
-    Aside(cache).take(["owner/drafter"])
-    assert Move(tmp_path / "new").run(threading.Event())
-    assert Aside(cache).bytes_of("owner/drafter") == Aside().bytes_of("owner/drafter") == 0
+    DeletedModels(cache).delete(["owner/drafter"])
+    assert ModelMove(tmp_path / "new").run(threading.Event())
+    assert DeletedModels(cache).size_of("owner/drafter") == DeletedModels().size_of("owner/drafter") == 0

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import check_safetensors, read_config, weight_files
-from mlx_engine.pairs.matching import pinned
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_file, check_repo, is_wanted
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files, weights
@@ -45,7 +44,7 @@ TRICKY = st.text("abZ09-._/\\\0\n ä~%:", max_size=30)
 
 @pytest.mark.parametrize("name", [*NAMES, "a/" + "b" * 100, None, 7, ["a/b"]], ids=repr)
 def test_repo_names_that_could_lead_elsewhere(name: Any, cache: Cache) -> None:
-    with pytest.raises(UserError, match="is no repo name"):
+    with pytest.raises(UserError, match="isn't a repo name"):
         check_repo(name)
     with pytest.raises(UserError):
         cache.folder(name)
@@ -76,7 +75,7 @@ PATHS = [
 
 @pytest.mark.parametrize("path", PATHS, ids=repr)
 def test_file_names_that_could_lead_elsewhere(path: str) -> None:
-    with pytest.raises(UserError, match="leads out of its folder"):
+    with pytest.raises(UserError, match="points outside its folder"):
         check_file("a/b", path, 1, "0" * 40)
 
 
@@ -113,7 +112,7 @@ def test_a_listing_with_path_tricks_is_refused_and_writes_nothing(
 ) -> None:
     local_hub.repo("owner/target", {**target_files(100_000), path: b"{}"})
     local_hub.repo("owner/drafter", drafter_files(100_000))
-    with pytest.raises(UserError, match="leads out of its folder"):
+    with pytest.raises(UserError, match="points outside its folder"):
         fetch(local_hub, cache)
     assert everything(tmp_path) == set()
 
@@ -127,7 +126,7 @@ def test_links_out_of_the_cache_are_not_followed(tmp_path: Path, local_hub: Loca
     outside.mkdir()
     (cache.root / link).parent.mkdir(parents=True, exist_ok=True)
     (cache.root / link).symlink_to(outside)
-    with pytest.raises(UserError, match="leads out of the model folder"):
+    with pytest.raises(UserError, match="is a link that leads out of the model folder"):
         fetch(local_hub, cache, Pair("owner/target"))
     assert everything(outside) == set()
 
@@ -141,7 +140,7 @@ def test_links_in_place_of_single_files_are_replaced_or_refused(tmp_path: Path, 
     before = precious.read_bytes()
     cache.prepare(listing)
     cache.partial(listing, listing.files[-1]).symlink_to(precious)
-    with pytest.raises(UserError, match="is a link that leads elsewhere"):
+    with pytest.raises(UserError, match="isn't a regular file"):
         fetch(local_hub, cache, Pair("owner/target"))
     cache.partial(listing, listing.files[-1]).unlink()
     cache.blob(listing, listing.files[-1]).symlink_to(precious)
@@ -158,7 +157,7 @@ def test_a_removed_repo_that_is_a_link_leaves_what_it_leads_to(tmp_path: Path, c
     (outside / "file").write_text("mine")
     cache.root.mkdir()
     cache.folder("owner/target").symlink_to(outside)
-    with pytest.raises(UserError, match="left alone"):
+    with pytest.raises(UserError, match="is a link that leads out of the model folder"):
         cache.remove("owner/target")
     assert (outside / "file").read_text() == "mine"
 
@@ -168,22 +167,22 @@ class TestLies:
         files = target_files(100_000)
         files["config.json"] = b"{" + b" " * 100_000_000 + b"}"
         local_hub.repo("owner/target", files)
-        with pytest.raises(UserError, match="has 100 MB; a real one has a few thousand bytes"):
+        with pytest.raises(UserError, match="is implausibly large"):
             fetch(local_hub, cache, Pair("owner/target"))
         assert not cache.root.exists()
 
     def test_a_config_of_100_mb_on_disk(self, tmp_path: Path) -> None:
         with (tmp_path / "config.json").open("wb") as stream:
             stream.truncate(100_000_000)
-        with pytest.raises(UserError, match="has 100 MB, so it is none"):
-            read_config(tmp_path, "target")
+        with pytest.raises(UserError, match="isn't a valid model config"):
+            read_config(tmp_path)
 
     def test_a_config_nested_beyond_all_sense(self, tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
         (tmp_path / "config.json").write_text('{"a":' + "[" * 100_000)
-        with pytest.raises(UserError, match="cannot be read"):
-            read_config(tmp_path, "target")
+        with pytest.raises(UserError, match="isn't a valid model config"):
+            read_config(tmp_path)
         local_hub.repo("owner/target", {**target_files(100_000), "config.json": b'{"a":' + b"[" * 100_000})
-        with pytest.raises(UserError, match="holds no JSON object"):
+        with pytest.raises(UserError, match="isn't a JSON object"):
             fetch(local_hub, cache, Pair("owner/target"))
 
     @pytest.mark.parametrize(
@@ -208,14 +207,14 @@ class TestLies:
         text = json.dumps(header).encode()
         file = tmp_path / "model.safetensors"
         file.write_bytes(struct.pack("<Q", len(text)) + text + bytes(1000))
-        with pytest.raises(UserError, match=r"is damaged|is cut short"):
+        with pytest.raises(UserError, match=r"is damaged|is incomplete"):
             check_safetensors(file, "It")
 
     @pytest.mark.parametrize("length", [2**63, 10**9, 5000])
     def test_safetensors_header_lengths(self, tmp_path: Path, length: int) -> None:
         file = tmp_path / "model.safetensors"
         file.write_bytes(struct.pack("<Q", length) + b"{}" + bytes(1000))
-        with pytest.raises(UserError, match=r"is damaged|is cut short"):
+        with pytest.raises(UserError, match=r"is damaged|is incomplete"):
             check_safetensors(file, "It")
 
     @pytest.mark.parametrize(
@@ -234,22 +233,22 @@ class TestLies:
     def test_an_index_of_shards_that_is_none(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
         (tmp_path / "model.safetensors.index.json").write_text(text)
-        with pytest.raises(UserError, match=r"model\.safetensors\.index\.json in .* is damaged"):
-            weight_files(tmp_path, "target")
+        with pytest.raises(UserError, match=r"model\.safetensors\.index\.json” is damaged"):
+            weight_files(tmp_path)
 
     def test_an_index_of_100_mb(self, tmp_path: Path) -> None:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
         with (tmp_path / "model.safetensors.index.json").open("wb") as stream:
             stream.truncate(100_000_000)
         with pytest.raises(UserError, match="is damaged"):
-            weight_files(tmp_path, "target")
+            weight_files(tmp_path)
 
     @pytest.mark.parametrize("text", ["", "../" * 13 + "x", "/etc", "0" * 39, "é" * 40, "0" * 41])
     def test_a_ref_that_names_no_commit_leads_nowhere(self, cache: Cache, text: str) -> None:
         place = cache.folder("owner/target") / "refs/main"
         place.parent.mkdir(parents=True)
         place.write_text(text)
-        assert pinned(cache, "owner/target") is None
+        assert cache.main_commit("owner/target") is None
 
     def test_an_honest_header(self, tmp_path: Path) -> None:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
@@ -259,7 +258,7 @@ class TestLies:
         text = json.dumps({"w": {"dtype": "F32", "shape": [10**9], "data_offsets": [0, 4 * 10**9]}}).encode()
         files = {**target_files(100_000), "model-00001-of-00001.safetensors": struct.pack("<Q", len(text)) + text + bytes(5000)}
         local_hub.repo("owner/target", files)
-        with pytest.raises(UserError, match=r"is cut short: .* pick another repo"):
+        with pytest.raises(UserError, match=r"is damaged as published in owner/target\. Choose another repo"):
             fetch(local_hub, cache, Pair("owner/target"))
         assert not list((cache.folder("owner/target") / "snapshots").iterdir())
 
@@ -286,14 +285,14 @@ class TestWhatGoesTogether:
     @pytest.mark.parametrize(
         ("target", "drafter", "words"),
         [
-            ({"hidden_size": 128}, {}, "trained for a target with hidden size 64; the target you chose has 128"),
-            ({"vocab_size": 999}, {}, "a vocabulary of 128; the target you chose has 999"),
-            ({"num_hidden_layers": 9}, {}, "trained for a target with 4 layers; the target you chose has 9"),
-            ({"model_type": "zebra"}, {}, "DFlash is not available for the family “zebra”"),
-            ({"model_file": "x.py"}, {}, "needs Python code of its own"),
-            ({"quantization_config": {"quant_method": "exl2"}}, {}, "quantised for other programs"),
+            ({"hidden_size": 128}, {}, "needs a target with “hidden_size” 64; this one has 128"),
+            ({"vocab_size": 999}, {}, "needs a target with “vocab_size” 128; this one has 999"),
+            ({"num_hidden_layers": 9}, {}, "needs a target with “num_hidden_layers” 4; this one has 9"),
+            ({"model_type": "zebra"}, {}, "DFlash isn't available for the “zebra” family"),
+            ({"model_file": "x.py"}, {}, "needs its own Python code"),
+            ({"quantization_config": {"quant_method": "exl2"}}, {}, "quantized for other software"),
             ({}, {"architectures": ["LlamaForCausalLM"]}, "LlamaForCausalLM"),
-            ({}, {"dflash_config": {"target_layer_ids": [1, 4], "mask_token_id": 127}}, "names the layers"),
+            ({}, {"dflash_config": {"target_layer_ids": [1, 4], "mask_token_id": 127}}, "target_layer_ids"),
             ({}, {"dflash_config": {"target_layer_ids": [1, 2], "mask_token_id": 128}}, "mask_token_id"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
@@ -301,7 +300,7 @@ class TestWhatGoesTogether:
     def test_misfits(self, local_hub: LocalHub, cache: Cache, target: dict, drafter: dict, words: str) -> None:
         local_hub.repo("owner/target", {**target_files(100_000), "config.json": config(**{**TARGET, **target})})
         local_hub.repo("owner/drafter", {**drafter_files(100_000), "config.json": config(**{**DRAFTER, **drafter})})
-        with pytest.raises(UserError, match=f"{words}.*Nothing was fetched"):
+        with pytest.raises(UserError, match=f"{words}.*Nothing was downloaded"):
             fetch(local_hub, cache)
         assert not cache.root.exists()
         assert not [path for _, path, _ in local_hub.asked if "safetensors" in path]
@@ -330,7 +329,7 @@ class TestWhatGoesTogether:
         }
         files.pop("tokenizer.json")
         local_hub.repo("owner/target", files)
-        with pytest.raises(UserError, match="tokenizer that needs Python code of its own"):
+        with pytest.raises(UserError, match="needs its own Python code"):
             fetch(local_hub, cache, Pair("owner/target"))
 
     def test_a_pair_that_fits(self, local_hub: LocalHub, cache: Cache) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import resources
 from mlx_engine.errors import UserError
 from mlx_engine.families import FAMILIES, NOT_RUNNABLE
-from mlx_engine.pairs.catalog import catalogue, own_file, parse_entry
+from mlx_engine.pairs.catalog import custom_catalog_file, load_catalog, parse_entry
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_repo
 
@@ -37,7 +37,7 @@ def facts(value: Any) -> list[dict]:
 
 class TestTheOneThatComesWithSlipstream:
     def test_it_holds_every_pair_asked_for_once(self) -> None:
-        assert sorted(entry.id for entry in catalogue().entries) == sorted(ASKED_FOR.split())
+        assert sorted(entry.id for entry in load_catalog().entries) == sorted(ASKED_FOR.split())
 
     def test_every_entry_has_every_field_and_no_other(self) -> None:
         fields, drafter = set(RAW["pairs"][0]), set(RAW["pairs"][0]["drafter"])
@@ -58,52 +58,52 @@ class TestTheOneThatComesWithSlipstream:
                 assert all(name in plain or value is None or set(value) == {"is", "from"} for name, value in part.items())
 
     def test_nothing_was_measured_yet(self) -> None:
-        assert not any(entry.measured for entry in catalogue().entries)
+        assert not any(entry.measured for entry in load_catalog().entries)
 
     def test_families_are_known_so_that_what_cannot_run_says_why(self) -> None:
-        for entry in catalogue().entries:
+        for entry in load_catalog().entries:
             assert entry.family is None or entry.family.value in FAMILIES or entry.family.value in NOT_RUNNABLE
-        reasons = {entry.id: entry.why_not for entry in catalogue().entries if entry.why_not}
+        reasons = {entry.id: entry.why_not for entry in load_catalog().entries if entry.why_not}
         assert set(reasons) == {"kimi-k2.5", "glm-5.1", "glm-5.3-flash"}
 
     def test_repos_are_names_and_no_pair_stands_twice(self) -> None:
-        pairs = [entry.pair(target.bits) for entry in catalogue().entries if entry.drafter for target in entry.targets]
+        pairs = [entry.pair(target.bits) for entry in load_catalog().entries if entry.drafter for target in entry.targets]
         assert len(pairs) == len(set(pairs)) and all(check_repo(repo) for pair in pairs for repo in pair.repos)
 
     def test_where_a_target_has_two_drafters_that_of_dflashs_makers_comes_first(self) -> None:
         """That one is taken for whoever names the target alone."""
-        targets = [target.repo for entry in catalogue().entries for target in entry.targets]
+        targets = [target.repo for entry in load_catalog().entries for target in entry.targets]
         twice = {repo for repo in targets if targets.count(repo) > 1}
-        first = {repo: catalogue().with_target(repo) for repo in twice}
+        first = {repo: load_catalog().with_target(repo) for repo in twice}
         assert twice and all(entry and str(entry.drafter and entry.drafter.value).startswith("z-lab/") for entry in first.values())
 
     def test_the_demo_pairs_entry_is_true(self) -> None:
         config = json.loads((Path(resources.__file__).parent / "demo_pair/drafter/config.json").read_text())
-        demo = catalogue().find("demo")
+        demo = load_catalog().find("demo")
         assert demo.block_size and demo.block_size.value == config["block_size"]
 
     def test_a_pair_by_id_and_quantisation(self) -> None:
-        entry = catalogue().find("Qwen3.8-27B")
+        entry = load_catalog().find("Qwen3.8-27B")
         assert entry.pair() == Pair("mlx-community/Qwen3.8-27B-4bit", "z-lab/Qwen3.8-27B-DFlash2")
         assert entry.pair(8).target == "mlx-community/Qwen3.8-27B-8bit"
-        with pytest.raises(UserError, match=r"not offered with 3 bits. There are: 4, 8"):
+        with pytest.raises(UserError, match=r"isn't available with 3 bits\. Available: 4, 8"):
             entry.pair(3)
         with pytest.raises(UserError, match="comes with Slipstream"):
-            catalogue().find("demo").pair()
-        with pytest.raises(UserError, match=r"not in the catalogue\. Similar: qwen3"):
-            catalogue().find("qwen3-5b")
+            load_catalog().find("demo").pair()
+        with pytest.raises(UserError, match=r"isn't in the catalog\. Similar: qwen3"):
+            load_catalog().find("qwen3-5b")
 
 
 def own(text: str) -> None:
-    own_file().parent.mkdir(parents=True, exist_ok=True)
-    own_file().write_text(text, encoding="utf-8")
+    custom_catalog_file().parent.mkdir(parents=True, exist_ok=True)
+    custom_catalog_file().write_text(text, encoding="utf-8")
 
 
 class TestTheUsersOwn:
     def test_an_entry_of_plain_values_is_offered_unconfirmed(self) -> None:
         own(json.dumps([{"id": "mine", "name": "Mine", "targets": [{"repo": "a/b", "bits": 4}], "drafter": {"repo": "c/d"}}]))
-        entry = catalogue().find("mine")
-        assert entry.pair() == Pair("a/b", "c/d") and entry.own and not entry.confirmed
+        entry = load_catalog().find("mine")
+        assert entry.pair() == Pair("a/b", "c/d") and entry.custom and not entry.confirmed
 
     @pytest.mark.parametrize(
         "entry",
@@ -128,23 +128,23 @@ class TestTheUsersOwn:
     )
     def test_a_malformed_entry_is_left_out_with_a_complaint_and_the_others_stay(self, entry: Any) -> None:
         own(json.dumps([entry, {"id": "good"}]))
-        known = catalogue()
-        assert [one.id for one in known.entries if one.own] == ["good"]
-        assert len(known.complaints) == 1 and "Entry 1 of" in known.complaints[0]
+        known = load_catalog()
+        assert [one.id for one in known.entries if one.custom] == ["good"]
+        assert len(known.problems) == 1 and "Entry 1 of" in str(known.problems[0])
 
     @pytest.mark.parametrize(
         "text", ["{", "[" * 100_000, "3", '{"pairs": 3}', "\ud800".encode("utf-8", "surrogatepass").decode("latin1")]
     )
     def test_a_damaged_file_costs_nothing_but_a_complaint(self, text: str) -> None:
         own(text)
-        known = catalogue()
-        assert len(known.entries) == len(RAW["pairs"]) and known.complaints
+        known = load_catalog()
+        assert len(known.entries) == len(RAW["pairs"]) and known.problems
 
     def test_a_file_of_100_mb_is_not_read(self) -> None:
         own("")
-        with own_file().open("wb") as stream:
+        with custom_catalog_file().open("wb") as stream:
             stream.truncate(100_000_000)
-        assert "100 MB" in catalogue().complaints[0]
+        assert "is damaged" in str(load_catalog().problems[0])
 
     @given(
         st.recursive(

@@ -13,11 +13,11 @@ from mlx_engine.drafters.context import DraftContext
 from mlx_engine.errors import UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.limits import PREFILL_ROWS
-from mlx_engine.pairs import room
-from mlx_engine.pairs.compatibility import MOST_LAYERS, misfit, text_config, why_not_dflash, why_not_target
+from mlx_engine.pairs import machine
+from mlx_engine.pairs.compatibility import MOST_LAYERS, dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.fit import fit
-from mlx_engine.pairs.speed_estimate import expected
+from mlx_engine.pairs.fit import predict_fit
+from mlx_engine.pairs.speeds import predict_speeds
 from mlx_engine.pairs.target_state import layer_states
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.tiny_families import CONFIGS, FAMILIES, build
@@ -56,7 +56,7 @@ def test_a_drafters_context_has_no_more_room_than_its_line_says() -> None:
         {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
     )
     for context in (200, 700, 2000):
-        told = fit(DENSE, {**DRAFTER}, 1, 1, context)  # the same arithmetic, with the drafter as it is
+        told = predict_fit(DENSE, {**DRAFTER}, 1, 1, context)  # the same arithmetic, with the drafter as it is
         assert next(line for line in told.lines if line.what == "drafter context").bytes
         held = DraftContext(config.windows)
         for start in range(0, context, PREFILL_ROWS):
@@ -64,13 +64,13 @@ def test_a_drafters_context_has_no_more_room_than_its_line_says() -> None:
                 count = min(PREFILL_ROWS, context - start)
                 kind.append(mx.zeros((2, config.windows.count(window), config.kv_heads, count, config.head_dim)))
         raw = {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
-        line = next(line for line in fit(DENSE, raw, 1, 1, context, CPU).lines if line.what == "drafter context")
+        line = next(line for line in predict_fit(DENSE, raw, 1, 1, context, CPU).lines if line.what == "drafter context")
         assert held.nbytes <= line.bytes <= held.nbytes + 2 * 2 * config.kv_heads * config.head_dim * 4 * (300 + 2 * 256)
 
 
 def test_the_lines_add_up_and_say_how() -> None:
-    told = fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
-    assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(line.how for line in told.lines)
+    told = predict_fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
+    assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(str(line.how) for line in told.lines)
     kv = next(line for line in told.lines if line.what == "target K/V")
     assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
 
@@ -100,11 +100,12 @@ def test_a_config_of_any_oddity_is_judged_or_refused_in_a_sentence(
         config["text_config"] = {**(inner if isinstance(inner, dict) else {}), **nested}
     facts = CPU if on_cpu else MAC
     try:
-        told = fit(config, DRAFTER, GB, GB, 1024, facts)
+        told = predict_fit(config, DRAFTER, GB, GB, 1024, facts)
         assert told.verdict and told.reason
-        for speed in expected(facts, config, parse(DRAFTER), (GB, GB), 1024).values():
+        for speed in predict_speeds(facts, config, parse(DRAFTER), (GB, GB), 1024).values():
             assert 0 < speed.low <= speed.high
-        assert isinstance(why_not_target(config) or why_not_dflash(config) or misfit(config, DRAFTER), str)
+        problem = target_problem(config) or dflash_problem(config) or pair_problem(config, DRAFTER)
+        assert problem is None or str(problem).endswith(".")
     except UserError as error:
         assert str(error).endswith(".")
 
@@ -112,17 +113,17 @@ def test_a_config_of_any_oddity_is_judged_or_refused_in_a_sentence(
 @pytest.mark.parametrize("layers", [MOST_LAYERS + 1, 10**6, 10**9, 2**39, 10**400])
 def test_layers_beyond_all_sense_are_refused_at_once(layers: int) -> None:
     config = {**DENSE, "num_hidden_layers": layers}
-    assert "layers, which no model has" in why_not_target(config)
+    assert "more than 2,048 layers" in str(target_problem(config))
     began = time.perf_counter()
     with suppress(UserError):
-        assert fit(config, None, GB, 0, 1024, MAC).verdict == "unknown"
+        assert predict_fit(config, None, GB, 0, 1024, MAC).verdict == "unknown"
     assert time.perf_counter() - began < 1
 
 
 @given(st.integers(1, 10**12), st.integers(1, 10**6), st.integers(1, 10**6))
 def test_more_context_never_takes_less(size: int, one: int, other: int) -> None:
     less, more = sorted((one, other))
-    assert fit(DENSE, DRAFTER, size, size, less, MAC).needed <= fit(DENSE, DRAFTER, size, size, more, MAC).needed
+    assert predict_fit(DENSE, DRAFTER, size, size, less, MAC).needed <= predict_fit(DENSE, DRAFTER, size, size, more, MAC).needed
 
 
 @pytest.mark.parametrize(
@@ -130,29 +131,30 @@ def test_more_context_never_takes_less(size: int, one: int, other: int) -> None:
     [(8, 40, "comfortable"), (30, 40, "tight"), (8, 4, "tight"), (37, 40, "will swap"), (48, 40, "no")],
 )
 def test_the_verdict_and_its_sentence(size: int, free: int, verdict: str) -> None:
-    told = fit(DENSE, None, size * GB, 0, 1024, MAC, free=free * GB)
-    assert told.verdict == verdict and "at 1,024 tokens" in told.reason
-    assert ("quit other programs" in told.reason) == (free == 4)
+    told = predict_fit(DENSE, None, size * GB, 0, 1024, MAC, free=free * GB)
+    assert told.verdict == verdict and "at 1,024 tokens" in str(told.reason)
+    assert (told.reason.code == "fit_crowded") == (free == 4)
 
 
 def test_a_config_that_does_not_say_enough_is_unknown_and_not_guessed() -> None:
-    told = fit({"model_type": "qwen3"}, None, GB, 0, 1024, MAC)
+    told = predict_fit({"model_type": "qwen3"}, None, GB, 0, 1024, MAC)
     assert told.verdict == "unknown" and [line.what for line in told.lines if line.bytes is None] == ["target K/V", "workspace"]
 
 
 def test_a_large_drafter_on_a_gpu_is_counted_as_it_is_quantised() -> None:
     raw = {**DRAFTER, "hidden_size": 4096}
     stored, small = (
-        next(x for x in fit(DENSE, raw, GB, size, 1024, MAC).lines if x.what == "drafter weights") for size in (4 * GB, GB // 2)
+        next(x for x in predict_fit(DENSE, raw, GB, size, 1024, MAC).lines if x.what == "drafter weights")
+        for size in (4 * GB, GB // 2)
     )
     assert 4 * GB * 4.5 / 16 <= (stored.bytes or 0) < 1.2 * GB and (small.bytes or 0) >= GB // 2
 
 
 def test_free_memory_as_the_systems_print_it() -> None:
-    assert room.free_by_meminfo("MemTotal: 100 kB\nMemAvailable:   2048 kB\n") == 2048 * 1024
+    assert machine.free_by_meminfo("MemTotal: 100 kB\nMemAvailable:   2048 kB\n") == 2048 * 1024
     told = (
         "Mach Virtual Memory Statistics: (page size of 16384 bytes)\nPages free:    1000.\nPages active:  5.\n"
         "Pages speculative:  7.\nPages purgeable:   200.\nFile-backed pages:     300.\n"
     )
-    assert room.free_by_vm_stat(told) == 16384 * 1500
-    assert room.free_by_vm_stat("") is None and room.free_by_meminfo("") is None
+    assert machine.free_by_vm_stat(told) == 16384 * 1500
+    assert machine.free_by_vm_stat("") is None and machine.free_by_meminfo("") is None

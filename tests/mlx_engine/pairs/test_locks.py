@@ -11,14 +11,14 @@ from pathlib import Path
 import filelock
 import pytest
 
-from mlx_engine.pairs import active_use, locks
+from mlx_engine.pairs import locks
+from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.locks import acquire
-from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.model_folder import moving_lock
+from mlx_engine.pairs.model_folder import move_lock
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import Listing, RemoteFile
-from mlx_engine.pairs.throttle import Throttle
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import download, expect_whole, sent, size
@@ -89,29 +89,29 @@ def test_two_downloads_at_once_fetch_a_pair_once(local_hub: LocalHub, cache: Cac
 def test_a_mark_of_whoever_fetches_is_seen_while_it_lasts(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
-    assert not cache.is_fetched("owner/target")
-    with cache.fetching([listing]), cache.fetching([listing]):
-        assert cache.is_fetched("owner/target") and not cache.is_fetched("owner/drafter")
-    assert not cache.is_fetched("owner/target")
-    assert list(cache.locks("owner/target").iterdir()) == []
+    assert not cache.is_downloading("owner/target")
+    with cache.downloading([listing]), cache.downloading([listing]):
+        assert cache.is_downloading("owner/target") and not cache.is_downloading("owner/drafter")
+    assert not cache.is_downloading("owner/target")
+    assert list(cache.lock_folder("owner/target").iterdir()) == []
 
 
 def test_whoever_looks_is_not_taken_for_whoever_works(
     local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
     """To look at a lock is to hold it for a moment."""
-    monkeypatch.setattr(active_use, "LOOK", 10.0)  # on a busy machine the other's moment may be long
+    monkeypatch.setattr(locks, "PROBE_TIMEOUT", 10.0)  # on a busy machine the other's moment may be long
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
     cache.prepare(listing)
-    for place in (cache.locks("owner/target") / "it.fetching.lock", moving_lock()):
+    for place in (cache.lock_folder("owner/target") / "it.fetching.lock", move_lock()):
         place.parent.mkdir(parents=True, exist_ok=True)
         looked = acquire(place)
         assert looked is not None
         timer = threading.Timer(0.1, looked.release)
         timer.start()
-        assert not cache.is_fetched("owner/target")
-        with cache.fetching([listing]):  # the models are not being moved
+        assert not cache.is_downloading("owner/target")
+        with cache.downloading([listing]):  # the models are not being moved
             pass
         timer.join()
 
@@ -119,7 +119,7 @@ def test_whoever_looks_is_not_taken_for_whoever_works(
 def test_a_look_at_a_file_is_not_taken_for_another_program_that_fetches_it(
     local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
-    monkeypatch.setattr(active_use, "LOOK", 60.0)
+    monkeypatch.setattr(locks, "PROBE_TIMEOUT", 60.0)
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
     cache.prepare(listing)
@@ -134,7 +134,7 @@ def test_a_look_at_a_file_is_not_taken_for_another_program_that_fetches_it(
 
     monkeypatch.setattr(Cache, "lock", lock_while_another_looks)
     made = download(local_hub, cache, Pair("owner/target"))
-    assert made.run(threading.Event(), lambda progress: told.append(progress.words)) is not None
+    assert made.run(threading.Event(), lambda progress: told.append(progress.status)) is not None
     for timer in timers:
         timer.join()
     assert not looked and not any(told)
@@ -161,5 +161,5 @@ def test_a_look_leaves_the_mark_of_whoever_waits_for_it(tmp_path: Path, monkeypa
 
     with monkeypatch.context() as patched:
         patched.setattr(locks, "acquire", look)
-        active_use.is_fetched(tmp_path)
-    assert len(held) == 1 and held[0] is not None and active_use.is_fetched(tmp_path)
+        locks.is_downloading(tmp_path)
+    assert len(held) == 1 and held[0] is not None and locks.is_downloading(tmp_path)

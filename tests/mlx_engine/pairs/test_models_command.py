@@ -16,19 +16,19 @@ from huggingface_hub import constants
 
 from mlx_engine.cli import main
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import catalogue, own_file
+from mlx_engine.pairs.catalog import custom_catalog_file, load_catalog
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.download import Download
-from mlx_engine.pairs.library import base_name, library, repo_of
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.download_queue import QueueFile
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.library import base_name, local_models, repo_of
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
-from mlx_engine.pairs.transfer import Patience
+from mlx_engine.pairs.transfer import RetryPolicy
 from mlx_engine.terminal import model_pull
 from tests.golden.__main__ import HERE
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, expect_whole
+from tests.mlx_engine.pairs.fetching import NO_NETWORK, PAIR, expect_whole
 
 ROOT = Path(__file__).parents[3]
 BOTH = ["--target", "owner/target", "--drafter", "owner/drafter"]
@@ -40,9 +40,9 @@ def pair(local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
     local_hub.repo("owner/drafter", drafter_files(100_000))
     monkeypatch.setattr(constants, "ENDPOINT", local_hub.url)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", local_hub.url + "/{repo_id}/resolve/{revision}/{filename}")
-    monkeypatch.setattr(Patience, "__init__", lambda self: None)
-    monkeypatch.setattr(Patience, "first_wait", 0.01)
-    monkeypatch.setattr(Patience, "give_up", 1.0)
+    monkeypatch.setattr(RetryPolicy, "__init__", lambda self: None)
+    monkeypatch.setattr(RetryPolicy, "first_wait", 0.01)
+    monkeypatch.setattr(RetryPolicy, "give_up", 1.0)
     return local_hub
 
 
@@ -66,7 +66,7 @@ class TestPull:
     ) -> None:
         pair.faults.extend([Fault("drop", 50_000), *[Fault("status", code=503)] * 5000])
         status, told = models(capsys, "pull", *BOTH)
-        assert status == 1 and "has not answered" in told["error"]
+        assert status == 1 and "hasn't responded" in told["error"]
         assert [(one.state, len(one.pins)) for one in QueueFile().read()] == [("failed", 2)]
         pair.faults.clear()
         assert models(capsys, "pull", *BOTH)[0] == 0
@@ -87,16 +87,16 @@ class TestPull:
     def test_without_a_hub_it_says_what_it_tries_and_why_it_fails(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(Patience, "give_up", 20.0)  # of which a tenth for a first answer
-        monkeypatch.setattr(Patience, "first_wait", 0.3)
+        monkeypatch.setattr(RetryPolicy, "give_up", 20.0)  # of which a tenth for a first answer
+        monkeypatch.setattr(RetryPolicy, "first_wait", 0.3)
         with LocalHub() as gone:
             monkeypatch.setattr(constants, "ENDPOINT", gone.url)
         assert main(["models", "pull", *BOTH]) == 1
         asked, tried, *_, ended = capsys.readouterr().err.splitlines()
         assert asked == f"Asking {gone.url} about owner/target + owner/drafter…"
         # of two seconds: on a busy machine one has passed by then
-        assert re.fullmatch(re.escape(f"{gone.url} cannot be reached. Trying again for up to ") + r"[12] s\.", tried)
-        assert "Check the network" in ended
+        assert re.fullmatch(re.escape(f"{gone.url} isn't responding. Trying again for up to ") + r"[12] s\.", tried)
+        assert "Check your network" in ended
 
     def test_the_revision_stays_pinned_between_two_pulls(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
@@ -108,12 +108,12 @@ class TestPull:
         pair.repos["owner/target"].commit(target_files(300_000, seed=4))
         status, told = models(capsys, "pull", *BOTH)
         assert status == 0 and Path(told["folders"]["owner/target"]).name == begun
-        assert [note for note in told["notes"] if "revised" in note]
+        assert [note for note in told["notes"] if "newer revision" in note]
 
     def test_a_catalogue_id_of_the_users_own(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
-        own_file().parent.mkdir(parents=True)
+        custom_catalog_file().parent.mkdir(parents=True)
         entry = {"id": "mine", "targets": [{"repo": "owner/target"}], "drafter": {"repo": "owner/drafter"}}
-        own_file().write_text(json.dumps([entry]))
+        custom_catalog_file().write_text(json.dumps([entry]))
         assert models(capsys, "pull", "mine")[0] == 0
         expect_whole(pair, cache)
         assert [one["on_disk"] for one in models(capsys, "list")[1]["pairs"] if one["id"] == "mine"] == [True]
@@ -136,16 +136,16 @@ class TestPull:
     ) -> None:
         pair.repo("owner/phi", {**target_files(9_000), "config.json": config(**{**TARGET, "model_type": "phi3"})})
         status, told = models(capsys, command, "--target", "owner/phi")
-        assert status == 1 and told["error"].startswith("DFlash is not available for the family “phi3” yet; it is for: ")
-        assert told["error"].endswith(". Take the target alone with --plain.") and "--drafter" not in told["error"]
+        assert status == 1 and told["error"].startswith("DFlash isn't available for the “phi3” family yet. Supported families: ")
+        assert told["error"].endswith(". Use the target alone with --plain.") and "--drafter" not in told["error"]
         pair.repo("owner/alone", target_files(9_000))
         status, told = models(capsys, command, "--target", "owner/alone")
-        assert status == 1 and told["error"].endswith("Name one by --drafter OWNER/NAME, or take the target alone with --plain.")
+        assert status == 1 and told["error"].endswith("Name one with --drafter OWNER/NAME, or use --plain.")
 
     def test_a_misfit_says_what_would_fit(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
         status, told = models(capsys, "pull", "--target", "owner/target", "--drafter", "z-lab/Qwen3-4B-DFlash-b16")
-        assert status == 1 and "hidden size 32" in told["error"]
+        assert status == 1 and "“hidden_size” 32" in told["error"]
         assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in told["error"]
 
     @pytest.mark.parametrize(("target", "drafter"), [("owner/nope", "owner/drafter"), ("owner/target", "owner/target")])
@@ -189,7 +189,7 @@ class TestPull:
             assert main(["models", "pull", *BOTH]) == 130
             assert "Nothing was fetched." in (told := capsys.readouterr().err) and "is kept" not in told
             assert QueueFile().read() == () and not cache.root.exists()
-            QueueFile().put(PAIR, state="failed", words="No network.")  # something came before
+            QueueFile().put(PAIR, state="failed", reason=NO_NETWORK)  # something came before
             assert main(["models", "pull", *BOTH]) == 130
             assert "What came is kept; the same command goes on from there." in capsys.readouterr().err
             assert [one.state for one in QueueFile().read()] == ["paused"]
@@ -201,7 +201,7 @@ class TestPull:
         self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
     ) -> None:
         status, told = models(capsys, command, "kimi-k2.5")
-        assert status == 1 and told["error"].startswith("Kimi K2.5 cannot be run: Its tokenizer needs Python code")
+        assert status == 1 and told["error"].startswith("Kimi K2.5 can't run. Its tokenizer needs Python code")
         assert pair.asked == []
 
     @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ class TestPull:
     @pytest.mark.parametrize("name", ["../../x", "/etc", "a\tb/c", "a"])
     def test_names_that_are_none(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
         status, told = models(capsys, "pull", "--target", name)
-        assert status == 1 and "is no repo name" in told["error"]
+        assert status == 1 and "isn't a repo name" in told["error"]
 
 
 class TestTheRest:
@@ -232,7 +232,7 @@ class TestTheRest:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
         status, told = models(capsys, "list")
-        assert status == 0 and len(told["pairs"]) == len(catalogue().entries)
+        assert status == 0 and len(told["pairs"]) == len(load_catalog().entries)
         assert [(one["repo"], one["kind"], one["place"]) for one in told["on_disk"]] == [
             ("owner/target", "target", "hub cache"),
             ("owner/drafter", "drafter", "hub cache"),
@@ -287,7 +287,7 @@ class TestTheRest:
         assert status == 1 and told["asked"] > 40 and len(missing) == told["asked"] - 1
         assert "z-lab/Qwen3-4B-DFlash-b16" not in missing
 
-    @pytest.mark.parametrize(("endpoint", "words"), [(None, "HF_HUB_OFFLINE is set"), ("http://127.0.0.1:9", "cannot be reached")])
+    @pytest.mark.parametrize(("endpoint", "words"), [(None, "HF_HUB_OFFLINE is set"), ("http://127.0.0.1:9", "Can't reach")])
     def test_check_of_the_catalogue_without_a_hub_is_one_sentence(
         self, endpoint: str | None, words: str, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -298,14 +298,14 @@ class TestTheRest:
         assert status == 1 and words in told["error"] and set(told) == {"error"} and pair.asked == []
 
     def test_check_of_the_catalogue_when_all_of_it_is_there(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
-        for entry in catalogue().entries:
+        for entry in load_catalog().entries:
             for target in entry.targets:
                 pair.repo(target.repo, target_files(1000))
             if entry.drafter:
                 pair.repo(str(entry.drafter.value), drafter_files(1000))
         status, told = models(capsys, "check", "--catalogue")
         assert (status, told["missing"]) == (0, [])
-        gone = catalogue().find("qwen3-8b").targets[0].repo
+        gone = load_catalog().find("qwen3-8b").targets[0].repo
         pair.repos[gone].private = True
         status, told = models(capsys, "check", "--catalogue")
         assert status == 1 and [(one["id"], one["repo"]) for one in told["missing"]] == [("qwen3-8b", gone)]
@@ -318,13 +318,13 @@ class TestTheRest:
         monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
         assert main(["models", "search", "owner", "--hub"]) == 1
         busy, unreachable = capfd.readouterr().err.splitlines()
-        assert "busy" in busy and "cannot be reached" in unreachable
+        assert "busy" in busy and "Can't reach" in unreachable
 
     def test_rm_leaves_what_another_pair_needs(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("owner/eight", target_files(50_000, seed=3))
         targets = [{"repo": "owner/target", "bits": 4}, {"repo": "owner/eight", "bits": 8}]
-        own_file().parent.mkdir(parents=True)
-        own_file().write_text(json.dumps([{"id": "mine", "targets": targets, "drafter": {"repo": "owner/drafter"}}]))
+        custom_catalog_file().parent.mkdir(parents=True)
+        custom_catalog_file().write_text(json.dumps([{"id": "mine", "targets": targets, "drafter": {"repo": "owner/drafter"}}]))
         for bits in ("4", "8"):
             assert models(capsys, "pull", "mine", "--bits", bits)[0] == 0
         status, told = models(capsys, "rm", "mine", "--bits", "8")
@@ -376,8 +376,8 @@ class TestLibrary:
         shutil.copytree(demo_pair()[0], folder)
         with (folder / "model.safetensors").open("r+b") as stream:
             stream.truncate(5000)
-        (found,) = library(cache)
-        assert "cut short" in found.complaint
+        (found,) = local_models(cache)
+        assert "incomplete" in str(found.problem)
 
     @pytest.mark.parametrize(
         ("repo", "base"),

@@ -22,11 +22,11 @@ from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.library import library
-from mlx_engine.pairs.model_folder import choice_trouble, chosen_folder, folder_left, model_folder
-from mlx_engine.pairs.model_move import Move
+from mlx_engine.pairs.download_queue import QueueFile
+from mlx_engine.pairs.library import local_models
+from mlx_engine.pairs.model_folder import chosen_folder, model_folder, model_folder_problem, uncleared_folder
+from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
 from tests.examples import sampled
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
@@ -79,14 +79,14 @@ def test_everything_is_at_the_new_place_and_nothing_at_the_old(
 ) -> None:
     use_disk(disk, monkeypatch)
     (cache.root / ".locks/.slipstream.models--owner--target.lock").touch()  # of a program that died when it began to fetch
-    assert Move(tmp_path / "new").run(threading.Event())
+    assert ModelMove(tmp_path / "new").run(threading.Event())
     assert model_folder() == Cache().root == tmp_path / "new"
     expect_models(filled, tmp_path / "new")
     expect_nothing_left(cache.root)
     assert not [place for place in (tmp_path / "new").rglob("*") if "moving" in place.name]
-    assert [one.repo for one in library()] == ["owner/target", "owner/drafter"]
+    assert [one.repo for one in local_models()] == ["owner/target", "owner/drafter"]
     filled.sent.clear()
-    assert fetch(filled, Cache()).fetched == 0
+    assert fetch(filled, Cache()).downloaded == 0
     if disk != "another, without links":
         expect_whole(filled, Cache())
         assert not scan_cache_dir(tmp_path / "new").warnings
@@ -126,15 +126,15 @@ def test_cut_off_anywhere_the_models_in_force_are_whole_and_it_goes_on(
         for moment in moments:
             with pytest.MonkeyPatch.context() as dying, suppress(Killed):
                 die_before(moment, dying)
-                assert Move(new).run(threading.Event())
+                assert ModelMove(new).run(threading.Event())
             expect_models(filled, model_folder())
-            if model_folder() == new and not folder_left():
+            if model_folder() == new and not uncleared_folder():
                 break
         else:
-            assert Move(new).run(threading.Event())
+            assert ModelMove(new).run(threading.Event())
     expect_models(filled, new)
     expect_nothing_left(old)
-    assert model_folder() == new and folder_left() is None
+    assert model_folder() == new and uncleared_folder() is None
 
 
 MOVE = """
@@ -142,7 +142,7 @@ import os, signal, sys, threading
 from pathlib import Path
 from typing import Any
 from huggingface_hub import constants
-from mlx_engine.pairs import model_folder, model_move, checkpoint_paths
+from mlx_engine.pairs import model_folder, model_move, data_files
 old, new, disk, last = sys.argv[1:]
 constants.HF_HUB_CACHE = old
 model_move._PIECE = 1 << 14
@@ -157,9 +157,9 @@ def line(frame, event, argument):
     if lines == int(last):
         os.kill(os.getpid(), signal.SIGKILL)
     return line
-files = {model_folder.__file__, model_move.__file__, checkpoint_paths.__file__}
+files = {model_folder.__file__, model_move.__file__, data_files.__file__}
 sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename in files else None)
-moved = model_move.Move(Path(new)).run(threading.Event())
+moved = model_move.ModelMove(Path(new)).run(threading.Event())
 sys.settrace(None)
 assert moved
 print(lines)
@@ -192,7 +192,7 @@ def killed_again_and_again(filled: LocalHub, old: Path, tmp_path: Path, disk: st
     else:
         ended = in_a_process(old, new, disk, data)
         assert ended.returncode == 0, ended.stderr
-    assert model_folder() == new and folder_left() is None
+    assert model_folder() == new and uncleared_folder() is None
     expect_models(filled, new)
     expect_nothing_left(old)
     assert not [place for place in new.rglob("*") if "moving" in place.name]
@@ -216,21 +216,21 @@ def test_an_unfinished_download_goes_on_at_the_new_place(
     use_disk("another", monkeypatch)
     filled.repo("owner/other", target_files(4 * MB, seed=7))
     run_until(filled, download(filled, cache, Pair("owner/other")), 2 * MB)
-    assert Move(tmp_path / "new").run(threading.Event())
-    assert fetch(filled, Cache(), Pair("owner/other")).fetched < 2.2 * MB
+    assert ModelMove(tmp_path / "new").run(threading.Event())
+    assert fetch(filled, Cache(), Pair("owner/other")).downloaded < 2.2 * MB
     expect_whole(filled, Cache(), Pair("owner/other"))
 
 
 def test_stopped_it_keeps_what_was_copied(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_disk("another", monkeypatch)
     stop = threading.Event()
-    assert not Move(tmp_path / "new").run(stop, lambda done, total: done > total / 2 and stop.set())
+    assert not ModelMove(tmp_path / "new").run(stop, lambda done, total: done > total / 2 and stop.set())
     assert model_folder() == cache.root
     expect_whole(filled, cache)
     copied: list[Path] = []
-    real = model_move._copied
-    monkeypatch.setattr(model_move, "_copied", lambda place, *rest: copied.append(place) or real(place, *rest))
-    assert Move(tmp_path / "new").run(threading.Event())
+    real = model_move._copy_bytes
+    monkeypatch.setattr(model_move, "_copy_bytes", lambda place, *rest: copied.append(place) or real(place, *rest))
+    assert ModelMove(tmp_path / "new").run(threading.Event())
     assert sum(place.stat().st_size for place in (tmp_path / "new").rglob("blobs/*")) > 600_000 and len(copied) < 5
 
 
@@ -245,9 +245,9 @@ def test_a_copy_that_does_not_read_back_is_never_switched_to(
         if os.fstat(fd).st_size == 200_000:
             os.pwrite(fd, b"\xff\x00\xff", 150_000)
 
-    with monkeypatch.context() as patched, pytest.raises(UserError, match="does not read back"):
+    with monkeypatch.context() as patched, pytest.raises(UserError, match="can't be read back"):
         patched.setattr(os, "fsync", spoil)
-        Move(tmp_path / "new").run(threading.Event())
+        ModelMove(tmp_path / "new").run(threading.Event())
     assert model_folder() == cache.root
     expect_whole(filled, cache)
 
@@ -262,15 +262,15 @@ def test_what_cannot_be_removed_at_the_old_place_is_said_and_the_move_holds(
             raise PermissionError(1, "Operation not permitted", str(place))
         real(place, missing_ok)
 
-    made = Move(new)
+    made = ModelMove(new)
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", locked)
         assert made.run(threading.Event())
     (note,) = made.notes
-    assert "cannot be removed (Operation not permitted)" in note and str(cache.root) in note
+    assert "(Operation not permitted)" in str(note) and str(cache.root) in str(note)
     assert model_folder() == new
     expect_models(filled, new)
-    assert Move(new).run(threading.Event())
+    assert ModelMove(new).run(threading.Event())
     expect_nothing_left(cache.root)
 
 
@@ -280,45 +280,45 @@ class TestRefused:
     ) -> None:
         use_disk("another", monkeypatch)
         monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(MB, 0, 200_100_000))
-        with pytest.raises(UserError, match=r"The models need 0\.00 GB on the disk of .* 0\.20 GB are free"):
-            Move(tmp_path / "new").run(threading.Event())
+        with pytest.raises(UserError, match=r"0\.00 GB are needed on the disk of .* 0\.20 GB are free"):
+            ModelMove(tmp_path / "new").run(threading.Event())
         assert not list((tmp_path / "new").iterdir())
         expect_whole(filled, cache)
 
     @pytest.mark.parametrize(
-        ("where", "words"), [("cache", "already"), ("cache/in", "lie in one another"), (".", "lie in one another")]
+        ("where", "words"), [("cache", "already"), ("cache/in", "inside one another"), (".", "inside one another")]
     )
     def test_places_that_are_none(self, filled: LocalHub, tmp_path: Path, where: str, words: str) -> None:
         with pytest.raises(UserError, match=words):
-            Move(tmp_path / where).run(threading.Event())
+            ModelMove(tmp_path / where).run(threading.Event())
 
     def test_a_file(self, filled: LocalHub, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
-        with pytest.raises(UserError, match="is no folder"):
-            Move(tmp_path / "file").run(threading.Event())
-        with pytest.raises(UserError, match="cannot be read or written"):
-            Move(tmp_path / "file/in").run(threading.Event())
+        with pytest.raises(UserError, match="isn't a folder"):
+            ModelMove(tmp_path / "file").run(threading.Event())
+        with pytest.raises(UserError, match="Can't read or write"):
+            ModelMove(tmp_path / "file/in").run(threading.Event())
 
     @pytest.mark.parametrize("name", ["", ".", "new", "../new"])
     def test_a_place_that_depends_on_where_one_stands(self, filled: LocalHub, name: str) -> None:
-        with pytest.raises(UserError, match="whole path"):
-            Move(Path(name)).run(threading.Event())
+        with pytest.raises(UserError, match="full path"):
+            ModelMove(Path(name)).run(threading.Event())
         assert main(["models", "move", ""]) == 1
 
     def test_while_downloads_run(self, filled: LocalHub, tmp_path: Path) -> None:
         QueueFile().path.parent.mkdir(parents=True, exist_ok=True)
         working = locks.acquire(QueueFile().path.with_suffix(".running"))
         assert working is not None
-        with pytest.raises(UserError, match="Another Slipstream is at the downloads"):
-            Move(tmp_path / "new").run(threading.Event())
+        with pytest.raises(UserError, match="Another Slipstream is downloading or moving models"):
+            ModelMove(tmp_path / "new").run(threading.Event())
         working.release()
 
     def test_where_the_environment_names_the_folder(
         self, filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HF_HOME", str(tmp_path))
-        with pytest.raises(UserError, match="HF_HOME names the model folder"):
-            Move(tmp_path / "new").run(threading.Event())
+        with pytest.raises(UserError, match="HF_HOME sets the model folder"):
+            ModelMove(tmp_path / "new").run(threading.Event())
 
 
 def test_links_that_lead_out_stay_and_are_not_followed(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ def test_links_that_lead_out_stay_and_are_not_followed(filled: LocalHub, cache: 
     (outside / "mine").write_text("mine")
     (cache.folder("owner/target") / "blobs" / "link").symlink_to(outside)
     (cache.root / "models--owner--elsewhere").symlink_to(outside)
-    made = Move(tmp_path / "new")
+    made = ModelMove(tmp_path / "new")
     assert made.run(threading.Event())
     assert len(made.notes) == 2 and (outside / "mine").read_text() == "mine"
     assert not (tmp_path / "new/models--owner--elsewhere").exists()
@@ -335,9 +335,9 @@ def test_links_that_lead_out_stay_and_are_not_followed(filled: LocalHub, cache: 
 
 
 def test_a_disk_that_is_not_connected_is_not_filled_up_in_its_place(filled: LocalHub, tmp_path: Path) -> None:
-    assert Move(tmp_path / "disk/models").run(threading.Event())
+    assert ModelMove(tmp_path / "disk/models").run(threading.Event())
     shutil.rmtree(tmp_path / "disk")
-    with pytest.raises(UserError, match=r"is not there\. Connect its disk"):
+    with pytest.raises(UserError, match=r"Can\'t find the model folder .*\. Connect its disk"):
         fetch(filled, Cache())
     assert not (tmp_path / "disk").exists()
 
@@ -348,23 +348,23 @@ def test_a_damaged_choice_is_none_and_is_told(
 ) -> None:
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
-    assert choice_trouble() == ""
+    assert model_folder_problem() is None
     place = QueueFile().path.with_name("model-folder.json")
     place.parent.mkdir(parents=True)
     place.write_text(text)
-    assert chosen_folder() is None and folder_left() is None
-    assert str(place) in choice_trouble() and str(model_folder()) in choice_trouble()
+    assert chosen_folder() is None and uncleared_folder() is None
+    assert str(place) in str(model_folder_problem()) and str(model_folder()) in str(model_folder_problem())
     main(["models", "list"])
-    assert choice_trouble() in capsys.readouterr().err
+    assert str(model_folder_problem()) in capsys.readouterr().err
     monkeypatch.setenv("HF_HUB_CACHE", str(cache.root))
-    assert choice_trouble() == ""  # the environment has the last word
+    assert model_folder_problem() is None  # the environment has the last word
 
 
 def test_where_models_are_is_not_known_while_the_choice_cannot_be_read(
     filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A download that was told before where they are does not say that they were moved back."""
-    assert Move(tmp_path / "new").run(threading.Event())
+    assert ModelMove(tmp_path / "new").run(threading.Event())
     place, before, real = QueueFile().path.with_name("model-folder.json"), Cache(), Path.read_text
 
     def failing(self: Path, *given: Any, **named: Any) -> str:
@@ -376,8 +376,8 @@ def test_where_models_are_is_not_known_while_the_choice_cannot_be_read(
         patched.setattr(Path, "read_text", failing)
         with pytest.raises(UserError) as refused:
             download(filled, before).run(threading.Event())
-        assert str(refused.value) == f"{choice_trouble()} Mend that, then start the download again."
-    assert "cannot be read (Permission denied)" in str(refused.value) and "were moved to /" not in str(refused.value)
+        assert str(refused.value) == str(model_folder_problem())
+    assert "(Permission denied)" in str(refused.value) and "were moved to /" not in str(refused.value)
     fetch(filled, before)
 
 

@@ -11,7 +11,7 @@ from huggingface_hub import close_session
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
@@ -63,5 +63,5 @@ def test_a_certificate_that_the_system_trusts(secure: tuple[LocalHub, Path], cac
 
 def test_one_that_it_does_not_trust_is_said(secure: tuple[LocalHub, Path]) -> None:
     local, _ = secure
-    with pytest.raises(UserError, match="does not trust the certificate"):
+    with pytest.raises(UserError, match="doesn't trust the certificate"):
         Hub(local.url).listing("owner/target")

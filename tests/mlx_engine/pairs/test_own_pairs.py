@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import bandwidth, custom_pairs
-from mlx_engine.pairs.bandwidth import keep_limit, kept_limit
-from mlx_engine.pairs.custom_pairs import OwnPair, add_own_pair, forget_own_pair
+from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
+from mlx_engine.pairs.custom_pairs import CustomPair, add_custom_pair, remove_custom_pair
 from mlx_engine.pairs.pair import Pair
 
 
 def test_the_latest_comes_first_and_each_once() -> None:
-    folders, repos, plain = OwnPair("/models/a", "/models/b"), OwnPair("lab/x", "lab/y"), OwnPair("lab/x")
+    folders, repos, plain = CustomPair("/models/a", "/models/b"), CustomPair("lab/x", "lab/y"), CustomPair("lab/x")
     for pair in (folders, repos, plain, folders):
-        add_own_pair(pair)
-    assert custom_pairs.own_pairs() == (folders, plain, repos)
-    assert folders.folders == (Path("/models/a"), Path("/models/b")) and repos.repos == Pair("lab/x", "lab/y")
-    forget_own_pair(plain)
-    forget_own_pair(plain)
-    assert custom_pairs.own_pairs() == (folders, repos)
+        add_custom_pair(pair)
+    assert custom_pairs.custom_pairs() == (folders, plain, repos)
+    assert folders.folders == (Path("/models/a"), Path("/models/b")) and repos.pair == Pair("lab/x", "lab/y")
+    remove_custom_pair(plain)
+    remove_custom_pair(plain)
+    assert custom_pairs.custom_pairs() == (folders, repos)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_the_latest_comes_first_and_each_once() -> None:
 )
 def test_names_that_are_none(target: str, drafter: str | None) -> None:
     with pytest.raises(UserError):
-        OwnPair(target, drafter)
+        CustomPair(target, drafter)
 
 
 JSON = st.recursive(
@@ -45,14 +45,14 @@ def test_any_content_of_the_files_gives_pairs_and_a_limit_or_none(raw: object) -
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(custom_pairs, "read_json", lambda path: raw)
         patched.setattr(bandwidth, "read_json", lambda path: raw)
-        assert all(isinstance(one, OwnPair) for one in custom_pairs.own_pairs())
-        rate = kept_limit()
+        assert all(isinstance(one, CustomPair) for one in custom_pairs.custom_pairs())
+        rate = download_limit()
         assert rate is None or 0 < rate < float("inf")
 
 
 def test_a_limit_is_kept_until_it_is_lifted() -> None:
-    assert kept_limit() is None
-    keep_limit(2.5e6)
-    assert kept_limit() == 2.5e6
-    keep_limit(None)
-    assert kept_limit() is None
+    assert download_limit() is None
+    save_download_limit(2.5e6)
+    assert download_limit() == 2.5e6
+    save_download_limit(None)
+    assert download_limit() is None

@@ -14,16 +14,15 @@ from typing import Any
 import pytest
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import queue_file
+from mlx_engine.pairs import download_queue
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download import Download
-from mlx_engine.pairs.download_queue import PairFailed, PairProgress, PairReady, Queue, QueueChanged, QueueEvent
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.download_queue import DownloadQueue, PairFailed, PairProgress, PairReady, QueueChanged, QueueEvent, QueueFile
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.queue_file import QueueFile
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import IMPATIENT, PAIR, SILENCE, expect_whole
+from tests.mlx_engine.pairs.fetching import IMPATIENT, NO_NETWORK, PAIR, SILENCE, expect_whole
 
 MB = 1_000_000
 OTHER = Pair("owner/other", "owner/drafter")
@@ -68,8 +67,8 @@ def hub(local_hub: LocalHub) -> LocalHub:
 
 
 @contextmanager
-def working(local: LocalHub, cache: Cache, told: Told) -> Iterator[Queue]:
-    queue = Queue(told, Hub(local.url, read_timeout=SILENCE), cache, patience=IMPATIENT, connections=2)
+def working(local: LocalHub, cache: Cache, told: Told) -> Iterator[DownloadQueue]:
+    queue = DownloadQueue(told, Hub(local.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
     try:
         yield queue
     finally:
@@ -101,7 +100,7 @@ def test_one_pair_is_paused_while_the_next_goes_on(hub: LocalHub, cache: Cache) 
         hub.allow(None)
         told.wait(PairReady, OTHER)
         assert [(one.pair, one.state) for one in QueueFile().read()] == [(PAIR, "paused")]
-        queue.resume(PAIR)
+        queue.add(PAIR)
         told.wait(PairReady, PAIR)
     expect_whole(hub, cache)
 
@@ -128,9 +127,9 @@ def test_what_fails_says_why_and_does_not_stop_the_others(hub: LocalHub, cache: 
         queue.add(PAIR)
         failed = told.wait(PairFailed, nothing)
         told.wait(PairReady, PAIR)
-    assert isinstance(failed, PairFailed) and "There is no repo owner/nothing" in failed.words
+    assert isinstance(failed, PairFailed) and "There is no repo owner/nothing" in str(failed.reason)
     (left,) = QueueFile().read()
-    assert (left.pair, left.state) == (nothing, "failed") and "There is no repo" in left.words
+    assert (left.pair, left.state) == (nothing, "failed") and "There is no repo" in str(left.reason)
 
 
 @pytest.mark.parametrize("written", [True, False])
@@ -142,17 +141,17 @@ def test_what_fails_as_it_is_cancelled_is_cancelled(
     def failing(self: Download, stop: threading.Event, *_: object) -> None:
         fetching.set()
         stop.wait()
-        raise UserError("No network.")
+        raise UserError("no_network", "No network.")
 
     def refuse(*_: object) -> None:
-        raise UserError("downloads.json cannot be written (No space left on device).")
+        raise UserError("full", "downloads.json can't be written (No space left on device).")
 
     monkeypatch.setattr(Download, "run", failing)
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
         assert fetching.wait(SILENCE)
         if not written:
-            monkeypatch.setattr(queue_file, "write_json", refuse)
+            monkeypatch.setattr(download_queue, "write_json", refuse)
         queue.cancel(PAIR)
         assert queue._queue() == ()
     assert [type(event) for event in told.events] == [QueueChanged, QueueChanged]
@@ -162,14 +161,14 @@ def test_what_fails_as_it_is_cancelled_is_cancelled(
 def test_a_full_disk_is_told_and_the_queue_goes_on(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be written down meanwhile: neither that a pair failed nor that one is ready; neither is tried over and over."""
     told, full = Told(), threading.Event()
-    write = queue_file.write_json
+    write = download_queue.write_json
 
     def write_json(path: Path, value: object) -> None:
         if full.is_set():
-            raise UserError(f"{path} cannot be written (No space left on device).")
+            raise UserError("full", "{path} can't be written (No space left on device).", path=str(path))
         write(path, value)
 
-    monkeypatch.setattr(queue_file, "write_json", write_json)
+    monkeypatch.setattr(download_queue, "write_json", write_json)
     nothing = Pair("owner/nothing")
     hub.allow(300_000)
     with working(hub, cache, told) as queue:
@@ -179,14 +178,14 @@ def test_a_full_disk_is_told_and_the_queue_goes_on(hub: LocalHub, cache: Cache, 
         full.set()
         hub.allow(None)
         told.wait(PairReady, PAIR)
-        assert "There is no repo" in told.wait(PairFailed, nothing).words  # type: ignore[union-attr]
+        assert "There is no repo" in str(told.wait(PairFailed, nothing).reason)  # type: ignore[union-attr]
         after = len(told.events)
         assert [(one.pair, one.state) for one in queue._queue()] == [(nothing, "failed")]
         full.clear()
         queue.add(OTHER)
         told.wait(PairReady, OTHER, after)
         assert not any(isinstance(event, PairFailed | PairReady) and event.pair != OTHER for event in told.events[after:])
-        queue.resume(nothing)
+        queue.add(nothing)
         told.wait(PairFailed, nothing, after)
 
 
@@ -196,31 +195,31 @@ def test_what_could_not_be_written_is_forgotten_once_it_is_out_of_date(
     """Another program takes the pair out and puts it back: then it is in the queue as that one says."""
 
     def refuse(*_: object) -> None:
-        raise UserError("downloads.json is out of reach (No space left on device).")
+        raise UserError("full", "downloads.json is out of reach (No space left on device).")
 
     def shown() -> list[tuple[str, str]]:
-        return [(one.state, one.words) for one in queue._queue()]
+        return [(one.state, str(one.reason or "")) for one in queue._queue()]
 
     QueueFile().put(PAIR, state="paused")
     with working(hub, cache, Told()) as queue:
         with monkeypatch.context() as patched:
-            patched.setattr(queue_file, "write_json", refuse)
+            patched.setattr(download_queue, "write_json", refuse)
             queue.cancel(PAIR)
         with monkeypatch.context() as patched:
-            patched.setattr(queue_file, "read_json", refuse)
+            patched.setattr(download_queue, "read_json", refuse)
             assert shown() == []  # which does not say that it has left the file
         assert shown() == [] and QueueFile().find(PAIR) is not None
-        QueueFile().drop(PAIR)
+        QueueFile().remove(PAIR)
         assert shown() == []
         QueueFile().put(PAIR, state="paused")
         assert shown() == [("paused", "")]
         for mended in ("cancelled", "failed"):
             with monkeypatch.context() as patched:
-                patched.setattr(queue_file, "write_json", refuse)
-                queue._fail(PAIR, "No network.")
+                patched.setattr(download_queue, "write_json", refuse)
+                queue._fail(PAIR, NO_NETWORK)
             assert shown() == [("failed", "No network.")]
-            queue.cancel(PAIR) if mended == "cancelled" else queue._fail(PAIR, "No network.")
-            QueueFile().put(PAIR, state="paused", words="")
+            queue.cancel(PAIR) if mended == "cancelled" else queue._fail(PAIR, NO_NETWORK)
+            QueueFile().put(PAIR, state="paused", reason=None)
             assert shown() == [("paused", "")]
 
 
@@ -241,9 +240,9 @@ def test_what_nobody_foresaw_is_told_and_the_queue_goes_on(
         queue.add(OTHER)
         failed = told.wait(PairFailed, PAIR)
         told.wait(PairReady, OTHER)
-    assert isinstance(failed, PairFailed) and str(error.args[-1]) in failed.words
+    assert isinstance(failed, PairFailed) and str(error.args[-1]) in str(failed.reason)
     (left,) = QueueFile().read()
-    assert (left.pair, left.state, left.words) == (PAIR, "failed", failed.words)
+    assert (left.pair, left.state, left.reason) == (PAIR, "failed", failed.reason)
 
 
 def test_it_survives_quitting(hub: LocalHub, cache: Cache) -> None:
@@ -264,8 +263,8 @@ def test_it_survives_quitting(hub: LocalHub, cache: Cache) -> None:
 
 
 def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
-    with working(hub, cache, Told()), pytest.raises(UserError, match="Another Slipstream is fetching already"):
-        Queue(Told(), Hub(hub.url), cache)
+    with working(hub, cache, Told()), pytest.raises(UserError, match="Another Slipstream is downloading already"):
+        DownloadQueue(Told(), Hub(hub.url), cache)
 
 
 @pytest.mark.parametrize(
@@ -303,7 +302,7 @@ def test_a_queue_that_cannot_be_read_at_present_is_not_overwritten(monkeypatch: 
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_text", failing)
-        with pytest.raises(UserError, match=r"downloads\.json cannot be read \(Permission denied\)"):
+        with pytest.raises(UserError, match=r"Can't read “.*downloads\.json” \(Permission denied\)"):
             QueueFile().put(OTHER)
         assert QueueFile().read() == ()
     assert QueueFile().path.read_text() == before
@@ -313,7 +312,7 @@ def test_as_a_process_it_takes_commands_and_goes_on_after_kill_9(tmp_path: Path,
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
 
     def start() -> subprocess.Popen[str]:
-        words = [sys.executable, "-m", "mlx_engine.pairs.queue_process"]
+        words = [sys.executable, "-m", "mlx_engine.pairs.download_queue"]
         pipe = subprocess.PIPE
         return subprocess.Popen(words, env=environment, stdin=pipe, stdout=pipe, text=True, cwd=Path(__file__).parents[3])
 
@@ -328,7 +327,7 @@ def test_as_a_process_it_takes_commands_and_goes_on_after_kill_9(tmp_path: Path,
     first = start()
     assert first.stdin is not None
     print("nonsense", file=first.stdin, flush=True)
-    assert "no command" in until(first, "error")["words"]
+    assert until(first, "error")["reason"]["code"] == "invalid_queue_command"
     print(json.dumps({"do": "limit", "bytes_per_s": 50 * MB}), file=first.stdin, flush=True)
     print(json.dumps({"do": "add", "target": "owner/target", "drafter": "owner/drafter"}), file=first.stdin, flush=True)
     until(first, "progress")
@@ -367,7 +366,7 @@ def test_a_pair_is_told_before_its_progress(hub: LocalHub, cache: Cache, monkeyp
         told.wait(PairReady)
 
     monkeypatch.setattr(QueueFile, "put", slow)
-    monkeypatch.setattr(Queue, "_look", lambda self: None)
+    monkeypatch.setattr(DownloadQueue, "_poll", lambda self: None)
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
     assert isinstance(told.events[0], QueueChanged) and len(told.events[0].queue) == 1

@@ -11,7 +11,7 @@ import pytest
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.metadata import Hub
+from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.partial import Partial
 from tests.hub.repos import Repo, StoredFile, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
@@ -46,11 +46,11 @@ def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
     [
         (
             (401, INVALID),
-            "The hub does not accept your token. Make a new one at {hub}/settings/tokens and give Slipstream that one",
+            "The hub rejects your access token. Create a new one at {hub}/settings/tokens.",
         ),
-        ((403, "Forbidden"), "Your token may not read owner/target. See on {hub}/owner/target what its owner asks for"),
-        ((403, DISABLED), "owner/target was disabled on the hub. Pick another pair."),
-        (400, "The hub's answer about owner/target makes no sense"),
+        ((403, "Forbidden"), "Your access token may not read owner/target. See {hub}/owner/target for what its owner requires"),
+        ((403, DISABLED), "owner/target was disabled on the hub. Choose another pair."),
+        (400, "The hub's answer about owner/target is invalid"),
     ],
     ids=["an expired token", "a token without the right", "disabled", "nonsense"],
 )
@@ -66,10 +66,10 @@ def test_what_the_hub_refuses(fault: Any, words: str, hub: LocalHub, cache: Cach
             403,
             # either may be asked for first
             r"^The content host refuses model(-00001-of-00001\.safetensors of owner/target|\.safetensors of owner/drafter) "
-            r"\(status 403\)\. What came is kept; try again later\.$",
+            r"\(status 403\)\. Try again later; downloaded data is kept\.$",
         ),
-        (451, r"^The content host refuses .* \(status 451\)\. What came is kept; try again later\.$"),
-        (416, r"arrived damaged twice: .* Nothing of it was kept\. Try again later, or another mirror\.$"),
+        (451, r"^The content host refuses .* \(status 451\)\. Try again later; downloaded data is kept\.$"),
+        (416, r"arrived damaged twice, so nothing of it was kept\. Try again later, or use another mirror\.$"),
     ],
     ids=["links that never work", "for good", "no such range"],
 )
@@ -80,7 +80,9 @@ def test_what_the_content_host_refuses(code: int, words: str, hub: LocalHub, cac
 
 @pytest.mark.parametrize("endpoint", ["nonsense", "ftp://hub", "http://", "https://hub:port"])
 def test_an_address_that_is_none(endpoint: str) -> None:
-    with pytest.raises(UserError, match=r"is no address of a hub\. Check HF_ENDPOINT; the usual one is https://huggingface\.co\."):
+    with pytest.raises(
+        UserError, match=r"isn't the address of a hub\. Check HF_ENDPOINT; the default is https://huggingface\.co\."
+    ):
         Hub(endpoint, read_timeout=2.0).listing("owner/target")
 
 
@@ -107,7 +109,7 @@ def test_a_config_larger_than_it_is_listed(hub: LocalHub, monkeypatch: pytest.Mo
     long = StoredFile(b" " * 5_000_000, stored.lfs, stored.sha256, stored.blob_id)
     monkeypatch.setattr(Hub, "locate", lambda self, *given: (f"{hub.url}/owner/target/resolve/{listing.commit}/{name}", {}))
     hub.repos["owner/target"].commits[listing.commit][name] = long
-    with pytest.raises(UserError, match="is larger than listed"):
+    with pytest.raises(UserError, match="is implausibly large"):
         Hub(hub.url).read_json(listing, name)
 
 
@@ -117,7 +119,7 @@ def test_a_config_larger_than_it_is_listed(hub: LocalHub, monkeypatch: pytest.Mo
         (lambda told: told.pop("sha"), "The hub gives no commit for owner/target"),
         (lambda told: told["siblings"][0].pop("size"), "The hub gives no size for"),
         (lambda told: (told["siblings"][0].pop("lfs", 0), told["siblings"][0].pop("blobId")), "The hub gives no checksum for"),
-        (lambda told: told["siblings"].append(dict(told["siblings"][0])), "owner/target lists a file twice. The repo is refused."),
+        (lambda told: told["siblings"].append(dict(told["siblings"][0])), "owner/target lists a file twice, so it is refused."),
     ],
     ids=["commit", "size", "checksum", "twice"],
 )
@@ -146,7 +148,7 @@ def test_a_repo_that_is_revised_again_and_again(hub: LocalHub, cache: Cache) -> 
         repo.commit(target_files(300_000, seed=next(seeds)), forget=True)
 
     hub.on_content = revise
-    with pytest.raises(UserError, match=r"is being revised again and again\. What came is kept; try again later\."):
+    with pytest.raises(UserError, match=r"keeps being revised\. Try again later; downloaded data is kept\."):
         download(hub, cache).run(threading.Event())
     hub.on_content = None
     fetch(hub, cache)
@@ -158,7 +160,7 @@ def test_a_disk_that_takes_no_large_files(hub: LocalHub, cache: Cache, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(Partial, "write", too_large)
-        with pytest.raises(UserError, match=r"takes no files this large\. Move the model folder to another disk\."):
+        with pytest.raises(UserError, match=r"can't hold files this large\. Move the model folder to another disk\."):
             download(hub, cache).run(threading.Event())
     fetch(hub, cache)
     expect_whole(hub, cache)
@@ -169,7 +171,7 @@ def test_something_else_in_place_of_an_unfinished_file(hub: LocalHub, cache: Cac
     cache.prepare(listing)
     place = cache.partial(listing, next(file for file in listing.files if file.lfs))
     os.mkfifo(place)
-    with pytest.raises(UserError, match=r"is no ordinary file\. Delete it; nothing was written\."):
+    with pytest.raises(UserError, match=r"isn't a regular file\. Delete it, then try again\."):
         download(hub, cache).run(threading.Event())
     place.unlink()
     fetch(hub, cache)

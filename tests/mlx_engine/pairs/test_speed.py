@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlx_engine.events import MachineFacts, Stats
-from mlx_engine.pairs import measured
+from mlx_engine.pairs import speeds as speeds_module
 from mlx_engine.pairs.drafter_config import parse
-from mlx_engine.pairs.measured import MeasuredSpeeds, key
-from mlx_engine.pairs.speed_estimate import expected, seen
+from mlx_engine.pairs.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, speed_key
 from tests.hub.repos import DRAFTER
 from tests.mlx_engine.pairs.test_fit import DENSE, MAC
 
@@ -22,22 +21,22 @@ BLOCK = parse({**DRAFTER, "hidden_size": 4096, "block_size": 16})
 
 
 def test_plain_decoding_is_bytes_over_bandwidth_less_what_long_chats_read() -> None:
-    plain = expected(MAC, FOUR_BITS, None, (5 * GB, 0), 8192)["plain"]
+    plain = predict_speeds(MAC, FOUR_BITS, None, (5 * GB, 0), 8192)["plain"]
     assert plain.high == pytest.approx(250 / 5)
     assert plain.low == pytest.approx(1 / (5 / 250 + 2 * 36 * 8 * 128 * 8192 * 2 / 250e9))
-    assert "5.00 GB" in plain.reason and not plain.measured
+    assert "5.00 GB" in str(plain.reason) and not plain.measured
 
 
 def test_an_embedding_table_that_is_not_tied_is_not_read() -> None:
     tied, apart = ({**DENSE, "tie_word_embeddings": value} for value in (True, False))
-    slow, fast = (expected(MAC, config, None, (16 * GB, 0), 1024)["plain"].high for config in (tied, apart))
+    slow, fast = (predict_speeds(MAC, config, None, (16 * GB, 0), 1024)["plain"].high for config in (tied, apart))
     assert fast == pytest.approx(slow * 16e9 / (16e9 - 4096 * 151936 * 2))
 
 
 def test_of_experts_only_those_chosen_are_read() -> None:
     config = {**DENSE, "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "tie_word_embeddings": True}
     experts = 36 * 128 * 3 * 4096 * 768 * 2
-    plain = expected(MAC, config, None, (experts + 2 * GB, 0), 1024)["plain"]
+    plain = predict_speeds(MAC, config, None, (experts + 2 * GB, 0), 1024)["plain"]
     assert plain.high == pytest.approx(250e9 / (2e9 + experts / 16))
 
 
@@ -46,28 +45,28 @@ def test_ranges_are_ordered_and_drafting_is_never_said_to_be_slower_than_plain(
     rate: float, size: int, draft: int, generation: int
 ) -> None:
     facts = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, rate, 20 * rate, "", "", "", "")
-    speeds = expected(facts, FOUR_BITS, BLOCK, (size, draft), 8192, generation)
+    speeds = predict_speeds(facts, FOUR_BITS, BLOCK, (size, draft), 8192, generation)
     assert 0 < speeds["plain"].low <= speeds["plain"].high
     assert speeds["plain"].low <= speeds["dflash"].low <= speeds["dflash"].high >= speeds["plain"].high
 
 
 def test_where_rows_are_free_the_gain_is_what_a_round_yields_less_the_draft() -> None:
-    speeds = expected(EVEN, {**DENSE, "tie_word_embeddings": True}, BLOCK, (100 * GB, 1), 1)
+    speeds = predict_speeds(EVEN, {**DENSE, "tie_word_embeddings": True}, BLOCK, (100 * GB, 1), 1)
     assert 4.9 < speeds["dflash"].high / speeds["plain"].high < 5.43
 
 
 def test_where_arithmetic_is_the_limit_rows_cost_what_they_compute() -> None:
     slow = MachineFacts("", "CPU", 2, 48 * GB, 36 * GB, 200e9, 200e9, "", "", "", "")
-    speeds = expected(slow, {**DENSE, "tie_word_embeddings": True}, BLOCK, (16 * GB, GB), 1)
+    speeds = predict_speeds(slow, {**DENSE, "tie_word_embeddings": True}, BLOCK, (16 * GB, GB), 1)
     assert speeds["plain"].high == pytest.approx(200e9 / 16e9) and speeds["dflash"].high == pytest.approx(speeds["plain"].high)
 
 
 def test_of_a_pair_so_small_that_no_bandwidth_matters_nothing_is_foretold() -> None:
-    assert expected(MAC, FOUR_BITS, None, (GB // 10, 0), 1024) == {}
+    assert predict_speeds(MAC, FOUR_BITS, None, (GB // 10, 0), 1024) == {}
 
 
 def test_a_config_that_does_not_say_enough_is_not_guessed_at() -> None:
-    assert expected(MAC, {"model_type": "qwen3"}, None, (GB, 0), 1024) == {}
+    assert predict_speeds(MAC, {"model_type": "qwen3"}, None, (GB, 0), 1024) == {}
 
 
 def stats(rate: float | None, tokens: int = 100) -> Stats:
@@ -75,35 +74,35 @@ def stats(rate: float | None, tokens: int = 100) -> Stats:
 
 
 def test_what_replies_show_takes_the_place_of_the_guess_and_is_kept() -> None:
-    speeds, name = MeasuredSpeeds(), key("a/b", "c/d")
-    assert not speeds.saw(name, stats(None)) and not speeds.saw(name, stats(40.0, tokens=5))
+    speeds, name = MeasuredSpeeds(), speed_key("a/b", "c/d")
+    assert not speeds.record(name, stats(None)) and not speeds.record(name, stats(40.0, tokens=5))
     for rate in (40.0, 60.0):
-        assert speeds.saw(name, stats(rate)) and seen(speeds.of(name)) == {}
-    speeds.saw(name, stats(50.0))
-    assert speeds.keep()
-    shown = seen(MeasuredSpeeds().of(name))["dflash"]
-    assert (shown.low, shown.high, shown.measured) == (40.0, 60.0, True) and "50 tok/s in the middle" in shown.reason
+        assert speeds.record(name, stats(rate)) and measured_speeds(speeds.rates(name)) == {}
+    speeds.record(name, stats(50.0))
+    assert speeds.save()
+    shown = measured_speeds(MeasuredSpeeds().rates(name))["dflash"]
+    assert (shown.low, shown.high, shown.measured) == (40.0, 60.0, True) and "median is 50 tok/s" in str(shown.reason)
     for _ in range(30):
-        speeds.saw(name, stats(45.0))
-    assert len(speeds.of(name)["dflash"]) == 20 and MeasuredSpeeds().of("other") == {}
+        speeds.record(name, stats(45.0))
+    assert len(speeds.rates(name)["dflash"]) == 20 and MeasuredSpeeds().rates("other") == {}
 
 
 @pytest.mark.parametrize("raw", [None, 3, [], {"of": 1, "pairs": {}}, {"pairs": {"a": 3}}])
 def test_damaged_speeds_count_as_none(raw: object) -> None:
-    assert MeasuredSpeeds(lambda: raw).of("a") == {}
+    assert MeasuredSpeeds(lambda: raw).rates("a") == {}
 
 
 def test_speeds_outlive_a_change_of_name_but_not_of_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     speeds = MeasuredSpeeds(lambda: None)
-    speeds._kept = {"a/b": {"plain": [9.0]}}
-    assert speeds.keep()
+    speeds._rates = {"a/b": {"plain": [9.0]}}
+    assert speeds.save()
     monkeypatch.setattr(platform, "node", lambda: "mac.fritz.box")
-    assert MeasuredSpeeds().of("a/b") == {"plain": [9.0]}
-    monkeypatch.setattr(measured, "machine_model", lambda: "Mac99,1")
-    assert MeasuredSpeeds().of("a/b") == {}
+    assert MeasuredSpeeds().rates("a/b") == {"plain": [9.0]}
+    monkeypatch.setattr(speeds_module, "machine_model", lambda: "Mac99,1")
+    assert MeasuredSpeeds().rates("a/b") == {}
 
 
 def test_a_rate_beyond_all_sense_is_left_out() -> None:
-    kept = {"of": measured._identity(), "pairs": {"a/b": {"plain": [9.0, 10**400, -1.0, float("nan"), "x"]}}}
-    assert MeasuredSpeeds(lambda: kept).of("a/b") == {"plain": [9.0]}
+    kept = {"of": speeds_module._this_machine(), "pairs": {"a/b": {"plain": [9.0, 10**400, -1.0, float("nan"), "x"]}}}
+    assert MeasuredSpeeds(lambda: kept).rates("a/b") == {"plain": [9.0]}

@@ -13,8 +13,8 @@ from keyring.backends.fail import Keyring as NoKeychain
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.tokens import forget_token, keep_token, kept_token
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.tokens import delete_token, store_token, stored_token
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import expect_whole, fetch
@@ -33,7 +33,7 @@ def bearers(local: LocalHub) -> set[str | None]:
 
 
 def test_the_keychain_is_asked_once_a_repo_wants_a_token(gated: LocalHub, cache: Cache) -> None:
-    assert keep_token(gated.url, " hf_mine\n") == "me"
+    assert store_token(gated.url, " hf_mine\n") == "me"
     gated.asked.clear()
     assert Hub(gated.url).listing("owner/target").files
     assert bearers(gated) == {None}, "what needs no token is asked for without"
@@ -45,7 +45,7 @@ def test_the_keychain_is_asked_once_a_repo_wants_a_token(gated: LocalHub, cache:
 def test_a_private_repo_opens_too(gated: LocalHub, cache: Cache) -> None:
     gated.repos["owner/target"].private = True
     gated.repos["owner/target"].admitted = frozenset({"hf_mine"})
-    keep_token(gated.url, "hf_mine")
+    store_token(gated.url, "hf_mine")
     fetch(gated, cache)
     expect_whole(gated, cache)
 
@@ -53,12 +53,12 @@ def test_a_private_repo_opens_too(gated: LocalHub, cache: Cache) -> None:
 def test_the_environment_and_the_hubs_own_login_come_first(
     gated: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    keep_token(gated.url, "hf_mine")
+    store_token(gated.url, "hf_mine")
     login = tmp_path_factory.mktemp("login") / "token"
     login.write_text("hf_other")
     monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(login))
     assert Hub(gated.url).token == "hf_other"
-    with pytest.raises(UserError, match="the account you are logged in with has no access yet"):
+    with pytest.raises(UserError, match="your account has no access yet"):
         fetch(gated, cache)
     monkeypatch.setenv("HF_TOKEN", "hf_mine")
     fetch(gated, cache)
@@ -66,43 +66,41 @@ def test_the_environment_and_the_hubs_own_login_come_first(
 
 
 def test_a_kept_token_without_access_says_so(gated: LocalHub, cache: Cache) -> None:
-    keep_token(gated.url, "hf_other")
-    with pytest.raises(
-        UserError, match=re.escape(f"Open {gated.url}/owner/drafter with that account, accept the conditions there")
-    ):
+    store_token(gated.url, "hf_other")
+    with pytest.raises(UserError, match=re.escape(f"Open {gated.url}/owner/drafter and accept the conditions")):
         fetch(gated, cache)
 
 
 def test_another_hub_never_sees_it(gated: LocalHub) -> None:
-    keep_token(gated.url, "hf_mine")
+    store_token(gated.url, "hf_mine")
     with LocalHub() as mirror:
         mirror.repo("owner/drafter", drafter_files(50_000), gated=True)
         hub = Hub(mirror.url)
-        with pytest.raises(UserError, match=r"is gated: .*slipstream models login"):
+        with pytest.raises(UserError, match=r"is gated\. .*slipstream models login"):
             hub.read_json(hub.listing("owner/drafter"), "config.json")
         assert bearers(mirror) == {None}
 
 
 @pytest.mark.parametrize("token", ["", "  ", "hf mine", "hf_\0", "hf_ä", "x" * 2000])
 def test_what_is_no_token_is_not_kept(gated: LocalHub, token: str) -> None:
-    with pytest.raises(UserError, match="That is no token"):
-        keep_token(gated.url, token)
+    with pytest.raises(UserError, match="isn't an access token"):
+        store_token(gated.url, token)
     assert not gated.asked
 
 
 def test_a_token_that_the_hub_does_not_know_is_not_kept(gated: LocalHub) -> None:
-    with pytest.raises(UserError, match="does not know that token"):
-        keep_token(gated.url, "hf_wrong")
-    assert kept_token(gated.url) is None
+    with pytest.raises(UserError, match="doesn't know this token"):
+        store_token(gated.url, "hf_wrong")
+    assert stored_token(gated.url) is None
 
 
 def test_without_a_keychain(gated: LocalHub, cache: Cache) -> None:
     keyring.set_keyring(NoKeychain())
-    with pytest.raises(UserError, match=r"no keychain that takes the token .* “hf auth login”"):
-        keep_token(gated.url, "hf_mine")
+    with pytest.raises(UserError, match=r"no keychain for the token .* “hf auth login”"):
+        store_token(gated.url, "hf_mine")
     with pytest.raises(UserError, match="is gated"):
         fetch(gated, cache)
-    assert not forget_token(gated.url)
+    assert not delete_token(gated.url)
 
 
 def test_login_at_the_terminal(gated: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,9 +108,9 @@ def test_login_at_the_terminal(gated: LocalHub, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "stdin", io.StringIO("hf_mine\n"))
     assert main(["models", "login", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"endpoint": gated.url, "account": "me"}
-    assert kept_token(gated.url) == "hf_mine"
+    assert stored_token(gated.url) == "hf_mine"
     assert main(["models", "login", "--forget"]) == 0
-    assert "is gone" in capsys.readouterr().out and kept_token(gated.url) is None
+    assert "is gone" in capsys.readouterr().out and stored_token(gated.url) is None
     monkeypatch.setattr(sys, "stdin", io.StringIO("hf_wrong"))
     assert main(["models", "login"]) == 1
-    assert "does not know that token" in capsys.readouterr().err
+    assert "doesn't know this token" in capsys.readouterr().err

@@ -19,21 +19,20 @@ from huggingface_hub import constants
 
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import active_use, locks
+from mlx_engine.pairs import locks
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.deleted_models import Aside
-from mlx_engine.pairs.download import Progress
-from mlx_engine.pairs.download_queue import PairReady, Queue, QueueChanged, QueueEvent
-from mlx_engine.pairs.metadata import Hub
-from mlx_engine.pairs.model_folder import choose_folder, folder_left, model_folder, moving_lock
-from mlx_engine.pairs.model_move import Move
+from mlx_engine.pairs.deleted_models import DeletedModels
+from mlx_engine.pairs.download import DownloadProgress
+from mlx_engine.pairs.download_queue import DownloadQueue, PairReady, QueueChanged, QueueEvent, QueueFile
+from mlx_engine.pairs.hub import Hub
+from mlx_engine.pairs.model_folder import choose_folder, model_folder, move_lock, uncleared_folder
+from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.partial import received_so_far
-from mlx_engine.pairs.queue_file import QueueFile
-from mlx_engine.pairs.transfer import Transfer
+from mlx_engine.pairs.transfer import FileTransfer
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import IMPATIENT, IN_HAND, PAIR, SILENCE, download, expect_whole, fetch, sent, size
+from tests.mlx_engine.pairs.fetching import IMPATIENT, IN_HAND, NO_NETWORK, PAIR, SILENCE, download, expect_whole, fetch, sent, size
 
 MB = 1_000_000
 BOTH = ["--target", "owner/target", "--drafter", "owner/drafter"]
@@ -90,7 +89,7 @@ def another(hub: LocalHub, cache: Cache) -> Iterator[Another]:
 
 
 def marks(cache: Cache) -> list[Path]:
-    return list(cache.locks("owner/target").glob("*.fetching.lock"))
+    return list(cache.lock_folder("owner/target").glob("*.fetching.lock"))
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -111,13 +110,13 @@ def test_whoever_comes_second_fetches_nothing_twice_and_tells_how_far_the_first_
     thread = threading.Thread(target=lambda: first.run(threading.Event()))
     thread.start()
     wait_until(lambda: received_so_far(cache.partial(listing, largest), largest.size) > 0)
-    told: list[Progress] = []
+    told: list[DownloadProgress] = []
     seen: set[int] = set()
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: DownloadProgress) -> None:
         """More comes whenever it was seen that more had come: more than what both have in hand, so that it will be seen too."""
         told.append(progress)
-        if "Another program is fetching" in progress.words and progress.done not in seen and len(seen) < 3:
+        if progress.status and progress.status.code == "downloaded_elsewhere" and progress.done not in seen and len(seen) < 3:
             seen.add(progress.done)
             hub.allow(None if len(seen) == 3 else 2 * IN_HAND + 1)
 
@@ -127,9 +126,9 @@ def test_whoever_comes_second_fetches_nothing_twice_and_tells_how_far_the_first_
     expect_whole(hub, cache)
     assert sent(hub) == size(hub)
     whole = sum(second.hub.listing(name).size for name in PAIR.repos)
-    assert second.fetched <= whole - largest.size and len(seen) == 3, "it follows the first while it waits"
+    assert second.downloaded <= whole - largest.size and len(seen) == 3, "it follows the first while it waits"
     assert all(one.done <= whole for one in told) and told[-1].done == whole
-    assert told[-1].words == "", "the wait is over, and so are its words"
+    assert told[-1].status is None, "the wait is over, and so are its words"
     assert not list(cache.root.rglob("*.fetching.lock*"))
 
 
@@ -140,8 +139,8 @@ def test_whoever_waits_takes_over_from_one_that_is_killed(hub: LocalHub, cache: 
         second = download(hub, cache)
         result: list[object] = []
 
-        def tell(progress: Progress) -> None:
-            if "Another program" in progress.words:
+        def tell(progress: DownloadProgress) -> None:
+            if progress.status and progress.status.code == "downloaded_elsewhere":
                 waits.set()
 
         thread = threading.Thread(target=lambda: result.append(second.run(threading.Event(), tell)))
@@ -159,7 +158,7 @@ def test_whoever_waits_takes_over_from_one_that_is_killed(hub: LocalHub, cache: 
 def test_a_terminal_and_the_queue_of_a_window_at_the_same_pair(hub: LocalHub, cache: Cache) -> None:
     events: list[QueueEvent] = []
     hub.allow(MB)
-    queue = Queue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, patience=IMPATIENT, connections=2)
+    queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
     try:
         queue.add(PAIR)
         wait_until(lambda: len(marks(cache)) == 1 and sent(hub) > 0)
@@ -179,16 +178,16 @@ def test_a_terminal_and_the_queue_of_a_window_at_the_same_pair(hub: LocalHub, ca
 def test_a_queue_tells_what_a_terminal_does_with_its_pairs(hub: LocalHub, cache: Cache) -> None:
     QueueFile().put(PAIR, state="paused")
     events: list[QueueEvent] = []
-    queue = Queue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, patience=IMPATIENT)
+    queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT)
     try:
         wait_until(lambda: bool(events))
-        QueueFile().put(PAIR, state="failed", words="No network.")
+        QueueFile().put(PAIR, state="failed", reason=NO_NETWORK)
         wait_until(lambda: len(events) == 2)
-        QueueFile().drop(PAIR)
+        QueueFile().remove(PAIR)
         wait_until(lambda: len(events) == 3)
     finally:
         queue.close()
-    shown = [[(one.state, one.words) for one in event.queue] for event in events if isinstance(event, QueueChanged)]
+    shown = [[(one.state, str(one.reason or "")) for one in event.queue] for event in events if isinstance(event, QueueChanged)]
     assert shown == [[("paused", "")], [("failed", "No network.")], []]
 
 
@@ -196,9 +195,9 @@ def test_nobody_removes_what_another_program_fetches(hub: LocalHub, cache: Cache
     hub.allow(MB)
     with another(hub, cache) as other:
         assert main(["models", "rm", *BOTH]) == 1
-        assert "is being fetched just now. Stop that download, or wait for its end." in capsys.readouterr().err
-        with pytest.raises(UserError, match="is being fetched just now"):
-            Aside(cache).take(PAIR.repos)
+        assert "is being downloaded. Stop that download or wait until it finishes, then try again." in capsys.readouterr().err
+        with pytest.raises(UserError, match="is being downloaded"):
+            DeletedModels(cache).delete(PAIR.repos)
         assert cache.discard("owner/target") == 0
         hub.allow(None)
         assert other.end()["folders"]
@@ -212,7 +211,7 @@ def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, removed: str
 ) -> None:
     hub.allow(MB)
-    monkeypatch.setattr(active_use, "TURN", SILENCE)
+    monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", SILENCE)
     left = cache.folder("owner/target") / "blobs" / ("f" * 64)
     left.parent.mkdir(parents=True)
     left.write_bytes(b"of a download that was given up")
@@ -225,7 +224,7 @@ def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
             outcome.append(error)
 
     thread, waits = threading.Thread(target=work), threading.Event()
-    look, acquire = Cache.is_fetched, locks.acquire
+    look, acquire = Cache.is_downloading, locks.acquire
 
     def acquire_and_tell(path: Path, timeout: float = 0.0) -> Any:
         if threading.current_thread() is thread and "owner--target" in path.name:
@@ -240,14 +239,14 @@ def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
         return found
 
     monkeypatch.setattr(locks, "acquire", acquire_and_tell)
-    monkeypatch.setattr(Cache, "is_fetched", look_and_then)
+    monkeypatch.setattr(Cache, "is_downloading", look_and_then)
     match removed:
         case "remove":
             assert cache.remove("owner/target") > 0
         case "discard":
             assert cache.discard("owner/target") > 0
         case "take":
-            assert Aside(cache).take(["owner/target"]) > 0
+            assert DeletedModels(cache).delete(["owner/target"]) > 0
     hub.allow(None)
     thread.join()
     assert isinstance(outcome[0], tuple), outcome
@@ -255,15 +254,15 @@ def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
 
 
 def test_a_removal_that_lasts_is_not_waited_for(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(active_use, "TURN", 0.1)
+    monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.1)
     cache.root.mkdir()
     with cache.removing(["owner/drafter"]):
-        with pytest.raises(UserError, match=r"^Another program is removing owner/drafter just now\. Try again in a moment\.$"):
+        with pytest.raises(UserError, match=r"^Another program is removing owner/drafter\. Try again in a moment\.$"):
             download(hub, cache).run(threading.Event())
         with pytest.raises(UserError, match=r"^Another program is removing owner/drafter"):
-            Aside(cache).take(PAIR.repos)
+            DeletedModels(cache).delete(PAIR.repos)
         assert cache.discard("owner/drafter") == 0
-    assert sent(hub) == 0 and not cache.is_fetched("owner/target")
+    assert sent(hub) == 0 and not cache.is_downloading("owner/target")
     fetch(hub, cache)
     assert not list((cache.root / ".locks").glob(".slipstream*"))
 
@@ -271,10 +270,10 @@ def test_a_removal_that_lasts_is_not_waited_for(hub: LocalHub, cache: Cache, mon
 def test_a_mark_of_a_program_that_died_stands_in_nobodys_way(hub: LocalHub, cache: Cache) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
-        assert cache.is_fetched("owner/target")
+        assert cache.is_downloading("owner/target")
         other.kill()
     assert len(list(cache.root.rglob("*.fetching.lock"))) == 2
-    assert not cache.is_fetched("owner/target")
+    assert not cache.is_downloading("owner/target")
     hub.allow(None)
     fetch(hub, cache)
     assert not list(cache.root.rglob("*.fetching.lock*"))
@@ -283,31 +282,31 @@ def test_a_mark_of_a_program_that_died_stands_in_nobodys_way(hub: LocalHub, cach
 
 def test_what_the_hubs_own_client_fetches_is_left_alone(hub: LocalHub, cache: Cache) -> None:
     fetch(hub, cache)
-    held = locks.acquire(cache.locks("owner/drafter") / f"{'0' * 64}.lock")  # as it does for each file
+    held = locks.acquire(cache.lock_folder("owner/drafter") / f"{'0' * 64}.lock")  # as it does for each file
     assert held is not None
-    with pytest.raises(UserError, match=r"^owner/drafter is being fetched"):
-        Aside(cache).take(PAIR.repos)
+    with pytest.raises(UserError, match=r"^owner/drafter is being downloaded"):
+        DeletedModels(cache).delete(PAIR.repos)
     expect_whole(hub, cache)
     held.release()
-    assert Aside(cache).take(PAIR.repos) > 0
+    assert DeletedModels(cache).delete(PAIR.repos) > 0
 
 
 def test_models_are_not_moved_while_they_are_fetched_nor_fetched_while_they_are_moved(
     hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = Cache()
-    sentence = r"^owner/drafter is being fetched just now"
-    with cache.fetching([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
-        Move(tmp_path / "new").run(threading.Event())
-    moving_lock().parent.mkdir(parents=True, exist_ok=True)
-    held = locks.acquire(moving_lock())
+    sentence = r"^owner/drafter is being downloaded"
+    with cache.downloading([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
+        ModelMove(tmp_path / "new").run(threading.Event())
+    move_lock().parent.mkdir(parents=True, exist_ok=True)
+    held = locks.acquire(move_lock())
     assert held is not None
     with pytest.raises(UserError, match=r"^The models are being moved to another folder"):
         download(hub, cache).run(threading.Event())
     assert sent(hub) == 0
     held.release()
     fetch(hub, cache)
-    assert Move(tmp_path / "new").run(threading.Event())
+    assert ModelMove(tmp_path / "new").run(threading.Event())
     expect_whole(hub, Cache(tmp_path / "new"))
 
 
@@ -317,21 +316,21 @@ def test_nothing_is_fetched_into_a_folder_that_the_models_leave_or_have_left(
     """A download that asked where models lie before a move, and begins while that clears up, or after it."""
     fetch(hub, Cache(), Pair("owner/target"))
     before, told = Cache(), []
-    clear = Move._clear_folders
+    clear = ModelMove._clear_folders
 
-    def clear_and_meanwhile(self: Move, root: Path) -> None:
-        assert folder_left() == before.root and model_folder() == tmp_path / "new"
+    def clear_and_meanwhile(self: ModelMove, root: Path) -> None:
+        assert uncleared_folder() == before.root and model_folder() == tmp_path / "new"
         for cache in (before, Cache(before.root)):
             with pytest.raises(UserError) as refused:
                 download(hub, cache).run(threading.Event())
             told.append(str(refused.value))
         clear(self, root)
 
-    monkeypatch.setattr(Move, "_clear_folders", clear_and_meanwhile)
+    monkeypatch.setattr(ModelMove, "_clear_folders", clear_and_meanwhile)
     hub.sent.clear()
-    assert Move(tmp_path / "new").run(threading.Event())
+    assert ModelMove(tmp_path / "new").run(threading.Event())
     assert len(told) == 2 and all(words.startswith("The models are being moved to another folder.") for words in told)
-    with pytest.raises(UserError, match=r"^The models were moved to .*/new meanwhile\. Start the download again\.$"):
+    with pytest.raises(UserError, match=r"^The models were moved to “.*/new”\. Try again\.$"):
         download(hub, before).run(threading.Event())
     assert sent(hub) == 0 and not list(before.root.glob("models--*"))
     fetch(hub, Cache())
@@ -340,12 +339,12 @@ def test_nothing_is_fetched_into_a_folder_that_the_models_leave_or_have_left(
 
 def test_a_move_that_goes_on_clearing_up_looks_for_fetches_there_too(hub: LocalHub, tmp_path: Path) -> None:
     left = Cache()
-    choose_folder(tmp_path / "new", left=left.root)  # and then it was killed
-    sentence = r"^owner/drafter is being fetched just now"
-    with Cache(left.root).fetching([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
-        Move(tmp_path / "new").run(threading.Event())
-    assert folder_left() == left.root
-    assert Move(tmp_path / "new").run(threading.Event()) and folder_left() is None
+    choose_folder(tmp_path / "new", uncleared=left.root)  # and then it was killed
+    sentence = r"^owner/drafter is being downloaded"
+    with Cache(left.root).downloading([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
+        ModelMove(tmp_path / "new").run(threading.Event())
+    assert uncleared_folder() == left.root
+    assert ModelMove(tmp_path / "new").run(threading.Event()) and uncleared_folder() is None
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -369,8 +368,8 @@ def test_ctrl_c_at_the_terminal_does_not_pause_what_a_window_goes_on_fetching(hu
 
 def test_a_pair_that_was_cancelled_stays_out_whatever_its_last_news_are() -> None:
     QueueFile().put(PAIR)
-    QueueFile().drop(PAIR)
-    QueueFile().amend(PAIR, pins={"owner/target": "0" * 40})
+    QueueFile().remove(PAIR)
+    QueueFile().update(PAIR, pins={"owner/target": "0" * 40})
     assert QueueFile().read() == ()
 
 
@@ -384,7 +383,7 @@ def test_the_queue_that_is_told_last_is_the_latest(hub: LocalHub, cache: Cache, 
         if isinstance(event, QueueChanged) and not event.queue:
             done.set()
 
-    queue = Queue(tell, Hub(hub.url, read_timeout=SILENCE), cache, patience=IMPATIENT)
+    queue = DownloadQueue(tell, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT)
     real, mine = queue._queue, threading.current_thread()
 
     def slow() -> tuple:
@@ -408,10 +407,10 @@ def test_what_cannot_be_written_down_is_done_all_the_same(hub: LocalHub, cache: 
     other = Pair("owner/target")
     events: list[QueueEvent] = []
     hub.allow(MB)
-    queue = Queue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, patience=IMPATIENT)
+    queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT)
 
     def full(self: QueueFile, how: object) -> None:
-        raise UserError("downloads.json cannot be written (No space left on device).")
+        raise UserError("full", "downloads.json can't be written (No space left on device).")
 
     def states() -> dict[Pair, str]:
         return {one.pair: one.state for one in [event for event in events if isinstance(event, QueueChanged)][-1].queue}
@@ -427,7 +426,7 @@ def test_what_cannot_be_written_down_is_done_all_the_same(hub: LocalHub, cache: 
             wait_until(lambda: states().get(PAIR) == "failed")
             queue.cancel(other)
             wait_until(lambda: other not in states())
-            wait_until(lambda: not cache.is_fetched("owner/target"))
+            wait_until(lambda: not cache.is_downloading("owner/target"))
     finally:
         queue.close()
 
@@ -440,16 +439,16 @@ def test_one_sentence_however_many_files_are_waited_for(
     cache.prepare(listing)
     held = [lock for file in listing.files if (lock := cache.lock(listing, file))]
     looks: Counter[str] = Counter()
-    follow = Transfer._follow
+    follow = FileTransfer._follow
 
-    def follow_and_count(self: Transfer, one: Any) -> None:
+    def follow_and_count(self: FileTransfer, one: Any) -> None:
         follow(self, one)
-        looks[one.file.path] += 1
+        looks[one.remote.path] += 1
         if len(looks) == len(held) and min(looks.values()) > 2:
             for lock in held:
                 lock.release()
 
-    monkeypatch.setattr(Transfer, "_follow", follow_and_count)
+    monkeypatch.setattr(FileTransfer, "_follow", follow_and_count)
     assert main(["models", "pull", *BOTH]) == 0
     lines = capfd.readouterr().err.splitlines()
-    assert len([line for line in lines if re.match("Another program is fetching owner/target too", line)]) == 1, lines
+    assert len([line for line in lines if re.match("Another program is downloading owner/target too", line)]) == 1, lines

@@ -1,0 +1,71 @@
+"""Slipstream's own JSON files in the user's data folder."""
+
+import json
+import os
+import uuid
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from mlx_engine.errors import UserError
+
+_LARGEST = 16_000_000  # bytes
+
+
+class DamagedFile(UserError):
+    """One of Slipstream's files can be read, but its content isn't what Slipstream writes."""
+
+
+def data_folder() -> Path:
+    return platformdirs.user_data_path("Slipstream", appauthor=False)
+
+
+def cannot_read(path: Path, error: OSError) -> UserError:
+    template = "Can't read “{path}” ({reason}). Check its permissions."
+    return UserError("cannot_read", template, path=str(path), reason=str(error.strerror))
+
+
+def cannot_write(path: Path, error: OSError) -> UserError:
+    template = "Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again."
+    return UserError("cannot_write", template, path=str(path), reason=str(error.strerror))
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of one of Slipstream's JSON files, or None if there is no such file.
+
+    Raises:
+        DamagedFile: the file holds no JSON, or is far too large.
+        UserError: the file can't be read at the moment.
+    """
+    try:
+        if path.stat().st_size <= _LARGEST:
+            return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise cannot_read(path, error) from None
+    except (ValueError, RecursionError):
+        pass
+    raise DamagedFile("damaged_file", "“{path}” is damaged. Repair it, or delete it to start fresh.", path=str(path))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Replace a file atomically.
+
+    Raises:
+        UserError: the file can't be written.
+    """
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8") as stream:
+            json.dump(value, stream, ensure_ascii=False, indent=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink()
+        raise cannot_write(path, error) from None

@@ -1,0 +1,216 @@
+"""How fast a pair decodes on this machine: measured in earlier replies, or else predicted as a range.
+
+The prediction is the roofline: a pass reads every weight it needs once and does its arithmetic, at this machine's measured rates.
+DFlash's gain depends on how many drafted tokens the target accepts, which depends on the text.
+"""
+
+import os
+import platform
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import median
+
+from mlx_engine.errors import EngineText, UserError
+from mlx_engine.events import MachineFacts, Stats
+from mlx_engine.pairs.compatibility import text_config
+from mlx_engine.pairs.data_files import data_folder, read_json, write_json
+from mlx_engine.pairs.drafter_config import DrafterConfig
+from mlx_engine.pairs.machine import machine_model, total_memory
+from mlx_engine.pairs.target_state import layer_states, whole
+from mlx_engine.requests import Mode
+
+LADDER = (1, 2, 3, 4, 5, 6, 8, 12, 16)  # widths that the engine chooses from (`decoding.costs`)
+# Published tokens per round, lowest and highest. DFlash: 2.96 for prose of a 4-bit Muse at temperature 1 (z-lab/dflash, pull
+# request 169), 5.42 for MATH500 on Qwen3.5-4B. DFlash 2: 3.18 of Gemma 4 E2B's drafter (its card), 6.76 for MATH500 on Qwen3.5-4B
+# (speculators, pull request 1014).
+PUBLISHED = {1: (2.96, 5.42), 2: (3.18, 6.76)}
+# A pass of 8 rows over 4-bit weights takes up to 2.7 times as long as one row (M4 Pro, ml-explore/mlx, issue 3839).
+_ROW_COST = (2.7 - 1) / (8 - 1)
+_SHORTEST = 0.002  # seconds per step; below, launching operations costs as much as reading weights, so nothing is predicted
+_ENOUGH = 3  # replies needed before measurements replace the prediction
+_LAST = 20  # replies per pair and mode that count
+_LEAST_TOKENS = 32  # shorter replies say little about speed
+_MOST_PAIRS = 500
+_FASTEST = 1e9  # tokens per second; more is an invalid value
+_MODES: tuple[Mode, ...] = ("dflash", "plain")
+Rates = dict[Mode, list[float]]
+
+
+@dataclass(frozen=True)
+class SpeedRange:
+    """Tokens per second, and where the numbers come from."""
+
+    low: float
+    high: float
+    reason: EngineText
+    measured: bool = False
+
+    def __str__(self) -> str:
+        low, high = _rounded(self.low), _rounded(self.high)
+        return f"{low} tok/s" if low == high else f"{low}–{high} tok/s"
+
+
+def predict_speeds(
+    facts: MachineFacts, target: dict, drafter: DrafterConfig | None, sizes: tuple[int, int], context: int, generation: int = 1
+) -> dict[Mode, SpeedRange]:
+    """Predict plain decoding and, with a drafter, DFlash. Empty if the config doesn't say enough or the pair is tiny.
+
+    Args:
+        target: content of its config.json.
+        sizes: bytes of the stored weights of target and drafter.
+        context: tokens of a long chat, whose keys and values are read too.
+    """
+    passes = _Passes(facts, target, sizes, context)
+    if not passes.known or passes.seconds(1, full=False) < _SHORTEST:
+        return {}
+    slow, fast = 1 / passes.seconds(1, full=True), 1 / passes.seconds(1, full=False)
+    template = "Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer."
+    reason = EngineText.of("speed_plain", template, read=passes.read(1) / 1e9, bandwidth=facts.bandwidth / 1e9)
+    speeds: dict[Mode, SpeedRange] = {"plain": SpeedRange(slow, fast, reason)}
+    if drafter is not None:
+        published = PUBLISHED.get(generation, PUBLISHED[1])
+        few, many = (min(tokens, drafter.block_size) for tokens in published)
+        template = "Published drafters of this kind yield {few:g} (prose) to {many:g} (math) tokens per round."
+        reason = EngineText.of("speed_dflash", template, few=few, many=many)
+        least, most = passes.best(drafter, few, full=True), passes.best(drafter, many, full=False)
+        speeds["dflash"] = SpeedRange(max(least, slow), max(most, fast), reason)
+    return speeds
+
+
+def measured_speeds(rates: Rates) -> dict[Mode, SpeedRange]:
+    """Return the speeds of earlier replies, for the modes with enough of them."""
+    found: dict[Mode, SpeedRange] = {}
+    for mode, values in rates.items():
+        if len(values) >= _ENOUGH:
+            template = "Measured here in the last {count} replies; the median is {median} tok/s."
+            reason = EngineText.of("speed_measured", template, count=len(values), median=_rounded(median(values)))
+            found[mode] = SpeedRange(min(values), max(values), reason, measured=True)
+    return found
+
+
+class MeasuredSpeeds:
+    """Decoding speeds of replies on this machine, in tokens per second, saved by pair."""
+
+    def __init__(self, read: Callable[[], object] | None = None) -> None:
+        self._rates: dict[str, Rates] = {}
+        try:
+            raw = read() if read else read_json(data_folder() / "speeds.json")
+        except UserError:
+            raw = None
+        if isinstance(raw, dict) and raw.get("of") == _this_machine() and isinstance(raw.get("pairs"), dict):
+            self._rates = {str(key): _valid_rates(rates) for key, rates in raw["pairs"].items()}
+
+    def rates(self, key: str) -> Rates:
+        """The rates of a pair's last replies, oldest first."""
+        return {mode: list(values) for mode, values in self._rates.get(key, {}).items()}
+
+    def record(self, key: str, stats: Stats) -> bool:
+        """Record a reply; return False if it is too short to be meaningful."""
+        if stats.decode_tok_s is None or stats.decode_tok_s <= 0 or stats.tokens < _LEAST_TOKENS:
+            return False
+        rates = self._rates.pop(key, {})
+        rates[stats.mode] = [*rates.get(stats.mode, []), float(stats.decode_tok_s)][-_LAST:]
+        self._rates[key] = rates  # at the end: the most recently used
+        for oldest in list(self._rates)[:-_MOST_PAIRS]:
+            del self._rates[oldest]
+        return True
+
+    def save(self) -> bool:
+        """Return whether the speeds could be saved."""
+        try:
+            write_json(data_folder() / "speeds.json", {"of": _this_machine(), "pairs": self._rates})
+        except UserError:
+            return False
+        return True
+
+
+def speed_key(target: str, drafter: str | None) -> str:
+    """The key of a pair's speeds: its two repos, or its two folders."""
+    return f"{target} + {drafter}" if drafter else target
+
+
+def _this_machine() -> list[object]:
+    """What identifies this machine; not its name, which changes with the network."""
+    return [machine_model(), platform.machine(), os.cpu_count(), total_memory()]
+
+
+def _valid_rates(raw: object) -> Rates:
+    if not isinstance(raw, dict):
+        return {}
+    return {
+        mode: [float(v) for v in raw[mode][-_LAST:] if isinstance(v, int | float) and 0 < v < _FASTEST]
+        for mode in _MODES
+        if isinstance(raw.get(mode), list)
+    }
+
+
+class _Passes:
+    """The time of a target's passes over some rows."""
+
+    def __init__(self, facts: MachineFacts, target: dict, sizes: tuple[int, int], context: int) -> None:
+        text = text_config(target)
+        self._facts, self._context, (self._size, self._draft) = facts, context, sizes
+        quantization = target.get("quantization")
+        settings = quantization if isinstance(quantization, dict) else {}
+        bits, group = whole(settings, "bits") or 16, whole(settings, "group_size") or 64
+        self._quantized = bits < 16
+        self._stored = (bits + (32 / group if self._quantized else 0)) / 8  # bytes per weight
+        hidden, vocabulary = whole(text, "hidden_size"), whole(text, "vocab_size")
+        self._states = layer_states(target)
+        self.known = bool(hidden and vocabulary and self._states)
+        self._head = (hidden or 0) * (vocabulary or 0) * self._stored
+        self._chosen, self._experts, self._expert_bytes = self._moe(text, hidden or 0)
+        unread = 0.0 if text.get("tie_word_embeddings") else self._head
+        self._dense = max(self._size - unread - self._expert_bytes, 0.0)
+
+    def _moe(self, text: dict, hidden: int) -> tuple[int, int, float]:
+        """Experts per token, experts in all, and the bytes of all experts."""
+        chosen = next((found for name in ("num_experts_per_tok", "top_k_experts") if (found := whole(text, name))), 0)
+        names = ("num_experts", "num_local_experts", "n_routed_experts")
+        experts = next((found for name in names if (found := whole(text, name))), 0)
+        inner = whole(text, "moe_intermediate_size") or whole(text, "intermediate_size") or 0
+        if not chosen or experts <= chosen:
+            return 1, 1, 0.0
+        layers = (whole(text, "num_hidden_layers") or 0) - (whole(text, "first_k_dense_replace") or 0)
+        return chosen, experts, min(layers * experts * 3 * hidden * inner * self._stored, 0.98 * self._size)
+
+    def read(self, rows: int) -> float:
+        """Bytes of weights that a pass reads, including every expert that any row chose independently."""
+        return self._dense + self._expert_bytes * (1 - (1 - self._chosen / self._experts) ** rows)
+
+    def seconds(self, rows: int, full: bool) -> float:
+        """The shortest possible time of a verify; `full`: with a full context, whose keys and values are read once."""
+        element = 4 if self._facts.device == "CPU" else 2
+        past = sum(state.bytes(self._context, element) for state in self._states or ()) if full else 0
+        used = (self._dense + self._expert_bytes * self._chosen / self._experts) / self._stored  # weights per row
+        return max((self.read(rows) + past) / self._facts.bandwidth, 2 * rows * used / self._facts.compute)
+
+    def best(self, drafter: DrafterConfig, tokens: float, full: bool) -> float:
+        """Tokens per second at the best width, if a round of a whole block yields `tokens`; `full`: at its slowest."""
+        return max(self._by_width(drafter, _acceptance(drafter.block_size, tokens), full))
+
+    def _by_width(self, drafter: DrafterConfig, acceptance: float, full: bool) -> Iterator[float]:
+        draft = (self._draft + self._head) / self._facts.bandwidth
+        for width in LADDER:
+            if width <= drafter.block_size:
+                factor = 1 + _ROW_COST * (width - 1) if full and self._quantized else 1.0
+                seconds = max(self.seconds(width, full), factor * self.seconds(1, full))
+                yield _tokens(width, acceptance) / (seconds + (draft if width > 1 else 0.0))
+
+
+def _tokens(width: int, acceptance: float) -> float:
+    """Expected tokens per round, if each drafted token after an accepted one is accepted with this probability."""
+    return sum(acceptance**at for at in range(width))
+
+
+def _acceptance(block: int, tokens: float) -> float:
+    """The acceptance probability with which a block of `block` rows yields `tokens`."""
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _tokens(block, middle) < tokens else (low, middle)
+    return low
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 20 else f"{value:.1f}".removesuffix(".0")
