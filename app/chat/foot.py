@@ -10,7 +10,8 @@ from app.chat.context_meter import ContextMeter
 from app.chat.context_view import ContextView
 from app.chat.elsewhere_bar import ElsewhereBar
 from app.rendering.tint import TintLegend
-from app.widgets.theme import COLUMN, MARGIN, SCROLL_BAR, Theme
+from app.widgets.style_sheet import SCROLL_BAR
+from app.widgets.theme import COLUMN, MARGIN, Theme
 
 NARROW = 620  # stacks legend and meter below this width
 

@@ -1,9 +1,10 @@
 """Small buttons with a vector icon."""
 
-from collections.abc import Callable
+from functools import lru_cache
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QByteArray, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.widgets.label import as_tooltip
@@ -11,6 +12,22 @@ from app.widgets.theme import Theme
 
 SIDE = 30
 ICON_SIZE = 18  # side of the square that icons are drawn in
+
+# SVG elements in a square of side `ICON_SIZE`
+ICONS = {
+    "sidebar": '<rect x="2" y="3" width="14" height="12" rx="2.5"/><path d="M7 3V15"/>',
+    "new": '<path d="M9 4H5L3.5 5.5V13L5 14.5H12.5L14 13V9M7.5 10.5L8 8.5L13.5 3L15 4.5L9.5 10Z"/>',
+    "sliders": '<path d="M2.5 5H9.7M13.3 5H15.5M2.5 9H4.7M8.3 9H15.5M2.5 13H10.7M14.3 13H15.5"/>'
+    '<circle cx="11.5" cy="5" r="1.8"/><circle cx="6.5" cy="9" r="1.8"/><circle cx="12.5" cy="13" r="1.8"/>',
+    "folder": '<path d="M2.5 6V4.5L3.3 3.8H6.5L8.2 5.6H14.7L15.5 6.4V13.2L14.7 14H3.3L2.5 13.2Z"/>',
+    "pin": '<path d="M6.2 3H11.8L11 4.2V7.5L13 10.2H5L7 7.5V4.2ZM9 10.2V15"/>',
+    "opened": '<path d="M5.5 7.5L9 11L12.5 7.5"/>',
+    "closed": '<path d="M7.5 5.5L11 9L7.5 12.5"/>',
+    "search": '<circle cx="8" cy="8" r="4.5"/><path d="M11.3 11.3L14.5 14.5"/>',
+    "close": '<path d="M5.5 5.5L12.5 12.5M12.5 5.5L5.5 12.5"/>',
+    "clip": '<path d="M13.5 7.5L8 13L5.6 13.4L4.3 12.1L4.7 9.7L10.6 3.8L12.2 3.5L13.6 4.9'
+    'L13.3 6.5L8 11.8L6.8 11.9L6.4 11.2L6.7 10.3L11 6"/>',
+}
 
 
 class IconButton(QAbstractButton):
@@ -50,77 +67,11 @@ class IconButton(QAbstractButton):
 
 def draw_icon(painter: QPainter, icon: str, color: QColor) -> None:
     """Draw an icon in the square of side `ICON_SIZE` at the painter's origin."""
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QPen(color, 1.5, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap, Qt.PenJoinStyle.RoundJoin))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    ICONS[icon](painter)
+    _renderer(icon, color.name()).render(painter, QRectF(0, 0, ICON_SIZE, ICON_SIZE))
 
 
-def _points(*pairs: tuple[float, float]) -> list[QPointF]:
-    return [QPointF(x, y) for x, y in pairs]
-
-
-def _sidebar(painter: QPainter) -> None:
-    painter.drawRoundedRect(QRectF(2, 3, 14, 12), 2.5, 2.5)
-    painter.drawLine(QPointF(7, 3), QPointF(7, 15))
-
-
-def _new(painter: QPainter) -> None:
-    painter.drawPolyline(_points((9, 4), (5, 4), (3.5, 5.5), (3.5, 13), (5, 14.5), (12.5, 14.5), (14, 13), (14, 9)))
-    painter.drawPolyline(_points((7.5, 10.5), (8, 8.5), (13.5, 3), (15, 4.5), (9.5, 10), (7.5, 10.5)))
-
-
-def _sliders(painter: QPainter) -> None:
-    for y, knob in ((5, 11.5), (9, 6.5), (13, 12.5)):
-        painter.drawLine(QPointF(2.5, y), QPointF(knob - 1.8, y))
-        painter.drawLine(QPointF(knob + 1.8, y), QPointF(15.5, y))
-        painter.drawEllipse(QPointF(knob, y), 1.8, 1.8)
-
-
-def _folder(painter: QPainter) -> None:
-    painter.drawPolyline(
-        _points((2.5, 6), (2.5, 4.5), (3.3, 3.8), (6.5, 3.8), (8.2, 5.6), (14.7, 5.6), (15.5, 6.4), (15.5, 13.2), (14.7, 14))
-        + _points((3.3, 14), (2.5, 13.2), (2.5, 6))
-    )
-
-
-def _pin(painter: QPainter) -> None:
-    painter.drawPolyline(_points((6.2, 3), (11.8, 3), (11, 4.2), (11, 7.5), (13, 10.2), (5, 10.2), (7, 7.5), (7, 4.2), (6.2, 3)))
-    painter.drawLine(QPointF(9, 10.2), QPointF(9, 15))
-
-
-def _opened(painter: QPainter) -> None:
-    painter.drawPolyline(_points((5.5, 7.5), (9, 11), (12.5, 7.5)))
-
-
-def _closed(painter: QPainter) -> None:
-    painter.drawPolyline(_points((7.5, 5.5), (11, 9), (7.5, 12.5)))
-
-
-def _search(painter: QPainter) -> None:
-    painter.drawEllipse(QPointF(8, 8), 4.5, 4.5)
-    painter.drawLine(QPointF(11.3, 11.3), QPointF(14.5, 14.5))
-
-
-def _close(painter: QPainter) -> None:
-    painter.drawLine(QPointF(5.5, 5.5), QPointF(12.5, 12.5))
-    painter.drawLine(QPointF(12.5, 5.5), QPointF(5.5, 12.5))
-
-
-def _clip(painter: QPainter) -> None:
-    painter.drawPolyline(_points((13.5, 7.5), (8, 13), (5.6, 13.4), (4.3, 12.1), (4.7, 9.7), (10.6, 3.8), (12.2, 3.5)))
-    painter.drawPolyline(_points((12.2, 3.5), (13.6, 4.9), (13.3, 6.5), (8, 11.8), (6.8, 11.9), (6.4, 11.2), (6.7, 10.3), (11, 6)))
-
-
-ICONS: dict[str, Callable[[QPainter], None]] = {
-    "sidebar": _sidebar,
-    "new": _new,
-    "sliders": _sliders,
-    "folder": _folder,
-    "pin": _pin,
-    "opened": _opened,
-    "closed": _closed,
-    "search": _search,
-    "close": _close,
-    "clip": _clip,
-}
+@lru_cache
+def _renderer(icon: str, color: str) -> QSvgRenderer:
+    style = f'fill="none" stroke="{color}" stroke-width="1.5" stroke-linecap="round" stroke-linejoin="round"'
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {ICON_SIZE} {ICON_SIZE}" {style}>{ICONS[icon]}</svg>'
+    return QSvgRenderer(QByteArray(svg.encode()))
