@@ -3591,6 +3591,12 @@ Nothing you write leaves this computer.</source>
             <translation>文件中有一条消息缺少标识或有效角色。</translation>
         </message>
         <message>
+            <location filename="../../app/models/survey.py" />
+            <source>fit_estimated</source>
+            <extracomment>From the catalog, or from the number of weights in the name</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>import_not_saved</source>
             <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
@@ -3778,6 +3784,12 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>drafter_not_usable</source>
+            <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
             <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
             <translation type="unfinished" />
@@ -3846,6 +3858,330 @@ Nothing you write leaves this computer.</source>
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_not_finite</source>
             <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>link_leads_out</source>
+            <extracomment>“{path}” is a link that leads out of the model folder. Remove the link, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>models_moved</source>
+            <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>models_moving</source>
+            <extracomment>The models are being moved to another folder. Wait until that is done, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>catalog_not_list</source>
+            <extracomment>“{file}” is ignored: it isn't a list of pairs.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>catalog_repos_unknown</source>
+            <extracomment>The names of its repos aren't known yet.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>invalid_catalog_field</source>
+            <extracomment>Its “{field}” is missing or invalid.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>pair_is_built_in</source>
+            <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>pair_not_downloadable</source>
+            <extracomment>{name} can't be downloaded. {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>damaged_weights</source>
+            <extracomment>“{name}” is damaged. Download the model again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>invalid_config</source>
+            <extracomment>“{path}” isn't a valid model config. Download the model again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>no_config</source>
+            <extracomment>“{folder}” has no config.json, so it isn't a complete model.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>truncated_weights</source>
+            <extracomment>“{name}” is incomplete. Download the model again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>target_needs_code</source>
+            <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>target_too_many_layers</source>
+            <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>target_without_model_type</source>
+            <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/custom_pairs.py" />
+            <source>path_not_absolute</source>
+            <extracomment>“{path}” isn't a full path. Give the full path, from / on.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/deleted_models.py" />
+            <source>repo_purged</source>
+            <extracomment>{repo} can't be restored any more. Download it again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_keeps_changing</source>
+            <extracomment>{pair} keeps being revised. Try again later; downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download_queue.py" />
+            <source>invalid_queue_command</source>
+            <extracomment>“{command}” isn't a queue command.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download_queue.py" />
+            <source>queue_in_use</source>
+            <extracomment>Another Slipstream is downloading already. Its queue continues there.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download_queue.py" />
+            <source>queue_locked</source>
+            <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_file_size</source>
+            <extracomment>Size of the files</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_float32</source>
+            <extracomment>{stored} of files, in 4 bytes per weight</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_four_bits</source>
+            <extracomment>{stored} of files, in 4 bits per weight</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_ok</source>
+            <extracomment>Needs {needed} of the {budget} available for models at {context:,} tokens.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_projection</source>
+            <extracomment>{weights}; {copy} for the context projection</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_unknown</source>
+            <extracomment>Unknown: config.json doesn't say enough.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_wide_scales</source>
+            <extracomment>{stored} of files, with scales and biases in 4 bytes instead of 2</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>file_listed_twice</source>
+            <extracomment>{repo} lists a file twice, so it is refused. Choose another repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>file_not_in_repo</source>
+            <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>file_not_object</source>
+            <extracomment>The {file} of {repo} isn't a JSON object. Choose another repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>file_too_large</source>
+            <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>no_commit</source>
+            <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>repo_disabled</source>
+            <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>repo_gated</source>
+            <extracomment>{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>repo_gated_for_account</source>
+            <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>repo_not_found</source>
+            <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>repo_not_found_or_private</source>
+            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/inspection.py" />
+            <source>repo_without_tokenizer</source>
+            <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/inspection.py" />
+            <source>repo_without_weights</source>
+            <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/library.py" />
+            <source>no_such_folder</source>
+            <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/locks.py" />
+            <source>repo_being_removed</source>
+            <extracomment>Another program is removing {repo}. Try again in a moment.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_folder.py" />
+            <source>model_folder_missing</source>
+            <extracomment>“{path}” names no folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>downloads_in_use</source>
+            <extracomment>Another Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>models_already_there</source>
+            <extracomment>The models are already in “{folder}”.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>not_a_folder</source>
+            <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/partial.py" />
+            <source>not_regular_file</source>
+            <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>invalid_revision</source>
+            <extracomment>{name} isn't a revision. Use a branch, tag or commit id.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>no_file_size</source>
+            <extracomment>The hub gives no size for {file} of {repo}. Try again later.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/tokens.py" />
+            <source>invalid_token</source>
+            <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>hub_silent</source>
+            <extracomment>The model hub isn't responding. Trying again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/adapter.py" />
+            <source>cache_cannot_rewind</source>
+            <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/models.py" />
+            <source>name_drafter</source>
+            <extracomment>{reason} Name one with --drafter OWNER/NAME, or use --plain.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/models.py" />
+            <source>use_plain</source>
+            <extracomment>{reason} Use the target alone with --plain.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
