@@ -157,8 +157,9 @@ def load_catalog() -> Catalog:
         try:
             entries.append(parse_entry(raw, None))
         except UserError as error:
-            template, file = "Entry {number} of “{file}” is ignored. {reason}", str(custom_catalog_file())
-            problems.append(EngineText.of("catalog_entry_ignored", template, number=number, file=file, reason=error.text))
+            template = "Entry {number} of “{file}” is ignored. {reason}"
+            values: dict[str, Any] = {"number": number, "file": str(custom_catalog_file()), "reason": error.text}
+            problems.append(EngineText.of("catalog_entry_ignored", template, **values))
     return Catalog(tuple(entries), shipped["sources"], tuple(problems))
 
 

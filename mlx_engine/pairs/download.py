@@ -107,12 +107,8 @@ class Download:
             raise UserError.of(problem)
         for listing in inspection.listings:
             if listing.new_name:
-                meter.note(
-                    "repo_renamed",
-                    "{repo} is now called {new}; it is kept under the old name.",
-                    repo=listing.repo,
-                    new=listing.new_name,
-                )
+                template = "{repo} is now called {new}; it is kept under the old name."
+                meter.note(EngineText.of("repo_renamed", template, repo=listing.repo, new=listing.new_name))
 
     def _transfer(self, inspection: Inspection, stop: threading.Event, meter: "_Meter") -> bool:
         listings = list(inspection.listings)
@@ -128,14 +124,16 @@ class Download:
         for listing in listings:
             with suppress(UserError):  # the download is complete, whatever the hub says now
                 if self.hub.listing(listing.repo).commit != listing.commit:
-                    meter.note("newer_revision", "{repo} has a newer revision. Download it again to get it.", repo=listing.repo)
+                    template = "{repo} has a newer revision. Download it again to get it."
+                    meter.note(EngineText.of("newer_revision", template, repo=listing.repo))
 
     def _unpin(self, stop: threading.Event, meter: "_Meter") -> None:
         """Switch to the current revisions, since a pinned one is gone. Files that both revisions share are kept."""
         for repo in self.pair.repos:
             listing = self._ask(partial(self.hub.listing, repo), stop, meter)
             if listing is not None and self.pins.get(repo) not in (None, listing.commit):
-                meter.note("repo_revised", "{repo} was revised during the download. Files that changed start over.", repo=repo)
+                template = "{repo} was revised during the download. Files that changed start over."
+                meter.note(EngineText.of("repo_revised", template, repo=repo))
             self.pins.pop(repo, None)
 
     def _publish(self, listing: Listing) -> Path:
@@ -198,9 +196,8 @@ class _Meter:
             self._progress = DownloadProgress(self._progress.done, self._progress.total, status=status)
             self._report(self._progress)
 
-    def note(self, code: str, template: str, **values: str) -> None:
+    def note(self, note: EngineText) -> None:
         """Report a status that the user should also see at the end."""
-        note = EngineText.of(code, template, **values)
         if note not in self._notes:
             self._notes.append(note)
         self.say(note)

@@ -46,7 +46,7 @@ def busy(response: httpx2.Response) -> Unreachable:
     except ValueError:  # absent, or a date
         after_s = None
     template = "The hub is busy or out of order (status {status}). Try again in a few minutes."
-    return Unreachable("hub_busy", template, after_s, status=response.status_code)
+    return Unreachable("hub_busy", template, after_s=after_s, status=response.status_code)
 
 
 def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> UserError:

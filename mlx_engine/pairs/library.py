@@ -53,8 +53,8 @@ def remove_folder(folder: Path) -> None:
     """Stop searching a folder; its files stay."""
     folder, saved = folder.expanduser().absolute(), added_folders()
     if folder not in saved:
-        template, folders = "“{path}” isn't one of the folders you added: {folders}.", ", ".join(map(str, saved)) or "–"
-        raise UserError("folder_not_added", template, path=str(folder), folders=folders)
+        template = "“{path}” isn't one of the folders you added: {folders}."
+        raise UserError("folder_not_added", template, path=str(folder), folders=", ".join(map(str, saved)) or "–")
     _save([one for one in saved if one != folder])
 
 

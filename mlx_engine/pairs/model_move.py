@@ -84,7 +84,7 @@ class ModelMove:
         except OSError as error:  # the models are in the new folder, so the move has succeeded
             template = "Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again."
             path, reason = str(error.filename or old), str(error.strerror)
-            self._note("old_models_left", template, path=path, reason=reason, old=str(old), new=str(new))
+            self._note(EngineText.of("old_models_left", template, path=path, reason=reason, old=str(old), new=str(new)))
         return True
 
     def _check_not_downloading(self, root: Path) -> None:
@@ -165,7 +165,8 @@ class ModelMove:
         if copied or _same(place, target):
             place.unlink()
         else:
-            self._note("file_changed_during_move", "“{path}” was changed during the move, so it stays there.", path=str(place))
+            template = "“{path}” was changed during the move, so it stays there."
+            self._note(EngineText.of("file_changed_during_move", template, path=str(place)))
 
     def _clear_folders(self, root: Path) -> None:
         DeletedModels(Cache(root)).purge()
@@ -177,10 +178,10 @@ class ModelMove:
                     os.rmdir(folder)  # only if empty
 
     def _note_left(self, path: Path) -> None:
-        self._note("link_not_moved", "“{path}” is a link that leads elsewhere, so it stays there.", path=str(path))
+        template = "“{path}” is a link that leads elsewhere, so it stays there."
+        self._note(EngineText.of("link_not_moved", template, path=str(path)))
 
-    def _note(self, code: str, template: str, **values: str) -> None:
-        note = EngineText.of(code, template, **values)
+    def _note(self, note: EngineText) -> None:
         if note not in self.notes:
             self.notes.append(note)
 

@@ -359,7 +359,7 @@ class FileTransfer:
         file.active.add((generation, 0))
         if lost:
             template = "The host of {file} can't resume downloads, so the file starts over."
-            self._note("host_cannot_resume", template, file=file.remote.path)
+            self._note(EngineText.of("host_cannot_resume", template, file=file.remote.path))
         return generation
 
     # --- Verification -------------------------------------------------------------------------------------------------------------
@@ -399,7 +399,8 @@ class FileTransfer:
         if again:
             template = "{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror."
             raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
-        self._note("file_damaged", "{file} arrived damaged and is downloaded again.", file=file.remote.path)
+        template = "{file} arrived damaged and is downloaded again."
+        self._note(EngineText.of("file_damaged", template, file=file.remote.path))
 
     # --- Failures -----------------------------------------------------------------------------------------------------------------
     def _count(self, file: _FileDownload, count: int) -> None:
@@ -454,7 +455,7 @@ class FileTransfer:
             return UserError("disk_without_large_files", template, folder=folder)
         return cannot_write(self._cache.root, error)
 
-    def _note(self, code: str, template: str, **values: str) -> None:
-        self.status = note = EngineText.of(code, template, **values)
+    def _note(self, note: EngineText) -> None:
+        self.status = note
         if note not in self._notes:
             self._notes.append(note)
