@@ -1,1 +1,1 @@
-"""Snapshots of past prompts, for reuse by later turns."""
+"""Snapshots of past prompts, reused by later turns."""

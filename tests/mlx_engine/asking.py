@@ -1,4 +1,4 @@
-"""Short ways to ask an engine in tests: by themselves, without what an earlier request left behind, unless `reuse` is given."""
+"""Shortcuts to run requests in tests, without reuse of earlier prompts unless `reuse` is given."""
 
 import threading
 

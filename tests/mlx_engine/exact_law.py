@@ -1,4 +1,4 @@
-"""The law that a choice has to follow, computed in float64 from its definition; and the test that tells whether draws follow it."""
+"""The distribution of a choice, computed in float64 from its definition, and a test whether draws follow it."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from mlx_engine.requests import Sampling
 
 
 def tempered(logits: Sequence[float], sampling: Sampling, prompt: Sequence[int] = (), reply: Sequence[int] = ()) -> np.ndarray:
-    """Logits after penalties and temperature."""
+    """Return logits after penalties and temperature."""
     out = np.array(logits, np.float64)
     for token in {*prompt, *reply}:
         out[token] *= 1 / sampling.repetition_penalty if out[token] > 0 else sampling.repetition_penalty
@@ -24,7 +24,7 @@ def _shares(logits: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 
 def law(logits: Sequence[float], sampling: Sampling, prompt: Sequence[int] = (), reply: Sequence[int] = ()) -> np.ndarray:
-    """Chance of every token: penalties, temperature, top-k, top-p over what is left, min-p."""
+    """Return the probability of every token after penalties, temperature, top-k, top-p and min-p."""
     z = tempered(logits, sampling, prompt, reply)
     keep = np.ones(len(z), bool)
     if 0 < sampling.top_k < len(z):
@@ -37,10 +37,10 @@ def law(logits: Sequence[float], sampling: Sampling, prompt: Sequence[int] = (),
 
 
 def boundaries(logits: Sequence[float], sampling: Sampling, prompt: Sequence[int] = (), reply: Sequence[int] = ()) -> float:
-    """How near a token comes to the edge of a filter; what is nearer than a rounding may fall on either side of it."""
+    """Return how close a token is to the edge of a filter; closer than a rounding, it may be on either side."""
     z = tempered(logits, sampling, prompt, reply)
     gaps = np.diff(np.unique(z))
-    near = [gaps[gaps < 1e-4].min(initial=np.inf) * 1e-3]  # a tie that penalties made, true in one precision only
+    near = [gaps[gaps < 1e-4].min(initial=np.inf) * 1e-3]  # a tie made by penalties in one precision only
     keep = np.ones(len(z), bool)
     if 0 < sampling.top_k < len(z):
         keep = z >= np.sort(z)[-sampling.top_k]
@@ -53,7 +53,7 @@ def boundaries(logits: Sequence[float], sampling: Sampling, prompt: Sequence[int
 
 
 def chi_square(counts: np.ndarray, law: np.ndarray) -> tuple[float, float]:
-    """The statistic of draws against a law, and what it exceeds once in 10^7 times if they follow it.
+    """Return the statistic of draws against a distribution, and what it exceeds once in 10^7 times if they follow it.
 
     Cells with fewer than 5 draws to be expected are counted together. The limit is Wilson and Hilferty's, with z = 5.2.
     """

@@ -1,4 +1,4 @@
-"""Tokenizers for tests: one token a byte, so that every character can be cut anywhere, and the markers that each family uses."""
+"""Byte-level tokenizers for tests, with the markers of each family: a character can be split anywhere."""
 
 import functools
 
@@ -38,7 +38,7 @@ MARKERS = {
 @functools.cache
 def made(markers: str = "think", template: str = "") -> TokenizerWrapper:
     """A byte-level tokenizer with one family's markers. Byte b is token b, `<|im_end|>` and `<|return|>` end a reply."""
-    # which printable letter stands for which byte, as in every byte-level vocabulary
+    # the printable character of each byte, as in every byte-level vocabulary
     letters = sorted(pre_tokenizers.ByteLevel.alphabet(), key=lambda letter: (ord(letter) >= 256, ord(letter)))
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
     order = [*shown, *(byte for byte in range(256) if byte not in shown)]

@@ -1,4 +1,4 @@
-"""Chats through a template that drops thinking: boundaries are where the next turn comes by again, and reuse changes no reply."""
+"""Chats with a template that drops thinking: boundaries are where the next turn continues, and reuse changes no reply."""
 
 import dataclasses
 
@@ -19,7 +19,7 @@ TEXT = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
 
 @pytest.fixture(scope="module", params=["e2e_qwen3", "e2e_gpt_oss", "e2e_qwen3_5"])
 def chatting(request):
-    """A reference pair of each cache kind, chatting in words."""
+    """A reference pair of each cache kind that chats in words."""
     engine = loaded(GOLDEN / request.param / "target", GOLDEN / request.param / "drafter")
     engine.pair.tokenizer = tokenizer()
     yield engine
@@ -32,7 +32,7 @@ def rendered(engine, request: GenerationRequest) -> list[int]:
 
 @sampled(10)
 @given(data=st.data())
-def test_a_chat_by_template_with_reuse_is_the_chat_without(chatting, data):
+def test_reuse_does_not_change_a_chat(chatting, data):
     system = [Message("system", data.draw(TEXT, "system"))] if data.draw(st.booleans()) else []
     messages = [*system, Message("user", data.draw(TEXT, "first question"))]
     for _ in range(data.draw(st.integers(2, 4), "turns")):
@@ -60,13 +60,13 @@ def test_a_chat_by_template_with_reuse_is_the_chat_without(chatting, data):
 
 
 @pytest.mark.parametrize("thinking", [False, True])
-def test_the_next_turn_of_a_thinking_chat_starts_where_the_template_comes_by_again(chatting, thinking):
+def test_the_next_turn_of_a_thinking_chat_starts_at_a_boundary(chatting, thinking):
     chatting.free_memory()
     asked = GenerationRequest((Message("user", "w1 w2 w3"),), thinking=thinking, max_tokens=20, ignore_eos=True)
     first = reply(chatting, asked)
     prompt = rendered(chatting, asked)
     at = boundaries(chatting.pair.tokenizer, asked, prompt)[-1]
-    # the assistant's mark is there again, the opening of its thinking is not
+    # the assistant's header is repeated, the opening of its thinking is not
     assert prompt[at:] == ([5] if thinking else [5, 6])
     following = dataclasses.replace(
         asked, messages=(*asked.messages, Message("assistant", first.text, first.thinking), Message("user", "w4"))
@@ -82,7 +82,7 @@ def test_another_chat_with_the_same_system_prompt_starts_after_it(chatting):
     asked = GenerationRequest((system, Message("user", "w1 w2 w3")), max_tokens=20, ignore_eos=True)
     reply(chatting, asked)
     other = dataclasses.replace(asked, messages=(system, Message("user", "w4 w5")))
-    assert reply(chatting, other).stats.reused_tokens == 43  # its mark, its words, its end, and the user's mark
+    assert reply(chatting, other).stats.reused_tokens == 43  # its header, text and end, and the user's header
 
 
 @given(chatted=st.lists(st.tuples(TEXT, TEXT), max_size=3), last=TEXT, answer=TEXT, question=TEXT, system=st.none() | TEXT)
@@ -101,17 +101,17 @@ def test_boundaries_hold_for_the_demo_pairs_own_template(demo, thinking, chatted
     assert found[-1] >= min(len(prompt) - 1, len(without_opening) if thinking else 0)
 
 
-def test_a_template_that_refuses_the_other_renderings_has_no_boundaries(chatting):
+def test_a_template_that_rejects_other_renderings_has_no_boundaries(chatting):
     wrapped = tokenizer()
     wrapped._tokenizer.chat_template = "{% if messages|length > 1 %}{{ raise_exception('no') }}{% endif %}" + (
         wrapped._tokenizer.chat_template
     )
     request = GenerationRequest((Message("user", "w1"),))
     prompt = chat.render(wrapped, request).tokens
-    assert boundaries(wrapped, request, prompt) == (1,)  # what another chat shares: the user's mark
+    assert boundaries(wrapped, request, prompt) == (1,)  # another chat shares the user's header
 
 
-def test_raw_tokens_can_be_asked_again():
+def test_raw_tokens_can_be_reused():
     wrapped = tokenizer()
     assert boundaries(wrapped, GenerationRequest(prompt_tokens=(1, 2, 3)), (1, 2, 3)) == (2,)
     assert boundaries(wrapped, GenerationRequest(prompt_tokens=(1,)), (1,)) == ()

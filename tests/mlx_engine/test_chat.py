@@ -1,4 +1,4 @@
-"""Reply tokens become text: whole characters, two channels, stop strings never shown."""
+"""Reply tokens as text: whole characters, two channels, no stop strings; and prompts as tokens."""
 
 import pytest
 from hypothesis import given
@@ -17,7 +17,7 @@ def opened(*opening, begun=()):
 
 
 def written(tokenizer, ids, stop=(), pieces=None, prompt=None):
-    """All commits for these ids, given to `ReplyText` in pieces of these sizes."""
+    """Return all commits for these ids, added to `ReplyText` in pieces of these sizes."""
     reply, commits, at = chat.ReplyText(tokenizer, prompt or opened(), stop), [], 0
     for size in [*(pieces or []), len(ids)]:
         part = ids[at : at + size]
@@ -33,7 +33,7 @@ def answer(commits):
 
 
 @given(text=st.text(ALPHABET, max_size=40), pieces=st.lists(st.integers(1, 5), max_size=10))
-def test_text_comes_through_whole_however_it_is_cut(demo, text, pieces):
+def test_text_is_complete_however_it_is_split(demo, text, pieces):
     tokenizer = demo.pair.tokenizer
     ids = tokenizer.encode(text, add_special_tokens=False)
     _, commits = written(tokenizer, ids, pieces=pieces)
@@ -56,7 +56,7 @@ def test_a_stop_string_ends_the_answer_and_is_not_shown(demo, text, stop, pieces
     assert reply.stopped == (stop in shown)
 
 
-def test_thinking_and_answer_are_told_apart(demo):
+def test_thinking_and_answer_are_separated(demo):
     tokenizer = demo.pair.tokenizer
     ids = tokenizer.encode("<think>\nLet me see.\n</think>\n\nIt is **9**.", add_special_tokens=False)
     _, commits = written(tokenizer, ids, pieces=[2, 1, 4])
@@ -92,13 +92,13 @@ def test_markers_of_several_tokens_are_never_shown(demo, monkeypatch):
     monkeypatch.setattr(tokenizer, "_think_start_tokens", marks["start"])
     monkeypatch.setattr(tokenizer, "_think_end_tokens", marks["end"])
     plain, thought = (tuple(tokenizer.encode(text, add_special_tokens=False)) for text in ("9.", "hm"))
-    # the first token of a marker, then something else: that was text after all
+    # the first token of a marker followed by something else is text
     _, commits = written(tokenizer, [marks["start"][0], *plain, *marks["start"], *thought, *marks["end"], *plain], pieces=[1, 2, 1])
     assert "".join(c.text for c in commits if c.channel == "thinking") == "hm"
     assert answer(commits) == tokenizer.decode([marks["start"][0], *plain]) + "9."
 
 
-def test_nothing_follows_a_stop_string_that_shows_at_a_change_of_channel(demo):
+def test_nothing_follows_a_stop_string_at_a_change_of_channel(demo):
     tokenizer = demo.pair.tokenizer
     ids = tokenizer.encode("a <think>see</think>b", add_special_tokens=False)
     reply, commits = written(tokenizer, ids, stop=(" ",))
@@ -112,7 +112,7 @@ def test_continuing_appends_the_unfinished_reply_to_the_prompt(demo):
     assert whole.tokens[: len(begun.tokens)] == begun.tokens and tokenizer.decode(whole.continued) == "1, 2, 3"
 
 
-def test_a_continued_text_keeps_the_space_at_the_join(demo):
+def test_a_continued_text_keeps_the_space_between_the_parts(demo):
     tokenizer = demo.pair.tokenizer
     begun = tokenizer.encode("The answer is", add_special_tokens=False)
     more = tokenizer.encode(" 5 of them", add_special_tokens=False)
@@ -120,7 +120,7 @@ def test_a_continued_text_keeps_the_space_at_the_join(demo):
     assert answer(commits) == " 5 of them"
 
 
-def test_both_kinds_of_prompt_at_once_are_refused(demo):
+def test_messages_together_with_tokens_are_refused(demo):
     both = GenerationRequest(messages=(Message("user", "Hi"),), prompt_tokens=(1,))
     with pytest.raises(UserError, match="not both"):
         chat.render(demo.pair.tokenizer, both)
@@ -135,7 +135,7 @@ def prompt_text(tokenizer, *messages, **options):
 ASKED = Message("user", "Hi")
 
 
-def test_the_thinking_switch_reaches_the_template_under_either_name():
+def test_the_template_gets_the_thinking_switch_by_either_name():
     assert prompt_text(made("think", QWEN3), ASKED)[0].endswith("<think>\n\n</think>\n\n")
     assert prompt_text(made("think", QWEN3), ASKED, thinking=True)[0].endswith("<|im_start|>assistant\n")
     assert prompt_text(made("think", DEEPSEEK), ASKED)[0].endswith("</think>")
@@ -145,7 +145,7 @@ def test_the_thinking_switch_reaches_the_template_under_either_name():
     )
 
 
-def test_effort_reaches_only_a_template_that_takes_one():
+def test_only_a_template_that_takes_an_effort_gets_one():
     harmony, qwen = made("harmony", HARMONY), made("think", QWEN3)
     assert chat.takes_effort(harmony) and not chat.takes_effort(qwen)
     assert "Reasoning: high" in prompt_text(harmony, ASKED, effort="high")[0]
@@ -161,14 +161,14 @@ def test_a_target_with_markers_can_think(markers, able):
     assert chat.can_think(made(markers)) is able
 
 
-def test_instructions_go_into_the_first_message_where_a_template_takes_none():
+def test_system_messages_are_merged_if_a_template_takes_none():
     text, _ = prompt_text(made("none", GEMMA), Message("system", "Be brief."), ASKED)
     assert text == "<start_of_turn>user\nBe brief.\n\nHi<end_of_turn>\n<start_of_turn>model\n"
     text, _ = prompt_text(made("think", QWEN3), Message("system", "Be brief."), ASKED)
     assert text.startswith("<|im_start|>system\nBe brief.<|im_end|>")
 
 
-def test_two_messages_in_a_row_become_one_where_roles_must_alternate():
+def test_messages_in_a_row_are_merged_if_roles_must_alternate():
     text, _ = prompt_text(made("none", GEMMA), ASKED, Message("user", "Are you there?"))
     assert text == "<start_of_turn>user\nHi\n\nAre you there?<end_of_turn>\n<start_of_turn>model\n"
 
@@ -188,12 +188,12 @@ def test_the_error_of_a_template_that_rejects_the_merged_chat_is_quoted():
         ((ASKED, Message("tool", "9")), "role “tool”"),
     ],
 )
-def test_a_chat_that_asks_nothing_or_has_a_strange_role_is_refused(messages, words):
+def test_a_chat_without_a_question_or_with_an_unknown_role_is_refused(messages, words):
     with pytest.raises(UserError, match=words):
         prompt_text(made("think", QWEN3), *messages)
 
 
-def test_what_a_reply_thought_is_handed_to_the_template_which_may_show_it():
+def test_the_template_gets_the_thinking_of_earlier_replies():
     shows = "{% for message in messages %}{{ message.get('reasoning_content', '') + '|' + message['content'] + '\\n' }}{% endfor %}"
     text, _ = prompt_text(made("think", shows), ASKED, Message("assistant", "Yes", "Hm"), Message("user", "Why?"))
     assert text == "|Hi\nHm|Yes\n|Why?\n"
@@ -222,18 +222,18 @@ def test_what_a_reply_thought_is_handed_to_the_template_which_may_show_it():
         ("none", GEMMA, False, {"continue_from": "1"}, "<start_of_turn>model\n1", "answer"),
     ],
 )
-def test_an_unfinished_reply_goes_on_in_its_own_channel(markers, template, thinking, continued, end, channel):
+def test_an_unfinished_reply_continues_in_its_own_channel(markers, template, thinking, continued, end, channel):
     text, goes_on = prompt_text(made(markers, template), ASKED, thinking=thinking, **continued)
     assert text.endswith(end) and goes_on == channel
 
 
-def test_a_continued_text_that_ended_with_a_space_shows_it_once():
+def test_a_space_at_the_end_of_a_continued_text_is_not_repeated():
     tokenizer = made("think", QWEN3)
     prompt = chat.render(tokenizer, GenerationRequest(messages=(ASKED,), continue_from="It is "))
     assert answer(written(tokenizer, list(b"so."), prompt=prompt)[1]) == "so."
 
 
-def test_raw_tokens_that_end_in_an_open_think_block_begin_in_it():
+def test_raw_tokens_that_end_in_thinking_continue_it():
     tokenizer = made("think")
     raw = ids(tokenizer, "<|im_start|>user\nWhat is <think>?<|im_end|>\n<|im_start|>assistant\n")
     assert chat.ReplyText(tokenizer, chat.render(tokenizer, GenerationRequest(prompt_tokens=tuple(raw)))).channel == "answer"

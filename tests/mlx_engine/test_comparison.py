@@ -1,4 +1,4 @@
-"""Where two replies part, and whether that was a tie."""
+"""The first difference of two replies, and whether it is a tie."""
 
 import dataclasses
 import math
@@ -21,7 +21,7 @@ some = st.lists(st.integers(0, 3), max_size=8)
 
 
 @given(some, some)
-def test_the_first_difference_is_the_length_of_what_they_share(a, b):
+def test_the_first_difference_is_the_length_of_the_shared_prefix(a, b):
     at = first_difference(a, b)
     if at is None:
         assert a == b
@@ -30,14 +30,14 @@ def test_the_first_difference_is_the_length_of_what_they_share(a, b):
         assert a[at : at + 1] != b[at : at + 1]
 
 
-def test_a_reply_that_ends_sooner_differs_where_it_ends():
+def test_a_shorter_reply_differs_where_it_ends():
     assert first_difference((1, 2), (1, 2, 3)) == 2
 
 
 PROMPT = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
 
 
-def test_a_clear_decision_is_no_tie(tiny):
+def test_a_clear_decision_is_not_a_tie(tiny):
     request = tokens(PROMPT, max_tokens=20, seed=1)
     got = reply(tiny, request).tokens
     other = (*got[:7], (got[7] + 1) % 128, *got[8:])
@@ -46,7 +46,7 @@ def test_a_clear_decision_is_no_tie(tiny):
 
 
 def test_two_equal_scores_are_a_tie(tiny):
-    """A near tie does not come up by chance, so one is built: two tokens get the same row of the head."""
+    """A tie is constructed: two tokens get the same row of the head."""
     target = tiny.pair.target
     request = tokens((73, 122, 51), max_tokens=4, seed=1)
     first = reply(tiny, request).tokens[0]
@@ -60,18 +60,18 @@ def test_two_equal_scores_are_a_tie(tiny):
         head.weight = kept
 
 
-def test_a_token_that_the_filter_leaves_out_is_no_tie(tiny):
+def test_a_filtered_token_is_not_a_tie(tiny):
     request = dataclasses.replace(tokens(PROMPT, max_tokens=4, seed=1), sampling=Sampling(temperature=1.0, top_k=1))
     first = reply(tiny, request).tokens[0]
     assert difference(tiny.pair, request, (first,), ((first + 1) % 128,), 0) == TextDifference(0, None, False)
 
 
-def test_a_reply_that_just_ends_has_no_margin(tiny):
+def test_the_end_of_a_reply_has_no_margin(tiny):
     assert difference(tiny.pair, tokens(PROMPT, seed=1), (1, 2), (1, 2, 3), 2) == TextDifference(2, None, False)
 
 
 class _Scripted:
-    """A pair whose target answers every pass with `logits` [1, 4]."""
+    """A pair whose target returns `logits` [1, 4] in every pass."""
 
     def __init__(self) -> None:
         self.dtype, self.tokenizer, self.target = mx.bfloat16, None, self
@@ -92,8 +92,8 @@ def scripted(monkeypatch):
 @pytest.mark.parametrize("penalty", [1.0, 1.3])
 @pytest.mark.parametrize("size", [1.0, 16.0, 40.0])
 @pytest.mark.parametrize("temperature", [0.01, 0.2, 1.0, 2.0])
-def test_one_rounding_of_the_logits_is_a_tie_at_any_temperature_and_size_and_ten_are_not(scripted, temperature, size, penalty):
-    """Two tokens of a target in half precision that would score alike but for one rounding of a logit, or ten."""
+def test_a_margin_of_one_rounding_is_a_tie_and_of_ten_is_not(scripted, temperature, size, penalty):
+    """Two tokens of a half-precision target whose scores differ by one rounding of a logit, or by ten."""
     sampling = Sampling(temperature=temperature, repetition_penalty=penalty)
     request = GenerationRequest(prompt_tokens=(0,), sampling=sampling, seed=3)
     once = 2.0 ** math.floor(math.log2(max(size, 16.0))) * 2**-7
@@ -109,7 +109,7 @@ STATS = Stats("plain", 1, 0, 1, None, None, None, 0, 0, 0, 0, (), (), 0, 0, 1)
 
 
 def answers(*texts):
-    """A stand-in for the engine: each run gives the next text."""
+    """A stand-in for the engine: each run returns the next text."""
     left = list(texts)
 
     def generate(request, cancel):
@@ -122,8 +122,8 @@ def answers(*texts):
     return generate
 
 
-def test_a_difference_in_any_run_is_found_not_only_in_those_of_median_rate(scripted):
-    """plain, DFlash, DFlash, plain, plain, DFlash: only the last one parts."""
+def test_a_difference_in_any_run_is_found(scripted):
+    """plain, DFlash, DFlash, plain, plain, DFlash: only the last one differs."""
     same, other = (1, 1, 1), (1, 2, 1)
     scripted.logits = mx.array([[0.0, 9.0, 0.0, 0.0]])
     request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), repeats=3)
@@ -133,14 +133,14 @@ def test_a_difference_in_any_run_is_found_not_only_in_those_of_median_rate(scrip
     assert (result.verdict, result.first_difference, result.margin) == ("identical", None, None)
 
 
-def test_a_difference_is_told_rather_than_a_tie(scripted):
+def test_a_difference_is_reported_rather_than_a_tie(scripted):
     request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), repeats=2)
     scripted.logits = mx.array([[0.0, 1.0, 1.0, -9.0]])
     *_, result = compare(scripted, answers((1,), (2,), (3,), (1,)), request, threading.Event())
     assert (result.verdict, result.dflash.tokens) == ("different", (3,))
 
 
-def test_a_cancel_in_the_pause_ends_as_every_cancel_does(scripted):
+def test_a_cancel_during_the_pause_ends_the_comparison(scripted):
     cancel, seen = threading.Event(), []
     request = CompareRequest(GenerationRequest(prompt_tokens=(0,)), pause_s=60.0)
     for event in compare(scripted, answers((1,), (1,)), request, cancel):

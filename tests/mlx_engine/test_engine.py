@@ -1,4 +1,4 @@
-"""The engine's door: what goes in, what comes out, in what order, and that it is ready again after every end."""
+"""The engine's requests and events: their order, their values, and that the engine is ready again after every end."""
 
 import dataclasses
 import threading
@@ -50,7 +50,7 @@ def test_events_come_in_order_and_add_up(tiny):
     assert stats.ttft_s > 0 and stats.decode_tok_s > 0 and stats.peak_memory_bytes > 0
 
 
-def test_every_token_names_its_source(tiny):
+def test_every_token_has_a_source(tiny):
     commits = [event for event in events(tiny, tokens(PROMPT, max_tokens=40, width=4)) if isinstance(event, Commit)]
     sources = [source for commit in commits for source in commit.sources]
     assert all(len(commit.tokens) == len(commit.sources) for commit in commits)
@@ -78,7 +78,7 @@ def test_a_reply_of_one_token_needs_no_round(tiny):
 
 
 @pytest.mark.parametrize("mode", ["dflash", "plain"])
-def test_cancel_ends_the_reply_and_keeps_what_there_is(tiny, mode):
+def test_cancel_ends_the_reply_and_keeps_its_text(tiny, mode):
     cancel, seen = threading.Event(), []
     for event in tiny.generate(tokens(PROMPT, max_tokens=400, ignore_eos=True, mode=mode), cancel):
         seen.append(event)
@@ -104,7 +104,7 @@ def test_closing_the_events_early_leaves_the_engine_ready(tiny):
     assert reply(tiny, tokens(PROMPT, max_tokens=5)).reason == "length"
 
 
-def test_a_second_start_while_one_runs_is_refused_and_harms_nothing(tiny):
+def test_a_second_reply_at_the_same_time_is_refused(tiny):
     running = tiny.generate(tokens(PROMPT, max_tokens=30))
     first = next(event for event in running if isinstance(event, Commit))
     assert "still being generated" in failure(tiny, tokens(PROMPT))
@@ -114,7 +114,7 @@ def test_a_second_start_while_one_runs_is_refused_and_harms_nothing(tiny):
 
 
 @pytest.mark.parametrize("mode", ["dflash", "plain"])
-def test_a_stop_string_ends_the_reply_and_its_figures(tiny, mode):
+def test_a_stop_string_ends_the_reply_and_its_statistics(tiny, mode):
     text = reply(tiny, tokens(PROMPT, max_tokens=40)).text
     stop = text.split()[12]
     got = reply(tiny, tokens(PROMPT, max_tokens=40, mode=mode, stop=(stop,)))
@@ -123,7 +123,7 @@ def test_a_stop_string_ends_the_reply_and_its_figures(tiny, mode):
 
 
 def test_an_end_token_or_the_limit_inside_a_block_ends_the_reply_there(tiny):
-    """Wherever a reply ends within a block, it ends as plain decoding does; what the block held beyond is not told or counted."""
+    """A reply that ends inside a block ends as in plain decoding; the rest of the block is neither shown nor counted."""
     whole = reply(tiny, tokens(PROMPT, mode="plain", max_tokens=30, ignore_eos=True)).tokens
     inside = {"length": 0, "eos": 0}
     for at in range(1, 30, 3):
@@ -143,7 +143,7 @@ def test_an_end_token_or_the_limit_inside_a_block_ends_the_reply_there(tiny):
     assert inside["length"] and inside["eos"]
 
 
-def test_unloading_ends_a_reply_that_is_still_being_written():
+def test_unloading_ends_a_reply_in_progress():
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
     running = engine.generate(tokens(PROMPT, max_tokens=100))
     next(event for event in running if isinstance(event, Commit))
@@ -152,29 +152,29 @@ def test_unloading_ends_a_reply_that_is_still_being_written():
     assert "No model is loaded" in failure(engine, tokens(PROMPT))
 
 
-def test_width_one_keeps_no_pile_of_unread_context(tiny):
+def test_width_one_does_not_accumulate_features(tiny):
     held = []
     for event in tiny.generate(tokens(PROMPT, max_tokens=180, width=1, ignore_eos=True)):
         if isinstance(event, Commit):
             held.append(mx.get_active_memory())
-    assert held[160] - held[20] < 140 * 256  # unread, each token would keep the outputs of 2 taps: 512 bytes
+    assert held[160] - held[20] < 140 * 256  # the outputs of 2 taps are 512 bytes per token
 
 
 @given(temperature=st.sampled_from([0.6, 1.0]), seed=st.integers(0, 2**64 - 1))
-def test_the_seed_alone_decides_a_sampled_text(tiny, temperature, seed):
+def test_a_sampled_text_depends_on_the_seed_alone(tiny, temperature, seed):
     request = tokens(PROMPT, temperature, seed=seed, max_tokens=24)
     assert reply(tiny, request).tokens == reply(tiny, request).tokens
 
 
-def test_without_a_seed_a_fresh_one_is_drawn_and_told(tiny):
+def test_without_a_seed_a_new_one_is_drawn_and_reported(tiny):
     first, second = (reply(tiny, tokens(PROMPT, 1.0, max_tokens=24)) for _ in range(2))
     assert first.stats.seed != second.stats.seed
     assert reply(tiny, tokens(PROMPT, 1.0, max_tokens=24, seed=first.stats.seed)).tokens == first.tokens
 
 
 @pytest.mark.parametrize("reuse", [False, True])
-def test_a_plain_reply_that_no_later_turn_reads_costs_nothing_for_the_drafter(tiny, monkeypatch, reuse):
-    """What plain decoding is compared with has no part of DFlash's work in it."""
+def test_a_plain_reply_without_reuse_does_no_work_for_the_drafter(tiny, monkeypatch, reuse):
+    """The plain side of a comparison includes none of DFlash's work."""
     injected = []
     inject = tiny.pair.drafter.inject
     monkeypatch.setattr(tiny.pair.drafter, "inject", lambda *given: injected.append(given) or inject(*given))
@@ -232,21 +232,21 @@ def filtered(**options):
         (filtered(top_k=-1), "top-k is -1"),
     ],
 )
-def test_a_bad_request_is_refused_in_a_sentence_and_the_engine_stays_ready(tiny, request_, words):
+def test_a_bad_request_is_refused_and_the_engine_stays_ready(tiny, request_, words):
     assert words in failure(tiny, request_)
     assert reply(tiny, tokens(PROMPT, max_tokens=3)).reason == "length"
 
 
-def test_a_prompt_longer_than_the_context_is_refused_and_one_just_shorter_is_cut_by_length(tiny):
+def test_a_prompt_that_exceeds_the_context_is_refused_and_a_reply_ends_at_its_limit(tiny):
     limit = tiny.pair.info.context_limit
-    said = failure(tiny, tokens((PROMPT * limit)[: limit + 7]))
-    assert f"{limit:,}" in said and f"{limit + 7:,}" in said
+    message = failure(tiny, tokens((PROMPT * limit)[: limit + 7]))
+    assert f"{limit:,}" in message and f"{limit + 7:,}" in message
     assert f"{limit:,}" in failure(tiny, tokens((PROMPT * limit)[:limit]))
     got = reply(tiny, tokens((PROMPT * limit)[: limit - 3], ignore_eos=True, max_tokens=50))
     assert len(got.tokens) == 3 and got.reason == "length"
 
 
-def test_without_a_pair_every_call_says_so():
+def test_every_request_without_a_pair_is_refused():
     engine = Engine()
     assert "No model is loaded" in failure(engine, question("Hello"))
     for request in (CompareRequest(question("Hello")), CountTokens(()), Calibrate(), SelectKernels(), MeasureMachine()):
@@ -254,7 +254,7 @@ def test_without_a_pair_every_call_says_so():
             list(engine.run(request))
 
 
-def test_compare_runs_both_in_turn_with_one_seed_and_finds_them_identical(tiny):
+def test_compare_alternates_modes_with_one_seed_and_finds_them_identical(tiny):
     seen = list(tiny.run(CompareRequest(tokens(PROMPT, 0.8, max_tokens=30), repeats=2)))
     assert [event.mode for event in seen if isinstance(event, CompareRun)] == ["plain", "dflash", "dflash", "plain"]
     result = seen[-1]

@@ -1,6 +1,6 @@
-"""What is emitted follows the target's own filtered law, plain and through rounds of drafts: chi-square over many seeds.
+"""Generated tokens follow the target's own filtered distribution, plainly and with rounds: chi-square tests over many seeds.
 
-A right implementation fails such a test less than once in 10^6 times; wrong ones are shown to fail.
+A correct implementation fails such a test less than once in 10^6 runs. Wrong ones are shown to fail.
 """
 
 import dataclasses
@@ -32,14 +32,14 @@ FILTERS = (
 
 
 def drawn(chooser, noise, logits=LOGITS):
-    """How often each token is chosen, with a row of noise for each draw."""
+    """Count how often each token is chosen, with a row of noise for each draw."""
     chosen = np.array(chooser.pick(mx.broadcast_to(mx.array(logits), noise.shape), noise))
     return np.bincount(chosen, minlength=len(logits))
 
 
 @pytest.mark.parametrize("by", ["position", "seed"])
 @pytest.mark.parametrize("sampling", FILTERS, ids=str)
-def test_choices_follow_the_filtered_law(sampling, by):
+def test_choices_follow_the_filtered_distribution(sampling, by):
     """Draws at many positions with one seed, and at one position with many seeds."""
     want = law(LOGITS, sampling)
     if by == "position":
@@ -52,17 +52,17 @@ def test_choices_follow_the_filtered_law(sampling, by):
 
 
 @pytest.mark.parametrize("sampling", [Sampling(1.0), Sampling(1.0, top_p=0.8)], ids=str)
-def test_wrong_samplers_are_found_out(sampling):
+def test_wrong_samplers_are_detected(sampling):
     want, chooser = law(LOGITS, sampling), Chooser(sampling, 99)
     right = chooser.noise(5, DRAWS, len(LOGITS))
     reused = mx.repeat(chooser.noise(5, DRAWS // 100, len(LOGITS)), 100, axis=0)
     assert exceeds(drawn(chooser, reused), want)  # one row of noise for many positions
     assert exceeds(drawn(Chooser(dataclasses.replace(sampling, temperature=0.9), 99), right), want)
-    assert exceeds(drawn(chooser, right, LOGITS[:1] + (1.4,) + LOGITS[2:]), want)  # a logit that is 0.2 off
+    assert exceeds(drawn(chooser, right, LOGITS[:1] + (1.4,) + LOGITS[2:]), want)  # a logit is off by 0.2
     if sampling.top_p < 1:
         shares = np.sort(np.exp(LOGITS) / np.exp(LOGITS).sum())[::-1]
         fewer = float(np.cumsum(shares)[np.searchsorted(np.cumsum(shares), sampling.top_p) - 1])
-        for top_p in (fewer - 1e-6, np.nextafter(sampling.top_p, 1) + shares[5]):  # the token that crosses lost, one more kept
+        for top_p in (fewer - 1e-6, np.nextafter(sampling.top_p, 1) + shares[5]):  # the crossing token is lost, or one more is kept
             assert exceeds(drawn(Chooser(dataclasses.replace(sampling, top_p=float(top_p)), 99), right), want)
 
 
@@ -71,14 +71,14 @@ def exceeds(counts, want):
     return statistic > limit
 
 
-# The joint law of a reply's first three tokens. The first comes from prefill, the others from rounds: the second mostly as a
-# draft that was kept or refused, the third from the same round or the next one.
+# The joint distribution of a reply's first three tokens. The first comes from prefill, the others from rounds: the second mostly as
+# a draft that was accepted or rejected, the third from the same round or the next one.
 SAMPLING = Sampling(1.5, top_k=4, top_p=0.97)
 PROMPTS = {"tiny": (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52), "tiny2": (9, 17, 77, 120, 31, 44)}
 
 
 def joint(engine, prompt, sampling=SAMPLING):
-    """Chance of every three tokens [V, V, V], as a dict of those above 0."""
+    """Return the probability of every three tokens [V, V, V], as a dict of those above 0."""
 
     @functools.cache
     def following(*so_far):
@@ -97,7 +97,7 @@ def joint(engine, prompt, sampling=SAMPLING):
 
 
 def emitted(engine, prompt, mode, width, seeds, sampling=SAMPLING):
-    """How often each three tokens came out."""
+    """Count how often each three tokens were generated."""
     seen: dict[tuple[int, ...], int] = {}
     for seed in seeds:
         request = tokens(prompt, mode=mode, width=width, seed=seed, max_tokens=3, ignore_eos=True)
@@ -113,7 +113,7 @@ def judged(seen, want):
 
 
 @pytest.mark.parametrize(("pair", "mode", "width"), [("tiny", "plain", None), ("tiny", "dflash", 8), ("tiny2", "dflash", 3)])
-def test_what_rounds_emit_follows_the_exact_law(pair, mode, width, request):
+def test_tokens_from_rounds_follow_the_exact_distribution(pair, mode, width, request):
     engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]
     statistic, limit = judged(emitted(engine, prompt, mode, width, range(FEW)), joint(engine, prompt))
     assert statistic < limit
@@ -124,21 +124,21 @@ def test_what_rounds_emit_follows_the_exact_law(pair, mode, width, request):
     ("pair", "mode", "width"),
     [("tiny", "plain", None), *itertools.product(["tiny"], ["dflash"], [2, 8]), *itertools.product(["tiny2"], ["dflash"], [3, 8])],
 )
-def test_many_emitted_tokens_follow_the_exact_law(pair, mode, width, request):
+def test_many_tokens_follow_the_exact_distribution(pair, mode, width, request):
     engine, prompt = request.getfixturevalue(pair), PROMPTS[pair]
     statistic, limit = judged(emitted(engine, prompt, mode, width, range(DRAWS)), joint(engine, prompt))
     assert statistic < limit
 
 
-def test_noise_that_is_used_again_in_the_next_position_is_found_out(tiny, monkeypatch):
-    """Where all tokens are nearly as likely, the same one would come again and again; by right it does so once in 128 times."""
+def test_reusing_noise_at_the_next_position_is_detected(tiny, monkeypatch):
+    """If all tokens are nearly equally likely, reused noise repeats a token; correct noise does so once in 128 times."""
 
     def repeats():
         hot = Sampling(50.0)
         seen = emitted(tiny, PROMPTS["tiny"], "dflash", 8, range(40), hot)
         return sum(count for (_, second, third), count in seen.items() if second == third)
 
-    assert repeats() <= 6  # more than 6 of 40: once in 10^9 times
+    assert repeats() <= 6  # more than 6 of 40 has a probability of 1e-9
     right = sampling_module.gumbel
     monkeypatch.setattr(sampling_module, "gumbel", lambda seed, first, rows, size: mx.repeat(right(seed, 0, 1, size), rows, axis=0))
     assert repeats() > 20

@@ -1,4 +1,4 @@
-"""What cannot be run is refused before it is loaded, in a sentence that says what is wrong; the pair in use stays."""
+"""A pair that can't be run is refused with a reason, and the pair in use stays loaded."""
 
 import json
 import shutil
@@ -36,14 +36,14 @@ def change(config, **fields):
     config.write_text(json.dumps(content))
 
 
-def test_loading_tells_how_far_it_is_and_ends_with_the_pair(pair):
+def test_loading_reports_progress_and_ends_with_the_pair(pair):
     seen = list(Engine().load(pair / "target", pair / "drafter"))
     fractions = [event.fraction for event in seen if isinstance(event, LoadProgress)]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0
     assert isinstance(seen[-1], PairInfo) and seen[-1].block_size == 8 and seen[-1].target_bytes > 0
 
 
-def test_a_pair_of_the_hubs_cache_is_named_by_its_repos_not_by_commits(tmp_path):
+def test_a_pair_in_the_hubs_cache_is_named_by_its_repos(tmp_path):
     folders = [
         shutil.copytree(GOLDEN / "e2e_qwen3" / role, tmp_path / f"models--owner--Zebra-{role}" / "snapshots" / ("0" * 40))
         for role in ("target", "drafter")
@@ -56,20 +56,20 @@ def test_a_pair_of_the_hubs_cache_is_named_by_its_repos_not_by_commits(tmp_path)
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 def test_a_missing_file_is_named(pair, role, name):
     (pair / role / name).unlink()
-    said = refusal(pair / "target", pair / "drafter")
-    assert role in said and ("config.json" in said or "no weights" in said)
+    message = refusal(pair / "target", pair / "drafter")
+    assert role in message and ("config.json" in message or "no weights" in message)
 
 
 @pytest.mark.parametrize("role", ["target", "drafter"])
 @pytest.mark.parametrize("left", [0, 5, 40, -1])
-def test_weights_that_are_cut_short_are_noticed(pair, role, left):
+def test_truncated_weights_are_detected(pair, role, left):
     file = pair / role / "model.safetensors"
     file.write_bytes(file.read_bytes()[:left])
-    said = refusal(pair / "target", pair / "drafter")
-    assert role in said and "is incomplete" in said and "Download the model again" in said
+    message = refusal(pair / "target", pair / "drafter")
+    assert role in message and "is incomplete" in message and "Download the model again" in message
 
 
-def test_damaged_weights_are_noticed(pair):
+def test_damaged_weights_are_detected(pair):
     file = pair / "target" / "model.safetensors"
     file.write_bytes(struct.pack("<Q", 20) + b"this is not JSON, no" + bytes(100))
     assert "damaged" in refusal(pair / "target", pair / "drafter")
@@ -82,12 +82,12 @@ def test_a_missing_shard_is_named(pair):
     assert "model-00002-of-00002.safetensors" in refusal(pair / "target", pair / "drafter")
 
 
-def test_a_config_that_is_no_json_is_refused(pair):
+def test_a_config_that_is_not_json_is_refused(pair):
     (pair / "drafter" / "config.json").write_text("<html>404</html>")
     assert "config.json" in refusal(pair / "target", pair / "drafter")
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path):
+def test_a_missing_folder_is_named(tmp_path):
     assert "nowhere" in refusal(tmp_path / "nowhere", None)
 
 
@@ -101,10 +101,10 @@ def test_a_damaged_tokenizer_is_refused(pair):
     assert "tokenizer" in refusal(pair / "target", None)
 
 
-def test_weights_that_do_not_fit_their_config_are_refused(pair):
+def test_weights_that_do_not_match_their_config_are_refused(pair):
     change(pair / "target" / "config.json", intermediate_size=77)
-    said = refusal(pair / "target", None)
-    assert "do not match its config.json" in said and "(77, 64)" in said
+    message = refusal(pair / "target", None)
+    assert "do not match its config.json" in message and "(77, 64)" in message
 
 
 def test_code_inside_a_checkpoint_is_never_run(pair):
@@ -140,14 +140,14 @@ def test_code_inside_a_checkpoint_is_never_run(pair):
         ({"quantization": {"bits": 4}}, "group_size"),
     ],
 )
-def test_a_drafter_that_does_not_fit_is_refused_by_the_field(pair, fields, words):
+def test_the_field_in_which_a_drafter_does_not_fit_is_named(pair, fields, words):
     change(pair / "drafter" / "config.json", **fields)
     assert words in refusal(pair / "target", pair / "drafter")
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 @pytest.mark.parametrize("role", ["target", "drafter"])
-def test_weights_that_are_no_numbers_are_refused_and_the_next_pair_loads(pair, role, value):
+def test_weights_with_nan_or_infinity_are_refused_and_the_next_pair_loads(pair, role, value):
     file = pair / role / "model.safetensors"
     weights = mx.load(str(file))
     name = sorted(weights)[len(weights) // 2]
@@ -163,7 +163,7 @@ def test_weights_that_are_no_numbers_are_refused_and_the_next_pair_loads(pair, r
     assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4
 
 
-def test_python_that_lies_in_ordinary_repositories_is_ignored(pair):
+def test_python_code_in_ordinary_repositories_is_ignored(pair):
     for role in ("target", "drafter"):
         for name in ("modeling_own.py", "tokenization_own.py", "dflash.py"):
             (pair / role / name).write_text("raise SystemExit('ran')")
@@ -173,31 +173,31 @@ def test_python_that_lies_in_ordinary_repositories_is_ignored(pair):
     assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4
 
 
-def test_a_tokenizer_that_only_its_own_python_reads_is_refused_by_name(pair):
+def test_a_tokenizer_that_needs_its_own_code_is_refused(pair):
     (pair / "target" / "tokenizer.json").unlink()
     (pair / "target" / "tiktoken.model").write_text("IQ== 0")
     change(pair / "target" / "tokenizer_config.json", auto_map={"AutoTokenizer": ["tokenization_own.Own", None]})
     assert "tokenization_own.Own" in refusal(pair / "target", pair / "drafter")
 
 
-def test_a_model_that_only_its_own_python_reads_is_refused_by_name(pair):
+def test_a_model_that_needs_its_own_code_is_refused(pair):
     (pair / "target" / "modeling_own.py").write_text("raise SystemExit('ran')")
     change(pair / "target" / "config.json", model_type="unheard_of", auto_map={"AutoModelForCausalLM": "modeling_own.Own"})
-    said = refusal(pair / "target", None)
-    assert "unheard_of" in said and "never run" in said
+    message = refusal(pair / "target", None)
+    assert "unheard_of" in message and "never run" in message
 
 
-def test_a_drafter_for_a_family_without_dflash_is_refused_by_name_and_plain_decoding_offered(pair):
+def test_a_drafter_for_a_family_without_dflash_is_refused_and_plain_decoding_suggested(pair):
     change(pair / "target" / "config.json", model_type="olmo2")
-    said = refusal(pair / "target", pair / "drafter")
-    assert "olmo2" in said and "decode plainly" in said
+    message = refusal(pair / "target", pair / "drafter")
+    assert "olmo2" in message and "decode plainly" in message
 
 
-def test_a_family_that_mlx_lm_lacks_is_refused_by_name_with_or_without_a_drafter(pair):
+def test_a_family_unknown_to_mlx_lm_is_refused_with_or_without_a_drafter(pair):
     change(pair / "target" / "config.json", model_type="deepseek_v4")
     for drafter in (pair / "drafter", None):
-        said = refusal(pair / "target", drafter)
-        assert "DeepSeek V4" in said and "mlx-lm" in said
+        message = refusal(pair / "target", drafter)
+        assert "DeepSeek V4" in message and "mlx-lm" in message
 
 
 def test_an_explicit_null_counts_as_absent(pair):
@@ -218,33 +218,33 @@ NEEDED = (
     "rms_norm_eps",
 )
 ABSENT = object()
-# What a person cannot be expected to read
+# Words that belong in no message
 PYTHON = ("__init__", "NoneType", "argument", "operand", "unhashable", "Error", "iterable", "()", "division", "range")
 
 
 @pytest.mark.parametrize("content", [{}, {"model_type": "qwen3"}, {"model_type": 3}, {"model_type": ["qwen3"]}], ids=str)
-def test_a_gutted_config_is_refused_by_the_field_that_is_missing(pair, content):
+def test_the_missing_field_of_a_config_is_named(pair, content):
     (pair / "target" / "config.json").write_text(json.dumps(content))
     for drafter in (None, pair / "drafter"):
-        said = refusal(pair / "target", drafter)
-        assert ("“hidden_size”" if content.get("model_type") == "qwen3" else "model_type") in said
-        assert not any(word in said for word in PYTHON)
+        message = refusal(pair / "target", drafter)
+        assert ("“hidden_size”" if content.get("model_type") == "qwen3" else "model_type") in message
+        assert not any(word in message for word in PYTHON)
 
 
 @pytest.mark.parametrize(
     "value", [ABSENT, None, "64", -1, 0, [1], {"a": 1}, 2.5], ids=lambda value: "absent" if value is ABSENT else repr(value)
 )
 @pytest.mark.parametrize("field", NEEDED)
-def test_a_target_whose_config_has_an_absurd_field_is_refused_by_its_name(pair, field, value):
+def test_an_invalid_field_of_a_targets_config_is_named(pair, field, value):
     if field == "rms_norm_eps" and value == 2.5:
-        return  # a number as good as any
+        return  # a valid number
     config = json.loads((pair / "target" / "config.json").read_text())
     config[field] = value
     if value is ABSENT:
         del config[field]
     (pair / "target" / "config.json").write_text(json.dumps(config))
-    said = refusal(pair / "target", None)
-    assert f"“{field}”" in said and not any(word in said for word in PYTHON)
+    message = refusal(pair / "target", None)
+    assert f"“{field}”" in message and not any(word in message for word in PYTHON)
 
 
 @pytest.mark.parametrize(
@@ -261,10 +261,10 @@ def test_a_target_whose_config_has_an_absurd_field_is_refused_by_its_name(pair, 
     ],
     ids=str,
 )
-def test_other_absurd_fields_are_named_too(pair, fields):
+def test_other_invalid_fields_are_named(pair, fields):
     change(pair / "target" / "config.json", **fields)
-    said = refusal(pair / "target", None)
-    assert f"“{next(iter(fields))}”" in said and not any(word in said for word in PYTHON)
+    message = refusal(pair / "target", None)
+    assert f"“{next(iter(fields))}”" in message and not any(word in message for word in PYTHON)
 
 
 @pytest.mark.parametrize(
@@ -276,16 +276,16 @@ def test_other_absurd_fields_are_named_too(pair, fields):
         ("e2e_gpt_oss", "rope_scaling", [1]),
     ],
 )
-def test_absurd_fields_of_other_families_are_named_wherever_their_layout_has_them(tmp_path, name, field, value):
+def test_invalid_fields_of_other_families_are_named(tmp_path, name, field, value):
     folder = shutil.copytree(GOLDEN / name / "target", tmp_path / "target")
     config = json.loads((folder / "config.json").read_text())
     config.get("text_config", config)[field] = value
     (folder / "config.json").write_text(json.dumps(config))
-    said = refusal(folder, None)
-    assert f"“{field}”" in said and not any(word in said for word in PYTHON)
+    message = refusal(folder, None)
+    assert f"“{field}”" in message and not any(word in message for word in PYTHON)
 
 
-def test_a_pair_that_is_refused_leaves_the_present_one_in_use(pair):
+def test_a_refused_pair_leaves_the_loaded_one_in_use(pair):
     engine = loaded(GOLDEN / "e2e_qwen3" / "target", GOLDEN / "e2e_qwen3" / "drafter")
     (pair / "target" / "tokenizer.json").unlink()
     with pytest.raises(UserError):
@@ -293,8 +293,8 @@ def test_a_pair_that_is_refused_leaves_the_present_one_in_use(pair):
     assert len(reply(engine, tokens((5, 6, 7), max_tokens=4)).tokens) == 4
 
 
-class TestMemoryThatRunsOut:
-    """MLX says so by a RuntimeError; here whatever works next says it."""
+class TestOutOfMemory:
+    """MLX raises a RuntimeError."""
 
     def out(self, *_, **__):
         raise RuntimeError("[malloc] Unable to allocate 123456789 bytes.")
@@ -328,12 +328,12 @@ class TestMemoryThatRunsOut:
             list(engine.run(asked))
         assert reply(engine, tokens((1, 2, 3), max_tokens=4)).tokens
 
-    def test_where_a_comparisons_texts_part(self, tiny, monkeypatch):
+    def test_while_comparing_texts(self, tiny, monkeypatch):
         monkeypatch.setattr(comparison, "_worst_pair", self.out)
         with pytest.raises(UserError, match="not enough memory"):
             list(tiny.run(CompareRequest(tokens((73, 122, 51), max_tokens=4))))
 
-    def test_another_error_stays_what_it_is(self, pair, monkeypatch):
+    def test_other_errors_are_not_changed(self, pair, monkeypatch):
         def bug(*_):
             raise RuntimeError("a bug")
 

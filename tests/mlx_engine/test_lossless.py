@@ -1,6 +1,6 @@
-"""The promise: DFlash gives plain decoding's text, greedy and sampled, at every width; and plain decoding gives mlx-lm's.
+"""DFlash's text equals plain decoding's, greedy and sampled, at every width; plain decoding's equals mlx-lm's.
 
-These run on the reference BLAS of MLX's wheel, on which passes of 1 and of n rows agree bit for bit.
+The tests use the reference BLAS of MLX's wheel, with which passes of 1 and of n rows agree bit for bit.
 """
 
 import dataclasses
@@ -25,7 +25,7 @@ QUESTIONS = fresh_questions(count=300, seed=20261120)
 
 
 def plainly(model, prompt, limit, ends):
-    """Greedy tokens of mlx-lm's own loop over its own model, up to and including an end token."""
+    """Return the greedy tokens of mlx-lm's own loop, up to and including an end token."""
     out = []
     for token, _ in generate_step(mx.array(list(prompt)), model, max_tokens=limit):
         out.append(token)
@@ -35,14 +35,14 @@ def plainly(model, prompt, limit, ends):
 
 
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: f"prompt {case['index']}")
-def test_rounds_are_those_of_the_reference_loop(tiny, case):
+def test_rounds_match_the_reference_loop(tiny, case):
     got = reply(tiny, tokens(case["prompt_ids"], max_tokens=CASES["max_tokens"], width=8))
     assert list(got.tokens) == case["output_ids"]
     assert list(got.stats.accepted_per_round) == case["accepted"]
 
 
 @pytest.mark.parametrize("case", CASES["cases"], ids=lambda case: f"prompt {case['index']}")
-def test_smaller_blocks_give_the_same_text_in_the_reference_rounds(tiny, case):
+def test_smaller_blocks_give_the_same_text_in_the_same_rounds(tiny, case):
     for smaller in case["smaller_blocks"]:
         got = reply(tiny, tokens(case["prompt_ids"], max_tokens=CASES["max_tokens"], width=smaller["block_size"]))
         assert list(got.tokens) == case["output_ids"]
@@ -57,7 +57,7 @@ def test_smaller_blocks_give_the_same_text_in_the_reference_rounds(tiny, case):
     limit=st.integers(1, 80),
     ignore_eos=st.booleans(),
 )
-def test_every_width_gives_the_plain_text_of_any_prompt(tiny, tiny_by_mlx_lm, prompt, temperature, seed, limit, ignore_eos):
+def test_every_width_gives_the_plain_text(tiny, tiny_by_mlx_lm, prompt, temperature, seed, limit, ignore_eos):
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit, "ignore_eos": ignore_eos}
     plain = reply(tiny, tokens(prompt, mode="plain", **options))
     for width in (None, 1, 2, 3, 5, 8):
@@ -75,7 +75,7 @@ def test_every_width_gives_the_plain_text_of_any_prompt(tiny, tiny_by_mlx_lm, pr
     seed=st.integers(0, 2**32 - 1),
     limit=st.integers(1, 60),
 )
-def test_the_demo_pair_answers_alike_at_every_width(demo, demo_by_mlx_lm, asked, temperature, seed, limit):
+def test_the_demo_pair_gives_the_same_text_at_every_width(demo, demo_by_mlx_lm, asked, temperature, seed, limit):
     prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     options = {"temperature": temperature, "seed": seed, "max_tokens": limit}
     plain = reply(demo, tokens(prompt, mode="plain", **options))
@@ -85,7 +85,7 @@ def test_the_demo_pair_answers_alike_at_every_width(demo, demo_by_mlx_lm, asked,
         assert plain.tokens == plainly(demo_by_mlx_lm, prompt, limit, demo.pair.tokenizer.eos_token_ids)
 
 
-# Each filter and each penalty alone, and all at once.
+# Each filter and penalty alone, and all together.
 CHOICES = (
     {},
     {"top_p": 0.8},
@@ -108,7 +108,7 @@ CHOICES = (
     widths=st.permutations(range(1, 9)),
 )
 def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, temperature, choices, widths):
-    """With each filter and penalty, DFlash and DFlash 2; three widths an example, all of them over the examples."""
+    """With each filter and penalty, for DFlash and DFlash 2; three widths per example."""
     engine = request.getfixturevalue(pair)
     asked = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=24), sampling=Sampling(temperature, **choices))
     plain = reply(engine, dataclasses.replace(asked, mode="plain"))
@@ -121,7 +121,7 @@ def test_one_seed_gives_one_text_at_every_width(pair, request, prompt, seed, tem
 @pytest.mark.parametrize("pair", ["tiny", "tiny2"])
 @pytest.mark.parametrize("choices", CHOICES, ids=str)
 @pytest.mark.parametrize("temperature", [0.3, 0.6, 1.0, 1.5])
-def test_one_seed_gives_one_text_whatever_the_choices(pair, request, choices, temperature):
+def test_one_seed_gives_one_text_with_every_filter_and_penalty(pair, request, choices, temperature):
     """Every temperature with every filter and penalty at every width."""
     engine = request.getfixturevalue(pair)
     for seed, prompt in ((1, (73, 122, 51, 37, 73)), (2**64 - 1, tuple(range(40, 70)))):

@@ -1,4 +1,4 @@
-"""Keyed noise against an independent Threefry, and the one thing it must be: a function of seed, position and token alone."""
+"""Keyed noise against an independent Threefry: a function of seed, position and token only."""
 
 import mlx.core as mx
 import numpy as np
@@ -13,7 +13,7 @@ words = st.integers(0, 2**32 - 1)
 
 
 def threefry_by_the_paper(key: tuple[int, int], counter: tuple[int, int]) -> tuple[int, int]:
-    """Threefry-2x32, 20 rounds, in Python integers, from the text of Salmon et al. (SC 2011)."""
+    """Threefry-2x32, 20 rounds, in Python integers, from Salmon et al. (SC 2011)."""
     mask = 0xFFFFFFFF
     keys = [key[0], key[1], 0x1BD11BDA ^ key[0] ^ key[1]]
     x, y = (counter[0] + keys[0]) & mask, (counter[1] + keys[1]) & mask
@@ -62,21 +62,21 @@ def test_noise_is_the_gumbel_transform_of_the_integer(seed, position):
     for token in (0, 17, 63):
         bits = threefry_by_the_paper((seed & 0xFFFFFFFF, seed >> 32), (position, token))[0] >> 9
         want = -np.log(-np.log((np.float64(bits) + 0.5) / 2**23))
-        # the inner log rounds once; near u = 1 that is what limits the outer one
+        # the inner log rounds once, which limits the outer one near u = 1
         assert abs(noise[token] - want) <= 4 * np.spacing(np.float32(max(abs(want), 1.0)))
 
 
-def test_noise_follows_the_gumbel_law():
+def test_noise_follows_the_gumbel_distribution():
     values = np.sort(np.array(gumbel(20261120, 0, 16, 4096)).ravel())
     expected = np.exp(-np.exp(-values))
     steps = np.arange(1, values.size + 1) / values.size
-    assert np.abs(steps - expected).max() < 1.95 / np.sqrt(values.size)  # Kolmogorov-Smirnov at 0.1 %
+    assert np.abs(steps - expected).max() < 1.95 / np.sqrt(values.size)  # Kolmogorov-Smirnov at 0.1%
     assert np.isfinite(values).all()
 
 
 @pytest.mark.long
-def test_the_fused_noise_of_a_mac_is_the_noise_of_its_operations():
-    """Fusing must not change a bit, nor may the number of rows; here a C++ compiler stands in for Metal's."""
+def test_fused_noise_equals_unfused_noise():
+    """Neither fusing nor the number of rows changes a bit. A C++ compiler replaces Metal's here."""
     fused = mx.compile(gumbel_of, shapeless=True)
     for seed, rows in ((7, 16), (2**63 + 11, 3), (7, 1)):
         positions = mx.arange(40, 40 + rows, dtype=mx.uint32)[:, None]

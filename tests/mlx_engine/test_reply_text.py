@@ -1,4 +1,4 @@
-"""Whatever the blocks, the shown text is the whole reply's text with thinking, headers and stop strings cut out of it."""
+"""The text shown is that of the whole reply without markers, headers and stop strings, however the reply is split into blocks."""
 
 import itertools
 import re
@@ -15,7 +15,7 @@ from tests.mlx_engine.made_tokenizers import ids, made
 FRESH = chat.RenderedPrompt([], [], [])
 BROKEN = "\ufffd"
 
-# Bytes of one character may be torn apart by anything, a marker too; no text spells a marker.
+# Anything may split the bytes of a character, even a marker. No text spells a marker.
 bytes_of_text = st.text(st.sampled_from("ab \n.é€😀"), max_size=8).map(lambda text: list(text.encode()))
 torn = st.sampled_from([[0xF0, 0x9F], [0xC3], [0x80], [0xFF], [0xE2, 0x82]])
 stops = st.lists(st.text(st.sampled_from("ab \n.é"), min_size=1, max_size=3), max_size=2).map(tuple)
@@ -32,14 +32,14 @@ def joined(parts):
 
 
 def marked(tokenizer, *markers):
-    """Replies that hold these markers, whole and in part, between text and torn characters."""
+    """Replies with these markers, complete and partial, between text and split characters."""
     whole = st.sampled_from([ids(tokenizer, marker) for marker in markers])
     part = st.sampled_from([ids(tokenizer, marker)[:1] for marker in markers if len(ids(tokenizer, marker)) > 1] or [[]])
     return st.lists(st.one_of(bytes_of_text, torn, whole, part), max_size=10).map(joined)
 
 
 def shown(tokenizer, tokens, blocks, stop=(), prompt=FRESH):
-    """Text of each channel after every block, the last being the final one; and the tokens that commits accounted for."""
+    """Return the text of each channel after every block, the final one last, and the tokens of all commits."""
     reply, at, states, seen = chat.ReplyText(tokenizer, prompt, stop), 0, [], []
     text = {"thinking": "", "answer": ""}
 
@@ -61,7 +61,7 @@ def shown(tokenizer, tokens, blocks, stop=(), prompt=FRESH):
 
 
 def cut(sections, stop, between=""):
-    """The reference: sections (channel, raw bytes) of a whole reply -> the text of each channel, and whether it was stopped."""
+    """Reference: return the text of each channel of a reply, given as sections (channel, raw bytes), and whether it was stopped."""
     text = {"thinking": "", "answer": ""}
     for channel, raw in sections:
         section = raw.decode("utf-8", "replace").rstrip(BROKEN).lstrip()
@@ -82,7 +82,7 @@ def raw_bytes(tokenizer, tokens):
 
 
 def paired_sections(raw, opening, closing):
-    """Text between markers; a closing marker before any text of an answer is none of it, elsewhere it is text."""
+    """Text between markers. A stray closing marker is dropped at the start of an answer, and is text elsewhere."""
     channel, sections, text = "answer", [], b""
     for part in re.split(b"(" + re.escape(opening) + b"|" + re.escape(closing) + b")", raw):
         if (part == opening and channel == "answer") or (part == closing and channel == "thinking"):
@@ -99,7 +99,7 @@ def paired_sections(raw, opening, closing):
     ("think", "<think>", "</think>"), ("gemma4", "<|channel>thought", "<channel|>"), ("magistral", "[THINK]", "[/THINK]"),
 ])  # fmt: skip
 @given(data=st.data(), blocks=cuts, stop=stops)
-def test_a_reply_with_paired_markers_is_shown_as_the_reference_cuts_it(markers, opening, closing, data, blocks, stop):
+def test_a_reply_with_paired_markers_is_split_like_the_reference(markers, opening, closing, data, blocks, stop):
     tokenizer = made(markers)
     tokens = data.draw(marked(tokenizer, opening, closing))
     states, seen, stopped = shown(tokenizer, tokens, blocks, stop)
@@ -111,10 +111,10 @@ def test_a_reply_with_paired_markers_is_shown_as_the_reference_cuts_it(markers, 
 
 
 def headed_sections(raw):
-    """Messages between `<|message|>` and the next `<|end|>`, `<|start|>` or `<|channel|>`, by the channel that the header names."""
+    """Messages from `<|message|>` to the next `<|end|>`, `<|start|>` or `<|channel|>`, with the channel that the header names."""
     sections, rest, header, channel = [], raw, None, "answer"
     while True:
-        if header is None:  # within a text
+        if header is None:  # inside a text
             found = re.search(rb"<\|(?:end|start|channel|eom|eot)\|>", rest)
             if found is None:
                 return [*sections, (channel, rest)]
@@ -139,7 +139,7 @@ MUSE = ("<|start|>assistant to=self<|message|>", "<|eom|>", "<|start|>assistant 
 
 @pytest.mark.parametrize(("markers", "pieces"), [("harmony", HARMONY), ("muse", MUSE)])
 @given(data=st.data(), blocks=cuts, stop=stops)
-def test_a_reply_of_headed_messages_is_shown_as_the_reference_cuts_it(markers, pieces, data, blocks, stop):
+def test_a_reply_with_headers_is_split_like_the_reference(markers, pieces, data, blocks, stop):
     tokenizer = made(markers)
     tokens = data.draw(st.lists(st.one_of(bytes_of_text, torn, st.sampled_from([ids(tokenizer, piece) for piece in pieces])),
                                 max_size=10).map(joined))  # fmt: skip
@@ -150,8 +150,8 @@ def test_a_reply_of_headed_messages_is_shown_as_the_reference_cuts_it(markers, p
 
 
 @given(text=st.text(st.sampled_from("abc \n.é€😀"), max_size=30), blocks=cuts)
-def test_nothing_is_held_back_without_a_reason(text, blocks):
-    """After each block everything is shown but an unfinished character and a last space, which the decoder keeps."""
+def test_only_unfinished_characters_and_a_last_space_are_held_back(text, blocks):
+    """After each block, everything else is shown."""
     tokenizer, tokens = made("think"), list(text.encode())
     states, at = shown(tokenizer, tokens, blocks)[0], 0
     for state, size in zip(states, [*blocks, len(tokens)], strict=False):
@@ -161,8 +161,8 @@ def test_nothing_is_held_back_without_a_reason(text, blocks):
 
 
 @given(text=st.text(st.sampled_from("abc \n.é€😀"), max_size=30), blocks=cuts, stop=stops)
-def test_every_character_is_told_from_the_token_that_begins_it(text, blocks, stop):
-    """A token is a byte here, so character and token are known; each token has a supplier of its own to be told by."""
+def test_every_character_belongs_to_the_token_that_begins_it(text, blocks, stop):
+    """A token is a byte here, and each token has a source of its own."""
     reply, tokens, told, shown, at = chat.ReplyText(made("think"), FRESH, stop), list(text.encode()), [], "", 0
     commits = []
     for size in [*blocks, len(tokens)]:
@@ -178,8 +178,7 @@ def test_every_character_is_told_from_the_token_that_begins_it(text, blocks, sto
 
 
 @given(st.text(st.sampled_from("The quick brown fox, 12 + 30 = 42.\n\t—é"), max_size=60))
-def test_runs_are_the_tokenizer_s_own_offsets(demo_tokenizer, text):
-    """What the tokenizers library says of where each token of a text stands."""
+def test_runs_match_the_offsets_of_the_tokenizers_library(demo_tokenizer, text):
     text = text.strip()
     found = demo_tokenizer._tokenizer(text, return_offsets_mapping=True, add_special_tokens=False)
     reply = chat.ReplyText(demo_tokenizer, FRESH)
@@ -188,13 +187,13 @@ def test_runs_are_the_tokenizer_s_own_offsets(demo_tokenizer, text):
     offsets = dict(enumerate(found["offset_mapping"]))
     for at, token in enumerate(told):
         first, last = offsets[token]
-        assert first <= at < last or text[at] in "—é"  # of a torn character, offsets name all of its tokens
+        assert first <= at < last or text[at] in "—é"  # offsets list all tokens of a split character
 
 
 @given(
     text=st.text(st.sampled_from("ab.\n"), min_size=1, max_size=12), stop=st.text(st.sampled_from("ab."), min_size=1, max_size=4)
 )
-def test_what_could_still_become_a_stop_string_is_held_back_and_no_more(text, stop):
+def test_only_a_possible_stop_string_is_held_back(text, stop):
     tokenizer = made("none")
     states, _, stopped = shown(tokenizer, list(text.encode()), [1] * len(text), (stop,))
     for at in range(1, len(text) + 1):
@@ -206,7 +205,7 @@ def test_what_could_still_become_a_stop_string_is_held_back_and_no_more(text, st
         assert states[at - 1]["answer"] == so_far[: len(so_far) - longest]
 
 
-def test_a_reply_that_ends_within_a_character_does_not_show_a_broken_one():
+def test_an_unfinished_last_character_is_not_shown():
     tokenizer = made("none")
     states, seen, _ = shown(tokenizer, [*b"Yes \xf0\x9f\x98"], [3])
     assert states[-1]["answer"].rstrip() == "Yes" and len(seen) == 7

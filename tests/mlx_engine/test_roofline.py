@@ -1,4 +1,4 @@
-"""The roofline: what is counted of a pass, what is kept of a machine, and that a broken file is as good as none."""
+"""The roofline: what counts for a pass, what is saved of a machine, and that damaged files are ignored."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def kept_in(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("case", ["e2e_qwen3", "e2e_qwen3_5"])
-def test_a_pair_is_measured_and_answers_as_before(kept_in, case):
+def test_a_measured_pair_gives_the_same_replies(kept_in, case):
     engine = loaded(GOLDEN / case / "target", GOLDEN / case / "drafter")
     before = reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens
     events = list(engine.run(MeasureMachine()))
@@ -49,13 +49,13 @@ def test_a_pair_is_measured_and_answers_as_before(kept_in, case):
     assert machine.load_facts() == found.facts
     assert reply(engine, tokens((73, 122, 51), max_tokens=24, width=8)).tokens == before
     assert "reached" in table(found)
-    # a second time the machine's facts are at hand, and a target alone has two phases
+    # the second time the machine's limits are known; a target alone has two phases
     alone = loaded(GOLDEN / case / "target", None)
     again = list(alone.run(MeasureMachine()))[-1]
     assert again.facts == found.facts and [phase.name for phase in again.phases] == ["prefill", "plain"]
 
 
-def test_cancelled_it_says_nothing_and_without_a_pair_it_says_so(kept_in):
+def test_a_cancelled_measurement_has_no_result_and_none_runs_without_a_pair(kept_in):
     with pytest.raises(UserError, match="No model"):
         Engine().run(MeasureMachine())
     cancel = threading.Event()
@@ -65,7 +65,7 @@ def test_cancelled_it_says_nothing_and_without_a_pair_it_says_so(kept_in):
 
 
 @pytest.mark.parametrize("change", [{"cores": 99}, {"mlx": "0.1"}, {"bandwidth": 0}, {"compute": float("nan")}, {"bandwidth": "x"}])
-def test_facts_of_another_machine_or_nonsense_are_as_good_as_none(kept_in, change):
+def test_facts_of_another_machine_or_invalid_ones_are_ignored(kept_in, change):
     own = replace(FACTS, cores=machine.os.cpu_count(), mlx=machine.version("mlx"))
     assert machine.save_facts(own) and machine.load_facts() == own
     machine.facts_file().write_text(json.dumps(asdict(own) | change))
@@ -73,13 +73,13 @@ def test_facts_of_another_machine_or_nonsense_are_as_good_as_none(kept_in, chang
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "[" * 100_000, "{}", '{"name": 1}'], ids=lambda text: text[:12])
-def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, text):
+def test_damaged_files_are_ignored(kept_in, text):
     machine.facts_file().parent.mkdir(parents=True)
     machine.facts_file().write_text(text)
     assert machine.load_facts() is None
 
 
-def test_a_full_disk_keeps_nothing_and_leaves_nothing(kept_in, monkeypatch):
+def test_a_full_disk_leaves_no_file(kept_in, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -87,7 +87,7 @@ def test_a_full_disk_keeps_nothing_and_leaves_nothing(kept_in, monkeypatch):
     assert not machine.save_facts(FACTS) and list(machine.facts_file().parent.iterdir()) == []
 
 
-def test_the_limit_is_whichever_takes_longer():
+def test_the_floor_is_the_longer_of_both_times():
     slow = Phase("plain", 1, 10, seconds=0.5, bytes=int(1e9), operations=int(2e9))
     wide = Phase("prefill", 512, 0, seconds=4.0, bytes=int(1e9), operations=int(1e12))
     found = Roofline(FACTS, (wide, slow))
@@ -107,11 +107,11 @@ class _Mixture(nn.Module):
         self.lm_head = nn.Linear(8, 100, bias=False)
 
 
-def test_what_a_pass_reads_is_counted_from_the_weights():
+def test_the_bytes_of_a_pass_are_counted_from_the_weights():
     model = _Mixture()
     load = Weights(model)
     dense, expert = 4 * (8 * 16 + 8 * 100), 4 * 8 * 4
-    assert load.bytes(1) == dense + 2 * expert  # the embedding is no head here, and one row of it is nothing
+    assert load.bytes(1) == dense + 2 * expert  # the embedding is not the head here, and one of its rows does not count
     assert load.bytes(10_000) == dense + 16 * expert
     assert load.operations(3) == 3 * 2 * (8 * 16 + 8 * 100 + 2 * 8 * 4)
     assert load.head_bytes == 4 * 8 * 100
@@ -121,8 +121,8 @@ def test_what_a_pass_reads_is_counted_from_the_weights():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_a_loaded_target_reads_is_what_its_file_holds_to_the_byte(tmp_path, name):
-    """In float32, which the tiny files are in: nothing is counted twice or left out for the parts that are replaced."""
+def test_a_loaded_target_reads_exactly_the_bytes_of_its_file(tmp_path, name):
+    """In float32, like the tiny files. Replaced parts are neither counted twice nor left out."""
     folder = save(name, tmp_path / "target")
     (pair,) = [found for found in load(folder, save_drafter(name, tmp_path / "drafter")) if isinstance(found, LoadedPair)]
     file = {path: array.nbytes for path, array in mx.load(str(folder / "model.safetensors")).items()}
@@ -140,7 +140,7 @@ def test_what_a_loaded_target_reads_is_what_its_file_holds_to_the_byte(tmp_path,
     pair.target.release()
 
 
-def test_a_quantised_layer_reads_less_and_computes_the_same():
+def test_a_quantized_layer_reads_less_and_computes_the_same():
     linear = nn.Linear(64, 64, bias=False)
     plain = Weights(linear)
     packed = Weights(nn.QuantizedLinear.from_linear(linear, group_size=64, bits=4))

@@ -1,4 +1,4 @@
-"""Filters, penalties and temperature against a float64 reference, row by row; and proposals, which never change what is chosen."""
+"""Filters, penalties and temperature against a float64 reference, and proposals, which never change the choice."""
 
 import mlx.core as mx
 import numpy as np
@@ -9,7 +9,7 @@ from mlx_engine.decoding.sampling import Chooser, Penalties
 from mlx_engine.requests import Sampling
 from tests.mlx_engine.exact_law import boundaries, law
 
-# in steps of 1/4, so that ties are common and what is no tie is no rounding either
+# in steps of 1/4: ties are common, and other differences exceed rounding
 rows = st.lists(st.integers(-40, 40).map(lambda step: step / 4), min_size=2, max_size=40)
 samplings = st.builds(
     Sampling,
@@ -24,7 +24,7 @@ samplings = st.builds(
 
 
 def scores(sampling, logits):
-    """What a choice is made by, without the noise."""
+    """Return the scores of a choice without the noise."""
     logits = mx.array(np.atleast_2d(np.array(logits, np.float32)))
     return np.array(Chooser(sampling, 0).scores(logits, mx.zeros_like(logits)))
 
@@ -34,12 +34,12 @@ def kept(sampling, row):
 
 
 @given(rows, samplings, st.data())
-def test_the_filtered_law_is_the_references(row, sampling, data):
-    """Penalties, temperature, top-k, top-p, min-p, in this order: what is kept, and its shares."""
+def test_the_filtered_distribution_is_the_references(row, sampling, data):
+    """Penalties, temperature, top-k, top-p and min-p, in this order."""
     seen = st.lists(st.integers(0, len(row) - 1), max_size=6)
     prompt, reply = data.draw(seen), data.draw(seen)
     want = law(row, sampling, prompt, reply)
-    assume(boundaries(row, sampling, prompt, reply) > 1e-5)  # a token stands on the very edge of a filter
+    assume(boundaries(row, sampling, prompt, reply) > 1e-5)  # else a token is at the very edge of a filter
     penalties = Penalties(sampling, prompt)
     penalties.add(reply)
     ours = scores(sampling, penalties.apply(mx.array([row])))[0].astype(np.float64)
@@ -51,7 +51,7 @@ def test_the_filtered_law_is_the_references(row, sampling, data):
 
 @given(st.lists(st.lists(st.integers(-40, 40).map(lambda step: step / 7), min_size=30, max_size=30), min_size=2, max_size=16),
        samplings, st.integers(0, 2**64 - 1))  # fmt: skip
-def test_a_row_is_chosen_alike_alone_and_in_a_block(block, sampling, seed):
+def test_a_row_gives_the_same_choice_alone_and_in_a_block(block, sampling, seed):
     chooser, logits = Chooser(sampling, seed), mx.array(block)
     noise = chooser.noise(3, len(block), 30)
     together = np.array(chooser.scores(logits, noise))
@@ -60,24 +60,24 @@ def test_a_row_is_chosen_alike_alone_and_in_a_block(block, sampling, seed):
         assert np.array_equal(together[at], alone[0])
 
 
-def test_filters_mean_what_people_expect():
+def test_filters_keep_the_expected_tokens():
     quarters = np.log([0.4, 0.3, 0.2, 0.1])
     assert kept(Sampling(1.0, top_k=2), quarters) == {0, 1}
-    assert kept(Sampling(1.0, top_k=2), [3.0, 1.0, 1.0, 0.0]) == {0, 1, 2}  # a tie at the boundary is kept whole
+    assert kept(Sampling(1.0, top_k=2), [3.0, 1.0, 1.0, 0.0]) == {0, 1, 2}  # all tokens of a tie at the boundary are kept
     assert kept(Sampling(1.0, top_p=0.69), quarters) == {0, 1}
     assert kept(Sampling(1.0, top_p=0.71), quarters) == {0, 1, 2}  # the token that crosses is kept
     assert kept(Sampling(1.0, top_p=0.01), quarters) == {0}
     assert kept(Sampling(1.0, min_p=0.45), quarters) == {0, 1, 2}  # 0.45 of the largest share, not of 1
     assert kept(Sampling(1.0, min_p=0.55), quarters) == {0, 1}
-    assert kept(Sampling(0.5, min_p=0.45), quarters) == {0, 1}  # of the shares that the temperature gives
-    assert kept(Sampling(1.0, top_k=3, top_p=0.75), quarters) == {0, 1}  # of what top-k left: 0.44, 0.33, 0.22
+    assert kept(Sampling(0.5, min_p=0.45), quarters) == {0, 1}  # after the temperature
+    assert kept(Sampling(1.0, top_k=3, top_p=0.75), quarters) == {0, 1}  # after top-k: 0.44, 0.33, 0.22
     assert kept(Sampling(1.0, top_k=3, top_p=0.79), quarters) == {0, 1, 2}
     assert kept(Sampling(1.0, top_k=10**9), quarters) == {0, 1, 2, 3}
 
 
 @given(rows)
 @example([1.0, 3.0, 3.0, 0.0])
-def test_the_coldest_choices_are_the_greedy_ones(row):
+def test_the_lowest_temperature_is_greedy(row):
     for temperature in (0.0, 1e-320, 1e-30, 9e-6):
         chooser = Chooser(Sampling(temperature, top_p=0.9), 5)
         assert chooser.pick(mx.array([row]), chooser.noise(0, 1, len(row))).item() == int(np.argmax(row))
@@ -90,7 +90,7 @@ def test_ties_go_to_the_lowest_id():
     assert chooser.pick(mx.array([[1.0, 3.0, 3.0, 0.0]]), None).item() == 1
 
 
-def test_drafter_and_target_of_one_mind_pick_the_same_random_token():
+def test_equal_drafter_and_target_logits_give_the_same_random_token():
     mx.random.seed(1)
     logits = mx.random.normal((64, 50)) * 6  # peaked, so that the cooler proposal rarely differs
     chooser = Chooser(Sampling(temperature=0.6), seed=4)
@@ -104,7 +104,7 @@ def test_drafter_and_target_of_one_mind_pick_the_same_random_token():
     st.lists(st.integers(0, 9), max_size=6),
     st.lists(st.integers(0, 9), min_size=1, max_size=4),
 )
-def test_penalties_of_a_block_are_those_of_its_rows_one_by_one(prompt, reply, ahead):
+def test_penalties_of_a_block_are_those_of_its_rows(prompt, reply, ahead):
     sampling = Sampling(repetition_penalty=1.4, presence_penalty=0.5, frequency_penalty=0.25)
     logits = mx.random.normal((len(ahead) + 1, 10), key=mx.random.key(len(prompt)))
     block = Penalties(sampling, prompt)

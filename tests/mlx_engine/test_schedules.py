@@ -1,4 +1,4 @@
-"""The promise at every schedule: whatever widths, proposers and plain steps follow each other, the text is plain decoding's."""
+"""The text equals plain decoding's for every sequence of widths, proposers and plain steps."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ PASSES = st.one_of(
 
 
 class Scripted:
-    """A controller that reads its choices off a list, again and again, and keeps what it is told."""
+    """A controller that repeats a list of choices and records the outcomes."""
 
     def __init__(self, passes: Sequence[PassKind]) -> None:
         self._passes = cycle(passes)
@@ -44,11 +44,11 @@ class Scripted:
         self.outcomes.append(outcome)
 
 
-class Bogus:
-    """A proposer of any tokens at all, right ones among them: those of the plain reply, some of them spoilt."""
+class SometimesWrong:
+    """Proposes the tokens of the plain reply, with one of each block replaced."""
 
-    def __init__(self, plain: Sequence[int], spoilt: Sequence[int]) -> None:
-        self._plain, self._spoilt = plain, cycle(spoilt)
+    def __init__(self, plain: Sequence[int], wrong: Sequence[int]) -> None:
+        self._plain, self._wrong = plain, cycle(wrong)
         self._at = 1
 
     def add(self, tokens: tuple[int, ...]) -> None:
@@ -59,12 +59,12 @@ class Bogus:
 
     def propose(self, count: int) -> list[int]:
         drafts = [*self._plain[self._at : self._at + count], *[5] * count][:count]
-        spoilt = next(self._spoilt)
-        return [5 if i == spoilt else token for i, token in enumerate(drafts)]
+        wrong = next(self._wrong)
+        return [5 if i == wrong else token for i, token in enumerate(drafts)]
 
 
-def decoded(engine, prompt, sampling, seed, limit, passes, spoilt, plain, lag):
-    """The tokens that the loop yields under a script, and the loop."""
+def decoded(engine, prompt, sampling, seed, limit, passes, wrong, plain, queue_ahead):
+    """Return the tokens and steps of the loop under a script, and the loop."""
     pair = engine.pair
     caches, context = pair.target.caches(), pair.drafter.context()
     chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
@@ -72,7 +72,7 @@ def decoded(engine, prompt, sampling, seed, limit, passes, spoilt, plain, lag):
     first = int(chooser.pick(penalties.apply(logits), chooser.noise(len(prompt), 1, logits.shape[-1])).item())
     penalties.add((first,))
     parts = (pair.target, pair.drafter, caches, context, chooser, penalties)
-    rounds = Rounds(*parts, Scripted(passes), Bogus(plain, spoilt), queue_ahead=lag)
+    rounds = Rounds(*parts, Scripted(passes), SometimesWrong(plain, wrong), queue_ahead=queue_ahead)
     ends = frozenset(pair.tokenizer.eos_token_ids)
     got, steps = [first], []
     if limit > 1 and first not in ends:
@@ -84,10 +84,10 @@ def decoded(engine, prompt, sampling, seed, limit, passes, spoilt, plain, lag):
     return tuple(got), steps, rounds
 
 
-def check(engine, prompt, sampling, seed, limit, passes, spoilt, lag=False):
+def check(engine, prompt, sampling, seed, limit, passes, wrong, queue_ahead=False):
     request = dataclasses.replace(tokens(prompt, seed=seed, max_tokens=limit, mode="plain"), sampling=sampling)
     plain = reply(engine, request).tokens
-    got, steps, rounds = decoded(engine, prompt, sampling, seed, limit, passes, spoilt, plain, lag)
+    got, steps, rounds = decoded(engine, prompt, sampling, seed, limit, passes, wrong, plain, queue_ahead)
     assert got == plain
     assert sum(len(step.tokens) for step in steps) <= limit - 1
     left = limit - 1
@@ -97,7 +97,7 @@ def check(engine, prompt, sampling, seed, limit, passes, spoilt, lag=False):
             len(step.tokens) - min(step.accepted, len(step.tokens))
         )
         left -= len(step.tokens)
-    # caches and context end alike: whoever goes on from here finds both whole
+    # caches and context end at the same position, so a later turn can continue
     assert rounds.context.position == rounds.caches.length
     return steps, rounds
 
@@ -108,12 +108,12 @@ def check(engine, prompt, sampling, seed, limit, passes, spoilt, lag=False):
     seed=st.integers(0, 2**64 - 1),
     limit=st.integers(1, 70),
     passes=st.lists(PASSES, min_size=1, max_size=8),
-    spoilt=st.lists(st.integers(0, 8), min_size=1, max_size=5),
-    lag=st.booleans(),
+    wrong=st.lists(st.integers(0, 8), min_size=1, max_size=5),
+    queue_ahead=st.booleans(),
 )
 @pytest.mark.parametrize("pair", ["tiny", "tiny2"])
-def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed, limit, passes, spoilt, lag):
-    check(request.getfixturevalue(pair), prompt, sampling, seed, limit, passes, spoilt, lag)
+def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed, limit, passes, wrong, queue_ahead):
+    check(request.getfixturevalue(pair), prompt, sampling, seed, limit, passes, wrong, queue_ahead)
 
 
 @sampled(8)
@@ -123,27 +123,27 @@ def test_any_schedule_gives_the_plain_text(pair, request, prompt, sampling, seed
     seed=st.integers(0, 2**32 - 1),
     limit=st.integers(2, 24),
     passes=st.lists(PASSES, min_size=1, max_size=6),
-    spoilt=st.lists(st.integers(0, 8), min_size=1, max_size=3),
-    lag=st.booleans(),
+    wrong=st.lists(st.integers(0, 8), min_size=1, max_size=3),
+    queue_ahead=st.booleans(),
 )
-def test_any_schedule_gives_the_demo_pairs_text(demo, asked, sampling, seed, limit, passes, spoilt, lag):
+def test_any_schedule_gives_the_demo_pairs_text(demo, asked, sampling, seed, limit, passes, wrong, queue_ahead):
     prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
-    check(demo, prompt, sampling, seed, limit, passes, spoilt, lag)
+    check(demo, prompt, sampling, seed, limit, passes, wrong, queue_ahead)
 
 
-def test_a_good_copy_is_kept_whole_and_named(tiny):
+def test_a_correct_copy_is_accepted_and_named_as_the_source(tiny):
     steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [PassKind("lookup", 8)], [8])
     assert [step.accepted for step in steps] == [7] * 5
     assert steps[0].sources == ("lookup",) * 7 + ("target",)
 
 
-def test_a_spoilt_copy_is_cut_where_it_is_wrong(tiny):
+def test_a_wrong_copy_is_rejected_from_its_first_wrong_token(tiny):
     steps, _ = check(tiny, (9, 8, 7), Sampling(), 0, 41, [PassKind("lookup", 8)], [3])
     assert [(step.accepted, step.tested) for step in steps[:3]] == [(3, 4)] * 3
 
 
-def test_rounds_after_plain_steps_accept_as_if_the_drafter_had_seen_them(tiny):
-    """A context with a gap, or in the wrong order, would still give the text, in more rounds."""
+def test_rounds_after_plain_steps_draft_from_a_complete_context(tiny):
+    """A context with a gap, or in the wrong order, would still give the same text, in more rounds."""
     prompt = (73, 122, 51, 37, 73, 117, 82, 108, 70, 73, 52)
     pair = tiny.pair
     for plain_steps in (1, 5, 70):
@@ -165,7 +165,7 @@ def test_rounds_after_plain_steps_accept_as_if_the_drafter_had_seen_them(tiny):
         assert got == expected
 
 
-def test_stopping_in_a_plain_spell_leaves_caches_and_context_alike(tiny):
+def test_stopping_during_plain_steps_leaves_caches_and_context_at_the_same_position(tiny):
     pair = tiny.pair
     prompt = (73, 122, 51, 37)
     caches, context = pair.target.caches(), pair.drafter.context()

@@ -32,7 +32,7 @@ LISTS = next(text for text in TEXTS if text.name.startswith("lists"))
 
 
 def _measured_with(disturbed: Callable[[float], float]) -> CostTable:
-    """The table that calibration makes where every pass that costs what `TABLE` says takes this long."""
+    """Return the table that calibration makes of `TABLE`'s times, changed by `disturbed`."""
     times = {("plain", 1): sorted(disturbed(TABLE.plain[0]) for _ in range(6))}
     for i, width in enumerate(TABLE.widths):
         for name, row in (("verify", TABLE.verify[0]), ("draft", TABLE.draft[0])):
@@ -44,15 +44,15 @@ def machine(name: str) -> Machine:
     return next(each for each in MACHINES if each.name == name)
 
 
-class TestCosts:
-    def test_a_table_is_interpolated_and_goes_on_in_a_straight_line(self):
+class TestPassCosts:
+    def test_a_table_is_interpolated_and_extrapolated_linearly(self):
         assert TABLE.seconds(PLAIN_STEP, 600) == pytest.approx(1.5)
         assert TABLE.seconds(PLAIN_STEP, 2100) == pytest.approx(3.0)
         assert TABLE.seconds(PassKind("lookup", 6), 100) == pytest.approx(1.3)
         assert TABLE.seconds(PassKind("drafter", 12), 600) == pytest.approx((1.8 + 3.6) / 2 + 0.45)
 
     @given(factor=st.floats(0.4, 2.5), seed=st.integers(0, 99))
-    def test_a_machine_that_is_slower_than_measured_is_noticed_for_every_width(self, factor, seed):
+    def test_a_slower_machine_is_noticed_for_every_width(self, factor, seed):
         costs, draw = PassCosts(TABLE, 16), random.Random(seed)
         for _ in range(40):
             kind = PassKind("drafter", draw.choice((4, 6, 8)))
@@ -61,7 +61,7 @@ class TestCosts:
             assert costs.seconds(kind, 100) == pytest.approx(factor * TABLE.seconds(kind, 100), rel=0.15)
 
     @given(seed=st.integers(0, 99))
-    def test_what_was_assumed_is_replaced_by_what_is_seen(self, seed):
+    def test_observed_costs_replace_assumed_ones(self, seed):
         costs, draw = PassCosts(ASSUMED, 8), random.Random(seed)
         real = {PLAIN_STEP: 0.02, PassKind("drafter", 4): 0.07, PassKind("drafter", 8): 0.05}
         for _ in range(30):
@@ -69,9 +69,9 @@ class TestCosts:
                 costs.record(kind, 500, seconds * draw.lognormvariate(0, 0.05))
         for kind, seconds in real.items():
             assert costs.seconds(kind, 500) == pytest.approx(seconds, rel=0.06)
-        assert 0.05 < costs.seconds(PassKind("drafter", 6), 500) < 0.07  # between its neighbours
+        assert 0.05 < costs.seconds(PassKind("drafter", 6), 500) < 0.07  # between its neighbors
 
-    def test_one_stray_time_changes_little(self):
+    def test_one_outlier_changes_little(self):
         costs = PassCosts(TABLE, 16)
         for _ in range(20):
             costs.record(PLAIN_STEP, 100, 1.0)
@@ -85,8 +85,8 @@ class TestAcceptance:
         width=st.sampled_from([4, 8, 16]),
         seed=st.integers(0, 99),
     )
-    def test_chances_are_found_whatever_width_they_are_seen_through(self, chance, width, seed):
-        """Censored: a narrow round that keeps everything says nothing against the positions behind it."""
+    def test_chances_are_estimated_from_rounds_of_any_width(self, chance, width, seed):
+        """A narrow round that accepts everything says nothing about later positions."""
         draw, seen = random.Random(seed), Acceptance(15, memory=1000, weight=1.0, start=0.5)
         for _ in range(600):
             accepted = 0
@@ -94,11 +94,11 @@ class TestAcceptance:
                 accepted += 1
             seen.record(min(accepted + 1, width - 1), accepted)
         for i, p in enumerate(seen.chances()[: width - 1]):
-            trials = 400 * chance**i  # roughly, that count
+            trials = 400 * chance**i  # roughly, that the memory still counts
             assert p == pytest.approx(chance, abs=4 * math.sqrt(0.25 / max(trials, 4)) + 0.02)
         assert seen.chances()[width - 1 :] == [seen.chances()[width - 2]] * (16 - width)  # borrowed
 
-    def test_a_change_of_text_is_seen_soon_and_even_text_is_judged_by_a_long_memory(self):
+    def test_a_change_of_text_is_noticed_soon_and_uniform_text_uses_a_long_memory(self):
         blend = BlendedAcceptance(15, (40.0, 10.0), 3.0, Acceptance(15, 200, 1.0, 0.7))
         for _ in range(100):
             blend.record(8, 8, 1.0)
@@ -111,49 +111,49 @@ class TestAcceptance:
         assert tokens_by_width([0.5, 0.5]) == [1.0, 1.5, 1.75]
 
 
-def outcomes_are_those_of(text: Text, controller, where: Machine, seed: int = 0, passes: int = 400):
+def outcomes_of(text: Text, controller, where: Machine, seed: int = 0, passes: int = 400):
     ease = text.ease(passes * 8, random.Random(seed))
     return decode(where, ease, text.later, controller, 2048, seed)[1]
 
 
-class TestAutomatic:
+class TestAutomaticWidth:
     def test_widths_come_from_the_ladder_up_to_the_block(self):
         for where in MACHINES:
-            for outcome in outcomes_are_those_of(LISTS, AutomaticWidth(PairHistory(where.block)), where, passes=40):
+            for outcome in outcomes_of(LISTS, AutomaticWidth(PairHistory(where.block)), where, passes=40):
                 assert outcome.choice.kind.width in LADDER and outcome.choice.kind.width <= where.block
 
     def test_equal_observations_give_equal_choices(self):
         where = machine("M5 Max, 9B bf16")
-        first, second = (outcomes_are_those_of(TEXTS[4], AutomaticWidth(PairHistory(16)), where, passes=60) for _ in range(2))
+        first, second = (outcomes_of(TEXTS[4], AutomaticWidth(PairHistory(16)), where, passes=60) for _ in range(2))
         assert first == second
 
-    def test_hopeless_text_is_decoded_plainly_and_the_reason_is_given(self):
+    def test_hopeless_text_is_decoded_plainly_with_a_reason(self):
         where = machine("M4 Pro, 27B 8-bit")
-        got = outcomes_are_those_of(HOPELESS, AutomaticWidth(PairHistory(8, where.table)), where)
+        got = outcomes_of(HOPELESS, AutomaticWidth(PairHistory(8, where.table)), where)
         plain = [each.choice for each in got if each.choice.kind == PLAIN_STEP]
         assert len(plain) > 0.95 * len(got)
         assert {each.why for each in plain} == {FEW_ACCEPTED}
-        assert any(each.choice.trial for each in got[-200:])  # it never gives up trying
+        assert any(each.choice.trial for each in got[-200:])  # it keeps trying
 
-    def test_where_no_width_pays_next_to_nothing_is_tried(self):
-        got = outcomes_are_those_of(LISTS, AutomaticWidth(PairHistory(8, DEAR.table)), DEAR, passes=100)
+    def test_where_no_width_pays_hardly_anything_is_tried(self):
+        got = outcomes_of(LISTS, AutomaticWidth(PairHistory(8, DEAR.table)), DEAR, passes=100)
         tried = [each for each in got if each.choice.kind != PLAIN_STEP]
         assert all(each.choice.trial for each in tried)
         lost = sum(each.seconds - each.accepted - 1 for each in tried)
         assert lost < 0.03 * sum(each.seconds for each in got)
         assert {each.choice.why for each in got if each.choice.kind == PLAIN_STEP} == {VERIFY_TOO_SLOW}
 
-    def test_a_machine_that_was_busy_for_a_while_is_used_again(self):
+    def test_drafting_resumes_when_a_busy_machine_is_free_again(self):
         where, history = machine("M5 Max, 9B bf16"), PairHistory(16, machine("M5 Max, 9B bf16").table)
         for _ in range(60):
             history.costs.record(PassKind("drafter", 16), 2048, 30.0)
             history.costs.record(PLAIN_STEP, 2048, 1.0)
-        got = outcomes_are_those_of(LISTS, AutomaticWidth(history), where, passes=100)
+        got = outcomes_of(LISTS, AutomaticWidth(history), where, passes=100)
         assert sum(each.choice.kind != PLAIN_STEP for each in got[-40:]) > 30
 
     @given(seed=st.integers(0, 99))
-    def test_on_a_machine_that_others_use_too_it_stays_with_the_drafter(self, seed):
-        """Single passes take three times as long as others, and tell nothing of what is cheaper in the long run."""
+    def test_on_a_shared_machine_it_keeps_drafting(self, seed):
+        """Single passes take up to three times as long as others, which says nothing about their average cost."""
         shared = Machine("shared", "", 16, TABLE)
         history, plain, passes = PairHistory(16, TABLE), 0, 0
         for reply in range(5):
@@ -163,7 +163,7 @@ class TestAutomatic:
             passes += len(outcomes)
         assert plain <= 0.1 * passes
 
-    def test_a_table_measured_on_a_busy_machine_does_not_last(self):
+    def test_a_table_measured_on_a_busy_machine_is_soon_corrected(self):
         rates = []
         for seed in range(8):
             draw = random.Random(seed)
@@ -178,7 +178,7 @@ class TestAutomatic:
         assert mean(rates) >= 0.92
 
     @pytest.mark.parametrize("where", ["M4 Pro, 27B 8-bit", "M5 Max, 9B bf16"])
-    def test_it_comes_back_when_drafts_are_kept_again(self, where):
+    def test_drafting_resumes_when_drafts_are_accepted_again(self, where):
         chosen, text = machine(where), Text("late", ((0.02, 300), (0.95, 600)))
         ease = text.ease(800, random.Random(1))
         turn = next(i for i, (_, chance) in enumerate(ease) if chance > 0.5)
@@ -186,7 +186,7 @@ class TestAutomatic:
         back = next(each for each in got if each.depth - 2048 > turn and each.choice.kind != PLAIN_STEP and not each.choice.trial)
         assert back.depth - 2048 - turn < 150
 
-    def test_it_may_hear_of_a_pass_one_pass_late(self):
+    def test_outcomes_may_be_recorded_one_pass_late(self):
         class Late(AutomaticWidth):
             waiting: PassOutcome | None = None
 
@@ -201,12 +201,12 @@ class TestAutomatic:
             best = min(decode(where, ease, text.later, FixedWidth(w), 2048, 3)[0] for w in (1, 2, 3, 4, 5, 6, 8))
             assert best / decode(where, ease, text.later, Late(PairHistory(8, where.table)), 2048, 3)[0] > 0.94
 
-    def test_what_one_reply_taught_serves_the_next(self):
+    def test_the_next_reply_starts_with_what_was_learned(self):
         where, history = machine("M4 Pro, 27B 8-bit"), PairHistory(8)
-        outcomes_are_those_of(HOPELESS, AutomaticWidth(history), where)
+        outcomes_of(HOPELESS, AutomaticWidth(history), where)
         assert AutomaticWidth(history).choose(2048).kind == PLAIN_STEP
 
-    def test_a_copy_is_taken_where_it_beats_the_drafter_and_left_where_it_fails(self):
+    def test_copies_are_used_only_while_they_beat_the_drafter(self):
         history = PairHistory(16, TABLE)
         controller = AutomaticWidth(history)
         long_match = Offer(15, 20)
@@ -218,12 +218,12 @@ class TestAutomatic:
             controller.record(PassOutcome(choice, 100, TABLE.seconds(choice.kind, 100), 1, 0, match=20))
         assert controller.choose(100, long_match).kind.proposer != "lookup"
 
-    def test_a_short_match_is_no_offer(self):
+    def test_a_short_match_is_not_copied(self):
         controller = AutomaticWidth(PairHistory(16, TABLE))
         assert controller.choose(100, Offer(15, 2)).kind.proposer != "lookup"
 
 
-def test_a_fixed_width_stays():
+def test_a_fixed_width_never_changes():
     assert FixedWidth(7).choose(0) == WidthChoice(PassKind("drafter", 7))
     assert FixedWidth(1).choose(0, Offer(15, 30)) == WidthChoice(PLAIN_STEP, WIDTH_1_REQUESTED)
 
@@ -236,16 +236,16 @@ def test_within_three_percent_of_the_best_fixed_width(text):
 
 
 @given(chance=st.floats(0.0, 1.0), where=st.sampled_from(MACHINES), seed=st.integers(0, 10_000))
-def test_on_no_text_is_it_much_slower_than_plain(chance, where, seed):
-    """Even on text that hovers where no choice is clearly right."""
+def test_it_is_never_much_slower_than_plain_decoding(chance, where, seed):
+    """Even on text for which no choice is clearly right."""
     ease = Text("any", ((chance, 1000),)).ease(500, random.Random(seed))
     plain = decode(where, ease, 0.99, FixedWidth(1), 2048, seed)[0]
     assert plain / decode(where, ease, 0.99, AutomaticWidth(PairHistory(where.block, where.table)), 2048, seed)[0] > 0.95
 
 
 @pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
-def test_short_replies_of_hopeless_text_lose_next_to_nothing_to_trials(where):
-    """Once drafts are known to be hopeless, what every new reply may try at once is an advance."""
+def test_short_replies_of_hopeless_text_lose_little_to_trials(where):
+    """Once drafts are known to be hopeless, the credit of a new reply is only an advance."""
     history, took, plainly = PairHistory(where.block, where.table), 0.0, 0.0
     for reply in range(30):
         ease = HOPELESS.ease(116, random.Random(reply))[:116]
@@ -256,8 +256,8 @@ def test_short_replies_of_hopeless_text_lose_next_to_nothing_to_trials(where):
 
 @pytest.mark.long
 @pytest.mark.parametrize("where", MACHINES, ids=lambda each: each.name)
-def test_calibrated_it_is_within_three_percent_of_the_best_fixed_width_on_every_machine(where):
-    """In the mean over texts and depths. Text that changes where plain decoding nearly wins is hardest, and costs up to 6 %."""
+def test_after_calibration_it_is_within_three_percent_of_the_best_fixed_width_on_every_machine(where):
+    """On average over texts and depths. Changing text where plain decoding nearly wins is hardest and costs up to 6%."""
     found = [
         mean(run(where, text, depth, seeds=5, rounds=300).warm)
         for text in TEXTS

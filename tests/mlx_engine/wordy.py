@@ -1,4 +1,4 @@
-"""A tokenizer of whole words for tiny targets, with a chat template that drops thinking from history, as published ones do."""
+"""A word-level tokenizer for tiny targets, with a chat template that drops earlier thinking, as published ones do."""
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from tokenizers import Tokenizer
@@ -20,7 +20,7 @@ _TEMPLATE = """
 
 
 def tokenizer() -> TokenizerWrapper:
-    """Ids below 120, so that targets of 124 tokens and more know them all."""
+    """Return a tokenizer with ids below 120, for targets of at least 124 tokens."""
     words = Tokenizer(WordLevel({word: i for i, word in enumerate(MARKS + WORDS)}, unk_token="<unk>"))
     words.pre_tokenizer = WhitespaceSplit()
     made = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="<unk>", eos_token="<end>")
