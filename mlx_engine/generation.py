@@ -48,19 +48,19 @@ def generate_reply(
     seed = secrets.randbits(32) if request.seed is None else request.seed
     chooser, penalties = Chooser(request.sampling, seed, pair.operations), Penalties(request.sampling, prompt)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
-    branch = snapshots.start(prompt) if request.reuse else snapshots.fresh(prompt)
-    marks = boundaries(tokenizer, request, prompt) if request.reuse and snapshots.marked else ()
+    branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
+    marks = boundaries(tokenizer, request, prompt) if request.reuse and snapshots.needs_marks else ()
     tally = Tally(began, mode, length, branch.reused, seed, why_plain)
     reply = chat.ReplyText(tokenizer, rendered, request.stop)
     caches, context = branch.caches, branch.context
-    fill_context = mode == "dflash" or request.reuse  # else neither a round nor a later turn reads it
     reason: StopReason = "length"
     first: int | None = None
     steps: Generator[Step, None, None] | None = None
     consistent = True  # caches and context hold the same tokens
     try:
         yield PrefillProgress(branch.reused, length, branch.reused)
-        for done in prefill(target, caches, prompt, *((drafter, context) if fill_context else (None, None)), marks):
+        reads_context = mode == "dflash" or request.reuse  # a round or a later turn
+        for done in prefill(target, caches, prompt, *((drafter, context) if reads_context else (None, None)), marks):
             if isinstance(done, mx.array):
                 chosen = chooser.choose(penalties.apply(done), length, chooser.noise(length, 1, done.shape[-1]))
                 first = cast(int, chosen.item())
@@ -76,18 +76,14 @@ def generate_reply(
             yield PrefillProgress(length, length, branch.reused)
             if mode == "dflash" and limit > 1:
                 assert drafter is not None and context is not None
-                history, controller = pair.history, cast(WidthController, None)
-                copies = None
-                if request.width is None:
-                    controller = AutomaticWidth(history)
-                    copies = Lookup((*prompt, first), history.block - 1) if history.lookup else None
-                else:
-                    controller = FixedWidth(request.width)
+                history = pair.history
+                controller: WidthController = FixedWidth(request.width) if request.width else AutomaticWidth(history)
+                copies = Lookup((*prompt, first), history.block - 1) if history.lookup and not request.width else None
                 ahead = device.runs_beside_host() and history.costs.table.queued
                 rounds = Rounds(target, drafter, caches, context, chooser, penalties, controller, copies, queue_ahead=ahead)
                 steps = rounds.run(first, limit - 1, ends)
             elif limit > 1:
-                backlog = Backlog(drafter, context) if drafter and context and request.reuse else None
+                backlog = Backlog(drafter, context) if request.reuse and drafter is not None and context is not None else None
                 steps = plain(target, caches, first, length, chooser, penalties, limit - 1, backlog)
             for step in chain((Step((first,), ("prefill",)),), steps or ()):
                 at_s = tally.elapsed()
@@ -109,7 +105,7 @@ def generate_reply(
         if steps is not None:
             steps.close()
         if consistent and request.reuse:
-            snapshots.keep(branch)
+            snapshots.put(branch)
     yield from reply.finish()
     yield Finished("stop_string" if reply.stopped else reason, tally.stats())
 

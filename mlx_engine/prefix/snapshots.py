@@ -1,8 +1,8 @@
-"""What a later turn may reuse: the target's caches and the drafter's context of earlier requests, found again by their tokens.
+"""Caches and drafter contexts of earlier requests, found again by their tokens.
 
-A *branch* is a line of tokens with all that was computed for it, growing arrays in one piece. A request takes the branch that
-shares the most with its prompt, cut back to where the two part. Recurrent and rotating caches, and a drafter's sliding windows,
-cannot be cut back: a branch carries *marks*, their state at tokens that the chat template will render alike again.
+A *branch* is a sequence of tokens with everything computed for it. A request continues the branch that shares the most with its
+prompt, cut back to the shared tokens. Recurrent and rotating caches, and a drafter's sliding windows, cannot be cut back: for
+them a branch has *marks*, their states at tokens that the chat template will render the same way again.
 """
 
 from collections.abc import Sequence
@@ -16,52 +16,52 @@ from mlx_engine.drafters.drafter import Drafter
 from mlx_engine.targets.adapter import arrays
 from mlx_engine.targets.target import Caches, Target
 
-_LOSS = 1 / 4  # a branch is taken over, not copied, when at most this share of what goes on would be lost with its end
+_MAX_LOSS = 1 / 4  # a branch is continued itself, not copied, if this share of the kept tokens or less would be lost
 
 
 @dataclass
 class Mark:
-    """What cannot be cut back, as it was at one token: states of target layers by index, and rows of the drafter's windows."""
+    """States that cannot be cut back, at one token: of target layers by index, and rows of the drafter's windows."""
 
     layers: dict[int, Any]
     windows: list[LayerContext]
-    used: int = 0
+    last_used: int = 0
 
     def arrays(self) -> list[mx.array]:
-        """Every array that it holds."""
-        return arrays([*self.layers.values()]) + [array for kind in self.windows for array in kind.state]
+        """Return all arrays of the mark."""
+        return arrays([*self.layers.values()]) + [array for window in self.windows for array in window.state]
 
 
 @dataclass
 class Branch:
-    """A line of tokens. `tokens` may run ahead of what `caches` hold while a reply is written; `reused` were there at its start."""
+    """A sequence of tokens. During a reply, `tokens` may be ahead of `caches`. `reused` tokens were there before the request."""
 
     caches: Caches
     context: DraftContext | None
     tokens: list[int] = field(default_factory=list)
     marks: dict[int, Mark] = field(default_factory=dict)
     reused: int = 0
-    used: int = 0
+    last_used: int = 0
 
     def mark(self) -> None:
-        """Keep what cannot be cut back as it is now."""
+        """Keep the present states that cannot be cut back."""
         mark = Mark(self.caches.freeze(), self.context.freeze() if self.context else [])
         mx.eval(mark.arrays())
         self.marks[self.caches.length] = mark
 
     def arrays(self) -> list[mx.array]:
-        """Every array that it holds, marks included."""
-        held = self.caches.arrays() + (self.context.state if self.context else [])
-        return held + [array for mark in self.marks.values() for array in mark.arrays()]
+        """Return all arrays of the branch, marks included."""
+        own = self.caches.arrays() + (self.context.state if self.context else [])
+        return own + [array for mark in self.marks.values() for array in mark.arrays()]
 
 
 class Snapshots:
-    """The branches of one pair, within a budget; the least recently used goes first.
+    """The branches of one pair, within a budget. The least recently used are dropped first.
 
     Args:
         target: whose caches these are.
-        drafter: whose context goes with them, or None.
-        budget: bytes for all branches that no request is using.
+        drafter: whose contexts these are, or None.
+        budget: bytes for all branches that are not in use.
     """
 
     def __init__(self, target: Target, drafter: Drafter | None, budget: int) -> None:
@@ -69,24 +69,24 @@ class Snapshots:
         self._target, self._drafter = target, drafter
         self._branches: list[Branch] = []
         self._clock = 0
-        fresh = self.fresh()
-        self._cuts = fresh.caches.can_cut
-        self.marked = not self._cuts or (fresh.context is not None and fresh.context.slides)
+        empty = self.new_branch()
+        self._can_cut = empty.caches.can_cut
+        self.needs_marks = not self._can_cut or (empty.context is not None and empty.context.slides)
 
-    def fresh(self, prompt: Sequence[int] = ()) -> Branch:
-        """An empty branch, for a prompt."""
+    def new_branch(self, prompt: Sequence[int] = ()) -> Branch:
+        """Return an empty branch for a prompt."""
         return Branch(self._target.caches(), self._drafter.context() if self._drafter else None, list(prompt))
 
-    def start(self, prompt: Sequence[int]) -> Branch:
-        """A branch that holds as much of the prompt as possible, without its last token, which has to be asked again."""
-        found = [(self._reach(branch, prompt), branch.used, at) for at, branch in enumerate(self._branches)]
+    def take(self, prompt: Sequence[int]) -> Branch:
+        """Return a branch with as many of the prompt's tokens as possible, except the last, whose logits are needed again."""
+        found = [(self._reach(branch, prompt), branch.last_used, at) for at, branch in enumerate(self._branches)]
         length, _, at = max(found, default=(0, 0, 0))
-        branch = self._part(self._branches[at], length) if length else self.fresh()
+        branch = self._cut(self._branches[at], length) if length else self.new_branch()
         branch.tokens, branch.reused = list(prompt), length
         return branch
 
-    def keep(self, branch: Branch) -> None:
-        """Take a branch back after its request, between two passes. What it holds beyond its known tokens is of no use."""
+    def put(self, branch: Branch) -> None:
+        """Put a branch back after its request, between two passes. It replaces branches that it contains."""
         length = branch.caches.length
         if not 0 < length <= len(branch.tokens):
             return
@@ -97,64 +97,63 @@ class Snapshots:
             self._branches.remove(other)
             branch.marks = {**other.marks, **branch.marks}
         for mark in branch.marks.values():
-            mark.used = mark.used or self._tick()
-        branch.used = self._tick()
+            mark.last_used = mark.last_used or self._tick()
+        branch.last_used = self._tick()
         self._branches.append(branch)
         self.drop(self.nbytes - self.budget)
 
-    def drop(self, wanted: int | None = None) -> int:
-        """Drop what was used least recently until `wanted` bytes are free, None: everything. How many bytes were dropped."""
+    def drop(self, count: int | None = None) -> None:
+        """Drop branches and marks until `count` bytes are free; None drops all."""
         before = left = self.nbytes
-        while self._branches and (wanted is None or before - left < wanted):
-            oldest = min(self._branches, key=lambda branch: branch.used)
-            marks = [(mark.used, at, branch) for branch in self._branches for at, mark in branch.marks.items()]
-            used, at, branch = min(marks, default=(oldest.used, 0, oldest), key=lambda each: each[0])
-            if used < oldest.used:
+        while self._branches and (count is None or before - left < count):
+            oldest = min(self._branches, key=lambda branch: branch.last_used)
+            marks = [(mark.last_used, at, branch) for branch in self._branches for at, mark in branch.marks.items()]
+            last_used, at, branch = min(marks, default=(oldest.last_used, 0, oldest), key=lambda mark: mark[0])
+            if last_used < oldest.last_used:
                 del branch.marks[at]
             else:
                 self._branches.remove(oldest)
             left = self.nbytes
-        return before - left
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays held, each counted once."""
+        """Bytes of all arrays, each counted once."""
         return sum({id(array): array.nbytes for branch in self._branches for array in branch.arrays()}.values())
 
     def _reach(self, branch: Branch, prompt: Sequence[int]) -> int:
-        """How many tokens of the prompt the branch can serve with nothing missing, neither of the target nor of the drafter."""
+        """Return how many of the prompt's tokens the branch has completely, in the target's and the drafter's state."""
         shared, end = min(_shared(branch.tokens, prompt), len(prompt) - 1), len(prompt)
-        reached = [at for at in branch.marks if at <= shared]
+        lengths = [at for at in branch.marks if at <= shared]
         live = branch.context.reach(shared, end) if branch.context else shared
-        if self._cuts or live == len(branch.tokens):
-            reached.append(live)
-        return max(reached, default=0)
+        if self._can_cut or live == len(branch.tokens):
+            lengths.append(live)
+        return max(lengths, default=0)
 
-    def _part(self, branch: Branch, length: int) -> Branch:
-        """The first `length` tokens of a branch as one to go on with: itself if little of it would be lost, else a copy."""
+    def _cut(self, branch: Branch, length: int) -> Branch:
+        """Return a branch of the first `length` tokens: the branch itself if little of it is lost, else a copy."""
         mark = branch.marks.get(length)
         if mark:
-            mark.used = self._tick()
-        if len(branch.tokens) - length <= _LOSS * length:
+            mark.last_used = self._tick()
+        if len(branch.tokens) - length <= _MAX_LOSS * length:
             self._branches.remove(branch)
-            parted = branch
-            parted.caches.cut(length)
+            cut = branch
+            cut.caches.cut(length)
         else:
-            branch.used = self._tick()
-            parted = Branch(self._target.caches(), branch.context.copy(length) if branch.context else None)
-            parted.caches.fill(branch.caches, length)
-        parted.marks = {at: mark for at, mark in branch.marks.items() if at <= length}
+            branch.last_used = self._tick()
+            cut = Branch(self._target.caches(), branch.context.copy(length) if branch.context else None)
+            cut.caches.fill(branch.caches, length)
+        cut.marks = {at: mark for at, mark in branch.marks.items() if at <= length}
         if mark:
-            parted.caches.thaw(mark.layers)
-        if parted.context:
-            parted.context.cut(length)
-            parted.context.thaw(mark.windows if mark else [])
-        mx.eval(parted.caches.state, parted.context.state if parted.context else [])
-        return parted
+            cut.caches.thaw(mark.layers)
+        if cut.context:
+            cut.context.cut(length)
+            cut.context.thaw(mark.windows if mark else [])
+        mx.eval(cut.caches.state, cut.context.state if cut.context else [])
+        return cut
 
     def _contains(self, branch: Branch, other: Branch) -> bool:
-        whole = branch.tokens[: len(other.tokens)] == other.tokens
-        return whole and (self._cuts or len(branch.tokens) == len(other.tokens))
+        is_prefix = branch.tokens[: len(other.tokens)] == other.tokens
+        return is_prefix and (self._can_cut or len(branch.tokens) == len(other.tokens))
 
     def _tick(self) -> int:
         self._clock += 1
@@ -162,5 +161,5 @@ class Snapshots:
 
 
 def _shared(a: Sequence[int], b: Sequence[int]) -> int:
-    """How many tokens two lines have in common from their beginning."""
+    """Return the length of the shared prefix."""
     return next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))

@@ -88,7 +88,7 @@ def long_prompt(engine: Engine, length: int, max_tokens: int) -> dict[str, int]:
             peak = event.stats.peak_memory_bytes - before
     mx.clear_cache()
     held = mx.get_active_memory() - before
-    branch = engine.snapshots.start((*tokens, 0))  # removed from the store to inspect it
+    branch = engine.snapshots.take((*tokens, 0))  # removed from the store to inspect it
     rows = branch.caches.nbytes + (branch.context.nbytes if branch.context else 0)
     return {"tokens": length, "rows": rows, "prefilled": prefilled, "held": held, "peak": peak}
 
