@@ -15,7 +15,7 @@ from mlx_engine.decoding.width import WidthChoice
 from mlx_engine.device import DevicePosition
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.kernels.block_verify import Verdict
+from mlx_engine.kernels.block_verify import BlockVerdict
 from mlx_engine.targets.target import Caches, Target
 
 
@@ -25,7 +25,7 @@ class QueuedRound:
 
     choice: WidthChoice
     rows: int
-    verdict: Verdict
+    verdict: BlockVerdict
     anchor: mx.array  # of the next round, [1] uint32
     position: mx.array  # of the next round's anchor, [1] int32
     kept: mx.array  # rows of this round that precede the next round, [1] int32

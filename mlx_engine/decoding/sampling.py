@@ -11,7 +11,7 @@ from math import log
 import mlx.core as mx
 
 from mlx_engine.decoding.noise import gumbel
-from mlx_engine.kernels.block_verify import Draw, Verdict
+from mlx_engine.kernels.block_verify import BlockVerdict, Draw
 from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
 
@@ -38,7 +38,9 @@ class Chooser:
         """Return the noise for `rows` tokens from `first_position` on, [rows, vocabulary] float32; None if greedy."""
         return None if self.greedy else gumbel(self.seed, first_position, rows, vocabulary)
 
-    def verify(self, logits: mx.array, drafts: mx.array | None, first_position: int | mx.array, noise: mx.array | None) -> Verdict:
+    def verify(
+        self, logits: mx.array, drafts: mx.array | None, first_position: int | mx.array, noise: mx.array | None
+    ) -> BlockVerdict:
         """Choose a token in every row and compare it with the draft.
 
         Args:

@@ -1,10 +1,10 @@
-"""The injected context: keys and values of every drafter layer for all positions before the anchor.
+"""The drafter's context: injected keys and values of every drafter layer, for all positions before the anchor.
 
-Layers that attend alike share one stacked array, written by one slice update per round. Full layers grow; sliding layers keep the
-last `window` rows, always in temporal order, and drop older ones when the array is full.
+Layers that share a window share one stacked array, written by one slice update per round. Full layers grow. Sliding layers keep the
+last `window` rows in temporal order, and drop older ones when the array is full.
 
 A round may begin at a position that only the device knows. `place` prepares for it: keys and values are then read up to the last
-row that can be filled, of which a mask hides the rows that are not, and rows are written where the device says. `settle` ends it.
+row that can be filled, a mask hides the rows that are not, and rows are written where the device says. `settle` ends it.
 """
 
 import copy
@@ -19,7 +19,9 @@ _STEP = 256  # rows by which an array grows
 class LayerContext:
     """Context of the layers that share one window (None: full attention).
 
-    `rows` positions are held, the oldest of them at absolute position `first`.
+    Attributes:
+        first: absolute position of the oldest row.
+        rows: number of rows; in a placed round, the largest it can be.
     """
 
     def __init__(self, window: int | None) -> None:
@@ -27,7 +29,7 @@ class LayerContext:
         self.first = 0
         self.rows = 0
         self._buffer: mx.array | None = None  # [2, L, H, capacity, D]
-        self._span: DeviceSpan | None = None  # of a placed round; `rows` is then how many can be held at most
+        self._span: DeviceSpan | None = None  # of a placed round
 
     def append(self, rows: mx.array) -> None:
         """Add keys and values, [2, L, H, S, D], of the S positions that follow."""
@@ -50,23 +52,19 @@ class LayerContext:
         buffer[..., self.rows : self.rows + count, :] = rows
         self.rows += count
 
-    def drop(self, rows: int) -> None:
-        """Forget the last `rows` positions; the next ones overwrite them. What a window needs of older ones is still there."""
-        self.rows -= rows
-
     def cut(self, position: int) -> None:
-        """Forget every position from `position` on."""
+        """Drop every position from `position` on."""
         self.rows = max(position - self.first, 0)
         self.first = min(self.first, position)
 
-    def complete(self, position: int, end: int) -> bool:
-        """Whether, cut at `position`, every one that a query at `end` sees is held or still to come."""
+    def is_complete(self, position: int, end: int) -> bool:
+        """Whether, after a cut at `position`, every position that a query at `end` sees is held or still to come."""
         return self.window is None or self.first <= max(0, end - self.window + 1) or position <= end - self.window + 1
 
     def copy(self, position: int) -> "LayerContext":
-        """What is held before `position`, of a window its last rows alone, in an array of its own without spare rows.
+        """Copy the rows before `position`, or a window's last ones, into an array without spare rows.
 
-        The first append finds it full and makes room, so nothing that shares the array is ever written over.
+        The first append finds the array full and makes a new one, so nothing that shares it is ever overwritten.
         """
         copied = LayerContext(self.window)
         held = max(position - self.first, 0)
@@ -77,16 +75,16 @@ class LayerContext:
         return copied
 
     def share(self) -> "LayerContext":
-        """Another on the same buffer, whose first append makes room. Only of a copy, which has no spare rows."""
+        """Return another context on the same buffer; only of a copy, which has no spare rows."""
         shared = LayerContext(self.window)
-        # with a handle of its own: assigning to a slice changes the handle that it goes through
+        # its own handle: assigning to a slice changes the handle it goes through
         shared.first, shared.rows, shared._buffer = self.first, self.rows, copy.copy(self._buffer)
         return shared
 
     def place(self, span: DeviceSpan) -> None:
-        """Make room for a round over `span`. What its rows can see stays."""
+        """Make room for a round over `span`, and keep what its rows can see."""
         buffer, start = self._buffer, span.start
-        assert buffer is not None  # the prompt is there
+        assert buffer is not None  # it holds the prompt
         if span.maximum - self.first > buffer.shape[3]:
             oldest = self.first if self.window is None else max(self.first, start.minimum - self.window)
             self._make_room(oldest, start.maximum, span.maximum - start.maximum, buffer)
@@ -94,12 +92,12 @@ class LayerContext:
         self.rows = start.maximum - self.first
 
     def settle(self, position: int) -> None:
-        """End a placed round: the rows before `position` are held; the next ones overwrite the others."""
+        """End a placed round: keep the rows before `position`; the next rows overwrite the others."""
         self._span = None
         self.rows = position - self.first
 
     def _make_room(self, oldest: int, end: int, count: int, like: mx.array) -> None:
-        """A new array with what is held of the positions from `oldest` to `end`, and room for `count` more."""
+        """Move the positions from `oldest` to `end` into a new array with room for `count` more."""
         kept = end - oldest
         capacity = -(-(kept + count + (self.window or 0)) // _STEP) * _STEP
         fresh = mx.zeros((*like.shape[:3], capacity, like.shape[4]), dtype=like.dtype)
@@ -118,7 +116,7 @@ class LayerContext:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the array, spare rows included."""
+        """Bytes of the array, including spare rows."""
         return 0 if self._buffer is None else self._buffer.nbytes
 
     @property
@@ -128,73 +126,79 @@ class LayerContext:
 
 
 class DraftContext:
-    """All layers' context. `position` is the absolute position of the next row, which is that of the anchor."""
+    """All layers' context.
+
+    Attributes:
+        position: absolute position of the next row, which is the anchor's.
+        span: of a placed round.
+        kinds: contexts by window.
+    """
 
     def __init__(self, windows: tuple[int | None, ...]) -> None:
         self.position = 0
-        self.span: DeviceSpan | None = None  # of a placed round
+        self.span: DeviceSpan | None = None
         self.kinds = {window: LayerContext(window) for window in dict.fromkeys(windows)}
 
     def drop(self, rows: int) -> None:
-        """Forget the last `rows` positions, which have to be fewer than were appended last."""
+        """Drop the last `rows` positions, fewer than the last append added."""
         self.position -= rows
         for kind in self.kinds.values():
-            kind.drop(rows)
+            kind.rows -= rows
 
     @property
     def slides(self) -> bool:
-        """Whether there are windows: what they have dropped, a cut does not bring back."""
+        """Whether there are windows: a cut does not bring back what they have dropped."""
         return any(window is not None for window in self.kinds)
 
     def skip(self, rows: int) -> None:
-        """Go on `rows` positions later, holding nothing: for what every window drops before anything reads it."""
+        """Skip `rows` positions that every window drops before anything reads them."""
         self.position += rows
         for kind in self.kinds.values():
             kind.first, kind.rows = self.position, 0
 
     def reads(self, position: int, end: int) -> bool:
-        """Whether a query at `end` sees `position`, in any layer."""
+        """Whether a query at `end` sees `position` in any layer."""
         return any(window is None or end - position < window for window in self.kinds)
 
     def reach(self, limit: int, end: int) -> int:
-        """The last position, at most `limit`, at which this can be cut so that a query at `end` misses nothing.
+        """The last position, at most `limit`, at which a cut leaves everything that a query at `end` sees.
 
-        What a window has dropped before the cut has to come again, by prefill, between the cut and `end`.
+        What a window has dropped before the cut must be injected again, by prefill, between the cut and `end`.
         """
         limit = min(limit, self.position)
-        short = [kind.window for kind in self.kinds.values() if kind.window is not None and not kind.complete(limit, end)]
+        short = [kind.window for kind in self.kinds.values() if kind.window is not None and not kind.is_complete(limit, end)]
         return max(min([limit, *(end - window + 1 for window in short)]), 0)
 
     def cut(self, position: int) -> None:
-        """Forget every position from `position` on; `reach` says at which that leaves nothing out."""
+        """Drop every position from `position` on; `reach` returns a safe one."""
         self.position = position
         for kind in self.kinds.values():
             kind.cut(position)
 
     def copy(self, position: int | None = None) -> "DraftContext":
-        """A context of its own with what is held before `position`; None: before the next."""
+        """Copy everything before `position` (None: everything)."""
         copied = DraftContext(tuple(self.kinds))
         copied.position = self.position if position is None else position
         copied.kinds = {window: kind.copy(copied.position) for window, kind in self.kinds.items()}
         return copied
 
     def freeze(self) -> list[LayerContext]:
-        """Copies of the sliding layers' rows at this position; `thaw` puts them back after the context has gone on."""
+        """Copy the sliding layers' rows, for `thaw`."""
         return [kind.copy(self.position) for window, kind in self.kinds.items() if window is not None]
 
     def thaw(self, frozen: list[LayerContext]) -> None:
-        """Put back what `freeze` gave at this position, once the rest has been cut there."""
+        """Restore what `freeze` returned at this position, after a cut there."""
         for kind in frozen:
             self.kinds[kind.window] = kind.share()
 
     def place(self, span: DeviceSpan) -> None:
-        """Prepare for a round over `span`; its anchor is the first row. Only `settle`, or another `place`, may follow."""
+        """Prepare for a round over `span`, whose first row is the anchor. Only `settle` or another `place` may follow."""
         self.span = span
         for kind in self.kinds.values():
             kind.place(span)
 
     def settle(self, position: int) -> None:
-        """End all placed rounds: exactly the positions before `position` are held."""
+        """End all placed rounds: hold exactly the positions before `position`."""
         self.position, self.span = position, None
         for kind in self.kinds.values():
             kind.settle(position)

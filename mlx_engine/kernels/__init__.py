@@ -1,1 +1,1 @@
-"""The engine's own array kernels: a contract and its plain-MLX reference, one file each."""
+"""Array kernels: each module holds a contract, its plain-MLX reference and the Metal call."""

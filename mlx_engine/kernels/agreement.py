@@ -1,4 +1,4 @@
-"""Does a kernel give what its reference gives, on the very arrays that the decoding loop hands it?"""
+"""Compare a kernel with its reference on the very arrays that decoding passes to it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,16 +9,17 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from mlx_engine.kernels.block_verify import Verdict
+from mlx_engine.kernels.block_verify import BlockVerdict
+from mlx_engine.kernels.messages import array_text
 from mlx_engine.kernels.operations import KERNELS, PLAIN, Operations
 
-# What a kernel may be off by, as a share of the largest value, against the reference in float32: four units in the last place of a
-# result that is rounded once to half precision, and room for another order of summing in float32.
+# Largest difference allowed against the reference in float32, as a share of the largest value: four units in the last place of a
+# result rounded once to half precision, and a margin for sums in another order in float32.
 MOST = {mx.float32: 1e-4, mx.float16: 4e-3, mx.bfloat16: 3e-2}
 
 
 def off_by(found: mx.array, wanted: mx.array) -> float:
-    """The largest difference as a share of the largest value; infinite where shapes differ, or only one is finite."""
+    """The largest difference as a share of the largest value; infinite if shapes differ, or if only one is finite."""
     if found.shape != wanted.shape:
         return float("inf")
     got, right = (np.array(array.astype(mx.float32)) for array in (found, wanted))
@@ -30,10 +31,12 @@ def off_by(found: mx.array, wanted: mx.array) -> float:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What came of comparing: over how many sets of shapes, dtypes and settings, and the largest difference as a share of the
-    largest value.
+    """The result of a comparison.
 
-    `wrong` is a sentence about the first result that is not the reference's; empty if all were.
+    Attributes:
+        shapes: number of different sets of shapes, dtypes and settings compared.
+        off: the largest difference, as a share of the largest value.
+        wrong: a sentence about the first wrong result; empty if there is none.
     """
 
     shapes: int = 0
@@ -42,14 +45,14 @@ class Agreement:
 
 
 class Witness:
-    """Stands in for a kernel in a pair's table: hands on its results, and holds some against the reference's in float32.
+    """Stands in for a kernel: returns its results, and compares some of them with the reference's in float32.
 
-    Of the calls with the same shapes, dtypes and settings these are the first, second, fourth, eighth and so on: a context grows
-    inside a buffer of one shape, and a reply is not held up for long.
+    Of the calls with the same shapes, dtypes and settings, it compares the first, second, fourth, eighth and so on. A context grows
+    inside a buffer of one shape, so later calls matter too, and a reply is not held up for long.
 
     Args:
-        name: of the kernel.
-        build: makes it.
+        name: the kernel's name.
+        build: builds it.
     """
 
     def __init__(self, name: str, build: Any = mx.fast.metal_kernel) -> None:
@@ -60,71 +63,62 @@ class Witness:
 
     @property
     def agreement(self) -> Agreement:
-        """What came of it so far."""
+        """The result so far."""
         return Agreement(len(self._calls), self._off, self._wrong)
 
     def operations(self) -> Operations:
-        """Plain MLX, but for this kernel with its witness."""
+        """Plain MLX with this kernel, compared."""
         return replace(PLAIN, **{self._name: self._run}, traceable=False)
 
     def _run(self, *arguments: Any) -> Any:
-        if self._kernel.unsupported(*arguments):
+        if not self._kernel.supports(*arguments):
             return self._kernel.reference(*arguments)
         found = self._kernel.metal(*arguments, build=self._build)
-        sort = self._sort(arguments)
-        self._calls[sort] += 1
-        if self._calls[sort].bit_count() == 1:
+        case = self._case(arguments)
+        self._calls[case] += 1
+        if self._calls[case].bit_count() == 1:
             self._compare(found, self._kernel.reference(*_widened(arguments)))
         return found
 
-    def _sort(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Shapes, dtypes and settings; a number that might as well be an array is a place, and every call has another."""
+    def _case(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Shapes, dtypes and settings. A number that may also be an array is a position, which differs in every call."""
         parameters = signature(self._kernel.reference).parameters.values()
         settings = tuple(
             argument
             for parameter, argument in zip(parameters, arguments, strict=False)
             if isinstance(argument, bool | int | float) and "mx.array" not in str(parameter.annotation)
         )
-        return (*((tuple(array.shape), str(array.dtype)) for array in _arrays(arguments)), settings)
+        return (*((tuple(array.shape), str(array.dtype)) for _, array in _arrays(arguments)), settings)
 
     def _compare(self, found: Any, wanted: Any) -> None:
-        for what, got, right in zip(_names(found), _arrays(found), _arrays(wanted), strict=True):
+        for (what, got), (_, right) in zip(_arrays(found), _arrays(wanted), strict=True):
+            wrong = ""
             if mx.issubdtype(got.dtype, mx.floating):
                 share, most = off_by(got, right), MOST[got.dtype]
                 self._off = max(self._off, share)
                 if share > most:
-                    self._say(f"{what}, {_shape(got)}: off by {share:.2g} of the largest value, where {most:.2g} is allowed")
+                    wrong = f"{what}, {array_text(got)}: off by {share:.2g} of the largest value, where {most:.2g} is allowed"
             elif not mx.array_equal(got, right).item():
-                self._say(f"{what}, {_shape(got)}: not the reference's")
-
-    def _say(self, sentence: str) -> None:
-        self._wrong = self._wrong or sentence
+                wrong = f"{what}, {array_text(got)}: not equal to the reference"
+            self._wrong = self._wrong or wrong
 
 
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _arrays(value: Any) -> Iterator[tuple[str, mx.array]]:
     """The arrays in a result or an argument, with their names."""
-    if isinstance(value, Verdict):  # what it says, not whether a kernel has made that already
+    if isinstance(value, BlockVerdict):  # what it says, whether or not a kernel has counted
         yield from (("the choices", value.choices), ("the count", value.count()))
     elif isinstance(value, mx.array):
         yield "the result", value
     elif isinstance(value, tuple | list):
         for each in value:
-            yield from _parts(each)
+            yield from _arrays(each)
     elif is_dataclass(value):
         for each in fields(value):
-            yield from ((each.name, array) for _, array in _parts(getattr(value, each.name)))
-
-
-def _names(value: Any) -> list[str]:
-    return [name for name, _ in _parts(value)]
-
-
-def _arrays(value: Any) -> list[mx.array]:
-    return [array for _, array in _parts(value)]
+            yield from ((each.name, array) for _, array in _arrays(getattr(value, each.name)))
 
 
 def _widened(value: Any) -> Any:
-    """With float32 for every half precision in it."""
+    """A copy with float32 arrays for those in half precision."""
     if isinstance(value, mx.array):
         return value.astype(mx.float32) if value.dtype in (mx.float16, mx.bfloat16) else value
     if isinstance(value, tuple):
@@ -132,7 +126,3 @@ def _widened(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{each.name: _widened(getattr(value, each.name)) for each in fields(value)})
     return value
-
-
-def _shape(array: mx.array) -> str:
-    return f"{list(array.shape)} {str(array.dtype).removeprefix('mlx.core.')}"

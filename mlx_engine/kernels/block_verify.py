@@ -1,6 +1,6 @@
-"""Block verification: the target's choice in every row of a block, how many drafts it confirms, and the token that follows them.
+"""Block verification: the target's choice in every row of a block, how many drafts it confirms, and the token after them.
 
-Plain decoding is the block of one row: with the same kernel for both, DFlash and plain decoding choose alike on one machine.
+Plain decoding verifies a block of one row. With the same kernel for both, DFlash and plain decoding choose the same tokens.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,12 @@ from typing import Any, cast
 import mlx.core as mx
 
 from metal import kernel_source
+from mlx_engine.kernels.messages import unsupported
 
 ROWS = 32
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
-_SIMDGROUPS = 8  # of a threadgroup that scans
+_SIMDGROUPS = 8  # per threadgroup of a scan
 _PART = 8192  # tokens that a threadgroup scans, at most
 _SCAN = """
     threadgroup float group_scores[SIMDGROUPS];
@@ -35,27 +36,27 @@ _SETTLE = """
 
 @dataclass(frozen=True)
 class Draw:
-    """How a sampled choice is drawn: Gumbel-max with noise that is keyed by seed, position and token.
+    """How to sample: Gumbel-max with noise keyed by seed, position and token.
 
-    The kernel makes the noise from the key, the reference takes it ready-made; built lazily, it costs nothing where it is not read.
+    The kernel computes the noise from the key; the reference reads `noise`, which is lazy and costs nothing if it is not read.
     """
 
     temperature: float
     noise: mx.array  # [R, V] float32
     seed: mx.array  # [2] uint32, low word first
-    first_position: mx.array  # [1] uint32: where the token stands that the first row chooses
+    first_position: mx.array  # [1] uint32: position of the token that the first row chooses
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What a block of R rows came to."""
+class BlockVerdict:
+    """The result for a block of R rows."""
 
-    choices: mx.array  # [R] uint32: the target's own, row by row
+    choices: mx.array  # [R] uint32: the target's choice in each row
     drafts: mx.array | None  # [R - 1] uint32
-    counted: mx.array | None = None  # [2] uint32: `count`, where a kernel has made it
+    counted: mx.array | None = None  # [2] uint32: the result of `count`, if a kernel has computed it
 
     def count(self) -> mx.array:
-        """On the device, [2] uint32: the length of the longest prefix of drafts that the choices equal, and the choice after it."""
+        """Count on the device, [2] uint32: the number of drafts confirmed, and the choice after them."""
         if self.counted is not None:
             return self.counted
         if self.drafts is None:
@@ -64,29 +65,29 @@ class Verdict:
         return mx.concatenate([accepted, self.choices[accepted]])
 
     def read(self) -> tuple[tuple[int, ...], int]:
-        """On the host, which waits for it: the confirmed drafts, and the choice after them."""
+        """Wait for the result: the confirmed drafts, and the choice after them."""
         drafts = [] if self.drafts is None else cast(list[int], self.drafts.tolist())
         if self.counted is not None:
             accepted, following = cast(list[int], self.counted.tolist())
             return tuple(drafts[:accepted]), following
-        choices, accepted = cast(list[int], self.choices.tolist()), 0  # quicker than the small operations of `count` on a CPU
+        choices, accepted = cast(list[int], self.choices.tolist()), 0  # on a CPU, faster than `count`
         while accepted < len(drafts) and drafts[accepted] == choices[accepted]:
             accepted += 1
         return tuple(drafts[:accepted]), choices[accepted]
 
 
-def reference(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> Verdict:
-    """Plain MLX version; also what runs where there is no Metal.
+def reference(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> BlockVerdict:
+    """Plain MLX version; also what runs without Metal.
 
     Args:
-        logits: of R rows, [R, V], float32, float16 or bfloat16, R from 1 to 32; after penalties and filters.
-        drafts: what was proposed for the first R - 1 rows, [R - 1] uint32; None for a block of one row.
+        logits: [R, V], float32, float16 or bfloat16, after penalties and filters; R from 1 to 32, V at least 8.
+        drafts: proposals for the first R - 1 rows, [R - 1] uint32; None for a block of one row.
         draw: how to sample; None to choose the largest logit.
 
     Returns:
-        The verdict, on the device; of equal scores the lowest id is chosen.
+        The verdict, on the device. Of equal scores, the lowest id is chosen.
     """
-    return Verdict(mx.argmax(logits if draw is None else _scores(logits, draw), axis=-1), drafts)
+    return BlockVerdict(mx.argmax(logits if draw is None else _scores(logits, draw), axis=-1), drafts)
 
 
 def _scores(logits: mx.array, draw: Draw) -> mx.array:
@@ -94,26 +95,21 @@ def _scores(logits: mx.array, draw: Draw) -> mx.array:
     return (logits if draw.temperature == 1.0 else logits / draw.temperature) + draw.noise
 
 
-def unsupported(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> str | None:
-    """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
-    if logits.dtype not in DTYPES:
-        return f"block_verify takes logits of float32, float16 or bfloat16, not {_name(logits.dtype)}"
-    if logits.ndim != 2:
-        return f"block_verify takes logits of two dimensions, not {logits.ndim}"
+def supports(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None) -> bool:
+    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    if logits.dtype not in DTYPES or logits.ndim != 2:
+        return False
     rows, vocabulary = logits.shape
-    if not 1 <= rows <= ROWS:
-        return f"block_verify takes 1 to {ROWS} rows, not {rows}"
-    if vocabulary < 8:
-        return f"block_verify takes vocabularies of at least 8 tokens, not {vocabulary}"
-    if drafts is None and rows > 1:
-        return f"block_verify takes {rows - 1} drafts for {rows} rows, not none"
-    if drafts is not None and (rows == 1 or drafts.dtype != mx.uint32 or drafts.shape != (rows - 1,)):
-        return f"block_verify takes {rows - 1} drafts of uint32 for {rows} rows, not {drafts.shape} of {_name(drafts.dtype)}"
-    if draw is not None and (draw.seed.shape, draw.seed.dtype) != ((2,), mx.uint32):
-        return f"block_verify takes a seed of two words of uint32, not {draw.seed.shape} of {_name(draw.seed.dtype)}"
-    if draw is not None and (draw.first_position.shape, draw.first_position.dtype) != ((1,), mx.uint32):
-        return f"block_verify takes one position of uint32, not {draw.first_position.shape} of {_name(draw.first_position.dtype)}"
-    return None
+    return (
+        1 <= rows <= ROWS
+        and vocabulary >= 8
+        and (rows == 1 if drafts is None else rows > 1 and (drafts.dtype, drafts.shape) == (mx.uint32, (rows - 1,)))
+        and (
+            draw is None
+            or (draw.seed.shape, draw.first_position.shape, draw.seed.dtype, draw.first_position.dtype)
+            == ((2,), (1,), mx.uint32, mx.uint32)
+        )
+    )
 
 
 @cache
@@ -138,14 +134,16 @@ def _settle(build: Any) -> Any:
     )
 
 
-def metal(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None, *, build: Any = mx.fast.metal_kernel) -> Verdict:
+def metal(
+    logits: mx.array, drafts: mx.array | None, draw: Draw | None = None, *, build: Any = mx.fast.metal_kernel
+) -> BlockVerdict:
     """Two dispatches; same contract as `reference`, whose noise it equals within 4 ulp. Tests pass the emulator as `build`.
 
     Raises:
-        ValueError: what `unsupported` names.
+        ValueError: not `supports`.
     """
-    if limit := unsupported(logits, drafts, draw):
-        raise ValueError(limit)
+    if not supports(logits, drafts, draw):
+        raise unsupported("block_verify", logits, drafts, draw)
     rows, vocabulary = logits.shape
     parts = -(-vocabulary // _PART)
     threads = 32 * _SIMDGROUPS
@@ -163,15 +161,11 @@ def metal(logits: mx.array, drafts: mx.array | None, draw: Draw | None = None, *
         output_dtypes=[mx.float32, mx.uint32],
     )
     choices, counted = _settle(build)(
-        # an empty buffer cannot be bound; of one row no draft is read
+        # an empty buffer cannot be bound; for one row, no draft is read
         inputs=[scores, ids, mx.array([0], mx.uint32) if drafts is None else drafts],
         grid=(32 * rows, 1, 1),
         threadgroup=(32 * rows, 1, 1),
         output_shapes=[(rows,), (2,)],
         output_dtypes=[mx.uint32, mx.uint32],
     )
-    return Verdict(choices, drafts, counted)
-
-
-def _name(dtype: mx.Dtype) -> str:
-    return str(dtype).removeprefix("mlx.core.")
+    return BlockVerdict(choices, drafts, counted)

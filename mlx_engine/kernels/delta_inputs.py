@@ -1,8 +1,8 @@
-"""Delta inputs: what one product gave for a gated delta net becomes what its recurrence takes.
+"""Delta inputs: the joined projection of a gated delta net becomes the inputs of its recurrence.
 
-Between a net's projections and its recurrence stand a short causal convolution (arXiv 2412.06464, section 3.4), silu, the norm of
-queries and keys, and what makes decay and strength out of two numbers of each value head: a dozen operations over little data,
-for the few rows of a block. Here they are one, which also leaves what a rewind needs, the convolution's rows.
+Between a net's projections and its recurrence are a short causal convolution (arXiv 2412.06464, section 3.4), silu, the norm of
+queries and keys, and the computation of decay and strength from two numbers per value head. For the few rows of a block that is a
+dozen operations over little data. Here they are one dispatch, which also returns the convolution's rows, which a rewind needs.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,13 @@ import mlx.nn as nn
 from mlx_lm.models.gated_delta import compute_g, normalize_qk
 
 from metal import kernel_source
+from mlx_engine.kernels.messages import unsupported
 
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
-WIDEST = 256  # of key and value dims
-TAPS = (2, 8)  # the convolution's, least and most
+LARGEST_DIM = 256  # of keys and values
+TAPS = (2, 8)  # of the convolution, fewest and most
 
-_SIMDGROUPS = 4  # of a threadgroup; they share nothing
+_SIMDGROUPS = 4  # per threadgroup; they share nothing
 _EPS = 1e-6  # of the norm of queries and keys
 _BODY = """
     constexpr size_t CHANNELS = 2 * HK * DK + HV * DV;
@@ -32,7 +33,7 @@ _BODY = """
 
 @dataclass(frozen=True)
 class Heads:
-    """How many heads a net has, and how wide they are."""
+    """Number and width of a net's heads."""
 
     keys: int
     key_dim: int
@@ -41,25 +42,25 @@ class Heads:
 
     @property
     def channels(self) -> int:
-        """Of the convolution: queries, keys and values."""
+        """Channels of the convolution: queries, keys and values."""
         return 2 * self.keys * self.key_dim + self.values * self.value_dim
 
     @property
     def columns(self) -> int:
-        """Of the joined product: the channels, the output's gate, and two numbers of each value head, b and a."""
+        """Columns of the joined product: the channels, the output's gate, and two numbers per value head, b and a."""
         return self.channels + self.values * (self.value_dim + 2)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """What S rows bring to the recurrence."""
+    """Inputs of the recurrence for S rows."""
 
     queries: mx.array  # [1, S, Hk, Dk]
     keys: mx.array  # [1, S, Hk, Dk]
     values: mx.array  # [1, S, Hv, Dv]
     decay: mx.array  # [1, S, Hv] float32
     beta: mx.array  # [1, S, Hv]
-    convolved: mx.array  # [1, K - 1 + S, channels]: what entered the convolution, the rows before included
+    convolved: mx.array  # [1, K - 1 + S, channels]: the convolution's input, including the rows before
 
 
 def reference(
@@ -71,19 +72,19 @@ def reference(
     heads: Heads,
     first: int | mx.array = 0,
 ) -> Rows:
-    """Plain MLX version; also what runs where there is no Metal.
+    """Plain MLX version; also what runs without Metal.
 
     Args:
         projected: [S, heads.columns], float32, float16 or bfloat16: queries, keys and values, the output's gate, b and a.
-        held: rows of channels of which K - 1 are those before these, [1, at least K - 1, channels], same dtype.
+        held: rows of which K - 1 precede the new ones, [1, at least K - 1, channels], same dtype.
         taps: weights of the convolution, [channels, K, 1], same dtype; K from 2 to 8.
-        log_rate: the logarithm of what the decay is a power of, [Hv], float32 or the dtype of `projected`.
-        bias: on a, [Hv], like `log_rate`.
-        heads: of the net.
-        first: where in `held` the rows before these begin; [1] int32 where only the device knows it.
+        log_rate: logarithm of the decay's base, [Hv], float32 or the dtype of `projected`.
+        bias: added to a, [Hv], like `log_rate`.
+        heads: of the net; dims from 16 to 256.
+        first: where in `held` the preceding rows begin; [1] int32 if only the device knows it.
 
     Returns:
-        The rows. The kernel computes in float32 and rounds each output once.
+        The inputs of the recurrence. The kernel computes in float32 and rounds each output once.
     """
     rows, channels, gate = projected.shape[0], heads.channels, heads.values * heads.value_dim
     mixed, _, b, a = mx.split(projected[None], [channels, channels + gate, channels + gate + heads.values], axis=-1)
@@ -98,13 +99,13 @@ def reference(
 
 
 def rows_before(held: mx.array, taps: int, first: int | mx.array) -> mx.array:
-    """The rows of `held` [1, R, channels] that a convolution of so many taps reads from `first` on, [1, taps - 1, channels]."""
+    """The rows of `held` [1, R, channels] from `first` on that a convolution with `taps` taps reads, [1, taps - 1, channels]."""
     if isinstance(first, mx.array):
         return mx.slice(held, first, (1,), (1, taps - 1, held.shape[2]))
     return held[:, first : first + taps - 1]
 
 
-def unsupported(
+def supports(
     projected: mx.array,
     held: mx.array,
     taps: mx.array,
@@ -112,29 +113,26 @@ def unsupported(
     bias: mx.array,
     heads: Heads,
     first: int | mx.array = 0,
-) -> str | None:
-    """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
+) -> bool:
+    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
     dtype = projected.dtype
-    if dtype not in DTYPES:
-        return f"delta_inputs takes float32, float16 or bfloat16, not {_name(dtype)}"
-    if {held.dtype, taps.dtype} != {dtype} or not {log_rate.dtype, bias.dtype} <= {dtype, mx.float32}:
-        return f"delta_inputs takes all in the dtype of the product, {_name(dtype)}, rate and bias also in float32"
-    if min(heads.key_dim, heads.value_dim) < 16 or max(heads.key_dim, heads.value_dim) > WIDEST:
-        return f"delta_inputs takes key and value dims from 16 to {WIDEST}, not {heads.key_dim} and {heads.value_dim}"
-    if projected.ndim != 2 or projected.shape[0] < 1 or projected.shape[1] != heads.columns:
-        return f"delta_inputs takes at least one row of {heads.columns} columns, not {projected.shape}"
-    width = taps.shape[1] if taps.ndim == 3 else 0
-    if taps.shape != (heads.channels, width, 1) or not TAPS[0] <= width <= TAPS[1]:
-        return f"delta_inputs takes {TAPS[0]} to {TAPS[1]} taps of {heads.channels} channels, not {taps.shape}"
-    if held.ndim != 3 or held.shape[::2] != (1, heads.channels) or held.shape[1] < width - 1:
-        return f"delta_inputs takes at least the {width - 1} rows before, of {heads.channels} channels, not {held.shape}"
-    if isinstance(first, mx.array) and (first.shape != (1,) or first.dtype != mx.int32):
-        return f"delta_inputs takes a first row of shape (1,) and int32, not of {first.shape} and {_name(first.dtype)}"
-    if isinstance(first, int) and not 0 <= first <= held.shape[1] - (width - 1):
-        return f"delta_inputs takes a first row from 0 to {held.shape[1] - (width - 1)}, not {first}"
-    if {log_rate.shape, bias.shape} != {(heads.values,)}:
-        return f"delta_inputs takes a rate and a bias of ({heads.values},), not {log_rate.shape} and {bias.shape}"
-    return None
+    if dtype not in DTYPES or (projected.ndim, held.ndim, taps.ndim) != (2, 3, 3):
+        return False
+    width, before = taps.shape[1], taps.shape[1] - 1
+    return (
+        {held.dtype, taps.dtype} == {dtype}
+        and {log_rate.dtype, bias.dtype} <= {dtype, mx.float32}
+        and min(heads.key_dim, heads.value_dim) >= 16
+        and max(heads.key_dim, heads.value_dim) <= LARGEST_DIM
+        and projected.shape[0] >= 1
+        and projected.shape[1] == heads.columns
+        and TAPS[0] <= width <= TAPS[1]
+        and taps.shape == (heads.channels, width, 1)
+        and held.shape[::2] == (1, heads.channels)
+        and held.shape[1] >= before
+        and {log_rate.shape, bias.shape} == {(heads.values,)}
+        and (0 <= first <= held.shape[1] - before if isinstance(first, int) else (first.shape, first.dtype) == ((1,), mx.int32))
+    )
 
 
 @cache
@@ -162,22 +160,16 @@ def metal(
     """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
 
     Raises:
-        ValueError: what `unsupported` names.
+        ValueError: not `supports`.
     """
-    if limit := unsupported(projected, held, taps, log_rate, bias, heads, first):
-        raise ValueError(limit)
+    if not supports(projected, held, taps, log_rate, bias, heads, first):
+        raise unsupported("delta_inputs", projected, held, taps, log_rate, bias, heads, first)
     rows, dtype = projected.shape[0], projected.dtype
     at = first if isinstance(first, mx.array) else mx.array([first], mx.int32)
+    sizes = {"DK": heads.key_dim, "DV": heads.value_dim, "HK": heads.keys, "HV": heads.values, "TAPS": taps.shape[1]}
     made = _kernel(build)(
         inputs=[projected, held, taps, log_rate, bias, at],
-        template=[
-            ("T", dtype),
-            ("DK", heads.key_dim),
-            ("DV", heads.value_dim),
-            ("HK", heads.keys),
-            ("HV", heads.values),
-            ("TAPS", taps.shape[1]),
-        ],
+        template=[("T", dtype), *sizes.items()],
         grid=(32 * _SIMDGROUPS * -(-(2 * heads.keys + heads.values) // _SIMDGROUPS), rows, 1),
         threadgroup=(32 * _SIMDGROUPS, 1, 1),
         output_shapes=[
@@ -189,7 +181,3 @@ def metal(
         output_dtypes=[dtype, dtype, dtype, mx.float32, dtype, dtype],
     )
     return Rows(*made)
-
-
-def _name(dtype: mx.Dtype) -> str:
-    return str(dtype).removeprefix("mlx.core.")

@@ -1,9 +1,9 @@
-"""Gated delta replay: one block of a gated delta net, after which any of its rows can still be taken back.
+"""Gated delta replay: one block of a gated delta net, which can be rewound to any of its rows.
 
 The recurrence (arXiv 2412.06464) overwrites its state row by row, so rejected rows cannot be trimmed from it. A block therefore
-leaves the state as it was before it, and a tape: what its rows write. The next block begins by running the rows of the tape that
-were kept once more, then runs its own rows on a copy of the state. So the state is read once and written once a round, and how many
-rows were kept need not be known on the host.
+leaves the state as it was before the block, and a tape of what its rows write. The next block first replays the kept rows of the
+tape, then runs its own rows on a copy of the state. So a round reads the state once and writes it once, and the host need not know
+how many rows were kept.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ import mlx.core as mx
 from mlx_lm.models import gated_delta
 
 from metal import kernel_source
+from mlx_engine.kernels.messages import unsupported
 
 ROWS = 16
 KEY_DIMS = tuple(range(32, 257, 32))
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
 
-_SIMDGROUPS = 4  # of a threadgroup; they share nothing but the cache lines of keys and queries
-
+_SIMDGROUPS = 4  # per threadgroup; they share only cache lines of keys and queries
 _BODY = """
     gated_delta_replay<T, DK>(
         queries, keys, values, decay, beta, state, old_keys, old_values, old_decay, old_beta, kept[0], y, after,
@@ -31,7 +31,7 @@ _BODY = """
 
 @dataclass(frozen=True)
 class Tape:
-    """What the P rows of a block write to the state, row by row."""
+    """What the P rows of a block write to the state."""
 
     keys: mx.array  # [1, P, Hk, Dk]
     values: mx.array  # [1, P, Hv, Dv]
@@ -40,7 +40,7 @@ class Tape:
 
     @staticmethod
     def empty(key_heads: int, key_dim: int, value_heads: int, value_dim: int, dtype: mx.Dtype) -> "Tape":
-        """One row, to be kept never: for the first block."""
+        """One row that is never kept, for the first block."""
         return Tape(
             mx.zeros((1, 1, key_heads, key_dim), dtype),
             mx.zeros((1, 1, value_heads, value_dim), dtype),
@@ -50,12 +50,12 @@ class Tape:
 
     @property
     def rows(self) -> int:
-        """P."""
+        """Number of rows, P."""
         return self.keys.shape[1]
 
 
 def _run(queries: mx.array, tape: Tape, state: mx.array) -> tuple[mx.array, mx.array]:
-    """What the rows read, and the state after them, as mlx-lm has it: a kernel of its own on a GPU, else one row after another."""
+    """What the rows read, and the state after them, by mlx-lm: a kernel on a GPU, else one row after another."""
     fused = mx.default_device().type == mx.gpu and mx.metal.is_available() and queries.shape[-1] % 32 == 0
     run = gated_delta.gated_delta_kernel if fused else gated_delta.gated_delta_ops
     read, after = run(queries, tape.keys, tape.values, tape.decay, tape.beta, state)
@@ -64,10 +64,10 @@ def _run(queries: mx.array, tape: Tape, state: mx.array) -> tuple[mx.array, mx.a
 
 @partial(mx.compile, shapeless=True)
 def _only(row: mx.array, kept: mx.array, decay: mx.array, beta: mx.array) -> tuple[mx.array, mx.array]:
-    """Decay and beta of which only those of the first `kept` rows count.
+    """Decay and beta that only the first `kept` rows apply.
 
-    A row that neither decays nor writes leaves the state as it is, bit for bit, in whatever runs the others. With a mask mlx-lm
-    would take another kernel, which sums in another order.
+    A row that neither decays nor writes leaves the state as it is, bit for bit. With a mask, mlx-lm would use another kernel, which
+    sums in another order.
     """
     seen = row < kept
     return mx.where(seen, decay, 1.0), mx.where(seen, beta, 0.0)
@@ -94,27 +94,27 @@ def reference(
     tape: Tape,
     kept: mx.array | int,
 ) -> tuple[mx.array, mx.array, Tape]:
-    """Plain MLX version; also what runs where there is no Metal.
+    """Plain MLX version; also what runs without Metal.
 
     Args:
-        queries: normalised and scaled, [1, S, Hk, Dk], float32, float16 or bfloat16, S from 1 to 16.
-        keys: normalised, [1, S, Hk, Dk], same dtype; Dk a multiple of 32 up to 256.
+        queries: normalized and scaled, [1, S, Hk, Dk], float32, float16 or bfloat16, S from 1 to 16.
+        keys: normalized, [1, S, Hk, Dk], same dtype; Dk a multiple of 32 up to 256.
         values: [1, S, Hv, Dv], same dtype; Hk divides Hv.
         decay: factor on the state at each row, [1, S, Hv] float32.
         beta: strength of writing, [1, S, Hv], dtype of `values`.
         state: before the block that left `tape`, [1, Hv, Dv, Dk] float32.
         tape: of the block before this one, of 1 to 16 rows.
-        kept: how many rows of the tape count, at most all, [1] int32, which stays on the device; or a number that the host knows.
+        kept: how many rows of the tape count; an int, or [1] int32 if it stays on the device.
 
     Returns:
         What the S rows read, [1, S, Hv, Dv] in the dtype of `queries`; the state after the kept rows, before the new ones; and the
-        tape of the new ones. Sums are float32. The state that the kernel replays is, bit for bit, the one that the rows ran in.
+        tape of the new ones. Sums are float32. The kernel replays a state bit for bit as the rows computed it.
     """
     state, own = replay(state, tape, kept), Tape(keys, values, decay, beta)
     return _run(queries, own, state)[0], state, own
 
 
-def unsupported(
+def supports(
     queries: mx.array,
     keys: mx.array,
     values: mx.array,
@@ -123,55 +123,36 @@ def unsupported(
     state: mx.array,
     tape: Tape,
     kept: mx.array | int,
-) -> str | None:
-    """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
-    dtype = queries.dtype
-    if dtype not in DTYPES:
-        return f"gated_delta_replay takes queries of float32, float16 or bfloat16, not {_name(dtype)}"
-    if {array.dtype for array in (keys, values, beta, tape.keys, tape.values, tape.beta)} != {dtype}:
-        return f"gated_delta_replay takes keys, values and beta, also the tape's, of the dtype of the queries, {_name(dtype)}"
-    if {array.dtype for array in (decay, state, tape.decay)} != {mx.float32}:
-        return "gated_delta_replay takes state and decay, also the tape's, of float32"
-    if keys.ndim != 4 or values.ndim != 4:
-        return f"gated_delta_replay takes keys and values of four dimensions, not {keys.ndim} and {values.ndim}"
+) -> bool:
+    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    if queries.dtype not in DTYPES or (keys.ndim, values.ndim) != (4, 4):
+        return False
     one, rows, key_heads, key_dim = keys.shape
     value_heads, value_dim = values.shape[2:]
-    if one != 1:
-        return f"gated_delta_replay takes one sequence, not {one}"
-    if not 1 <= rows <= ROWS or not 1 <= tape.rows <= ROWS:
-        return f"gated_delta_replay takes 1 to {ROWS} rows and a tape of as many, not {rows} and {tape.rows}"
-    if key_dim not in KEY_DIMS:
-        return f"gated_delta_replay takes key dims that are multiples of 32 up to 256, not {key_dim}"
-    if value_heads % key_heads:
-        return f"gated_delta_replay takes value heads in equal groups, not {value_heads} for {key_heads} key heads"
-    shapes = {
-        "queries": (queries.shape, keys.shape),
-        "values": (values.shape, (1, rows, value_heads, value_dim)),
-        "decay": (decay.shape, (1, rows, value_heads)),
-        "beta": (beta.shape, (1, rows, value_heads)),
-        "state": (state.shape, (1, value_heads, value_dim, key_dim)),
-        "the tape's keys": (tape.keys.shape, (1, tape.rows, key_heads, key_dim)),
-        "the tape's decay": (tape.decay.shape, (1, tape.rows, value_heads)),
-        "the tape's values": (tape.values.shape, (1, tape.rows, value_heads, value_dim)),
-        "the tape's beta": (tape.beta.shape, (1, tape.rows, value_heads)),
-        "kept": ((1,) if isinstance(kept, int) else kept.shape, (1,)),
-    }
-    for name, (found, wanted) in shapes.items():
-        if found != wanted:
-            return f"gated_delta_replay takes {name} of shape {wanted}, not {found}"
-    if isinstance(kept, mx.array) and kept.dtype != mx.int32:
-        return f"gated_delta_replay takes kept of int32, not {_name(kept.dtype)}"
-    return None
+    return (
+        one == 1
+        and 1 <= rows <= ROWS
+        and 1 <= tape.rows <= ROWS
+        and key_dim in KEY_DIMS
+        and value_heads % key_heads == 0
+        and {each.dtype for each in (keys, values, beta, tape.keys, tape.values, tape.beta)} == {queries.dtype}
+        and {each.dtype for each in (decay, state, tape.decay)} == {mx.float32}
+        and queries.shape == keys.shape
+        and values.shape == (1, rows, value_heads, value_dim)
+        and {decay.shape, beta.shape} == {(1, rows, value_heads)}
+        and state.shape == (1, value_heads, value_dim, key_dim)
+        and tape.keys.shape == (1, tape.rows, key_heads, key_dim)
+        and tape.values.shape == (1, tape.rows, value_heads, value_dim)
+        and {tape.decay.shape, tape.beta.shape} == {(1, tape.rows, value_heads)}
+        and (isinstance(kept, int) or (kept.shape, kept.dtype) == ((1,), mx.int32))
+    )
 
 
 @cache
 def _kernel(build: Any) -> Any:
     return build(
         name="gated_delta_replay",
-        input_names=[
-            *("queries", "keys", "values", "decay", "beta", "state"),
-            *("old_keys", "old_values", "old_decay", "old_beta", "kept"),
-        ],
+        input_names="queries keys values decay beta state old_keys old_values old_decay old_beta kept".split(),
         output_names=["y", "after"],
         header=kernel_source("fragment") + kernel_source("gated_delta_replay"),
         source=_BODY,
@@ -193,10 +174,10 @@ def metal(
     """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
 
     Raises:
-        ValueError: what `unsupported` names.
+        ValueError: not `supports`.
     """
-    if limit := unsupported(queries, keys, values, decay, beta, state, tape, kept):
-        raise ValueError(limit)
+    if not supports(queries, keys, values, decay, beta, state, tape, kept):
+        raise unsupported("gated_delta_replay", queries, keys, values, decay, beta, state, *vars(tape).values(), kept)
     rows, value_heads, value_dim = values.shape[1:]
     eights = -(-value_dim // 8)
     count = kept if isinstance(kept, mx.array) else mx.array([kept], mx.int32)
@@ -209,7 +190,3 @@ def metal(
         output_dtypes=[queries.dtype, mx.float32],
     )
     return y, after, Tape(keys, values, decay, beta)
-
-
-def _name(dtype: mx.Dtype) -> str:
-    return str(dtype).removeprefix("mlx.core.")

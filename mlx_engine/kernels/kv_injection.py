@@ -1,7 +1,7 @@
 """K/V injection: context features become the keys and values of every drafter layer.
 
 DFlash conditions its drafter by writing the target's fused hidden features into the K/V cache of *each* drafter layer
-(arXiv 2602.06036, section 3.2). All layers see the same features, so their projections are one matrix product; what is left
+(arXiv 2602.06036, section 3.2). All layers see the same features, so their projections are one matrix product. What is left
 (K norm, RoPE, layout) is this function.
 """
 
@@ -11,11 +11,12 @@ from typing import Any
 import mlx.core as mx
 
 from metal import kernel_source
+from mlx_engine.kernels.messages import unsupported
 
 DTYPES = (mx.float32, mx.float16, mx.bfloat16)
-WIDEST = 512  # head dim
+LARGEST_DIM = 512
 
-_SIMDGROUPS = 4  # of a threadgroup; a row of 5 layers x 8 heads fills 10 threadgroups
+_SIMDGROUPS = 4  # per threadgroup; a row of 5 layers x 8 heads fills 10 threadgroups
 _BODY = """
     const uint heads = projected_shape[3], layers = projected_shape[1], rows = projected_shape[0];
     const uint row = threadgroup_position_in_grid.y;
@@ -40,13 +41,14 @@ def reference(
     eps: float,
     scale: float = 1.0,
 ) -> mx.array:
-    """Plain MLX version; also what runs where there is no Metal.
+    """Plain MLX version; also what runs without Metal.
 
     Args:
-        projected: K and V of every layer, [S, L, 2, H, D], float16, bfloat16 or float32; need not be contiguous.
+        projected: K and V of every layer, [S, L, 2, H, D], float16, bfloat16 or float32; need not be contiguous. D is even, from
+            16 to 512.
         k_norm: RMSNorm weights of the K heads, [L, D], same dtype.
         frequencies: positions per radian of each pair, [D / 2], float32.
-        first_position: absolute position of row 0; [1] int32 where it shall stay on the device.
+        first_position: absolute position of row 0; [1] int32 if it stays on the device.
         eps: of the RMSNorm.
         scale: factor on the keys (yarn's attention factor).
 
@@ -62,22 +64,19 @@ def reference(
     return mx.stack([keys, projected[:, :, 1].transpose(1, 2, 0, 3)])
 
 
-def unsupported(projected: mx.array, k_norm: mx.array, frequencies: mx.array, *_others: Any) -> str | None:
-    """The limit that these arguments of `metal` overstep, in words; None if there is none. Looks at shapes and dtypes alone."""
-    if projected.dtype not in DTYPES:
-        return f"kv_injection takes float32, float16 or bfloat16, not {_name(projected.dtype)}"
-    if projected.ndim != 5 or projected.shape[2] != 2:
-        return f"kv_injection takes [rows, layers, 2, heads, head dim], not {projected.shape}"
-    _, layers, _, _, dim = projected.shape
-    if dim % 2 or not 16 <= dim <= WIDEST:
-        return f"kv_injection takes even head dims from 16 to {WIDEST}, not {dim}"
-    if k_norm.dtype != projected.dtype or k_norm.shape != (layers, dim):
-        return (
-            f"kv_injection takes norms of {(layers, dim)} in {_name(projected.dtype)}, not {k_norm.shape} in {_name(k_norm.dtype)}"
-        )
-    if frequencies.dtype != mx.float32 or frequencies.shape != (dim // 2,):
-        return f"kv_injection takes {dim // 2} frequencies in float32, not {frequencies.shape} in {_name(frequencies.dtype)}"
-    return None
+def supports(projected: mx.array, k_norm: mx.array, frequencies: mx.array, *_others: Any) -> bool:
+    """Whether `metal` takes these arguments; looks only at shapes and dtypes."""
+    if projected.ndim != 5:
+        return False
+    _, layers, two, _, dim = projected.shape
+    return (
+        projected.dtype in DTYPES
+        and two == 2
+        and dim % 2 == 0
+        and 16 <= dim <= LARGEST_DIM
+        and (k_norm.dtype, k_norm.shape) == (projected.dtype, (layers, dim))
+        and (frequencies.dtype, frequencies.shape) == (mx.float32, (dim // 2,))
+    )
 
 
 @cache
@@ -88,7 +87,7 @@ def _kernel(build: Any) -> Any:
         output_names=["context"],
         header=kernel_source("turned_head") + kernel_source("kv_injection"),
         source=_BODY,
-        ensure_row_contiguous=False,  # a slice of the projection's layers is read where it lies, by its strides
+        ensure_row_contiguous=False,  # a slice of the projection's layers is read by its strides, not copied
     )
 
 
@@ -105,10 +104,10 @@ def metal(
     """One dispatch; same contract as `reference`. Tests pass the emulator as `build`.
 
     Raises:
-        ValueError: what `unsupported` names.
+        ValueError: not `supports`.
     """
-    if limit := unsupported(projected, k_norm, frequencies):
-        raise ValueError(limit)
+    if not supports(projected, k_norm, frequencies):
+        raise unsupported("kv_injection", projected, k_norm, frequencies)
     rows, layers, _, heads, dim = projected.shape
     first = first_position if isinstance(first_position, mx.array) else mx.array([first_position], mx.int32)
     context: mx.array = _kernel(build)(
@@ -120,7 +119,3 @@ def metal(
         output_dtypes=[projected.dtype],
     )[0]
     return context
-
-
-def _name(dtype: mx.Dtype) -> str:
-    return str(dtype).removeprefix("mlx.core.")

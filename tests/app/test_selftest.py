@@ -96,7 +96,7 @@ def test_a_kernel_that_computes_something_else_is_found(kernel: Any, monkeypatch
 
     def wrong(*arguments: Any, **options: Any) -> Any:
         found = right(*arguments, **options)
-        if isinstance(found, block_verify.Verdict):
+        if isinstance(found, block_verify.BlockVerdict):
             return replace(found, choices=found.choices + 1)
         return found * 1.1 if isinstance(found, mx.array) else (found[0], found[1] + 1, *found[2:])
 

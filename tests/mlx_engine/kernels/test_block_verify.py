@@ -180,20 +180,21 @@ def test_two_dispatches_and_nothing_else(rows, sampled):
     assert [entry["name"] for entry in seen if entry["type"] == "primitive"] == ["CustomKernel"] * 2
 
 
-@pytest.mark.parametrize(
-    ("logits", "drafts", "words"),
-    [
-        (mx.zeros((2, 100), mx.int32), mx.zeros((1,), mx.uint32), "not int32"),
-        (mx.zeros((33, 100)), mx.zeros((32,), mx.uint32), "1 to 32 rows, not 33"),
-        (mx.zeros((2, 7)), mx.zeros((1,), mx.uint32), "at least 8 tokens, not 7"),
-        (mx.zeros((2, 100)), mx.zeros((2,), mx.uint32), "takes 1 drafts"),
-        (mx.zeros((2, 100)), None, "not none"),
-        (mx.zeros((1, 100)), mx.zeros((0,), mx.uint32), "takes 0 drafts"),
-        (mx.zeros((2, 100)), mx.zeros((1,), mx.int32), "of int32"),
-        (mx.zeros((1, 2, 100)), mx.zeros((1,), mx.uint32), "two dimensions, not 3"),
-    ],
-)
-def test_what_the_kernel_cannot_take_is_told_before_it_is_asked(logits, drafts, words):
-    assert words in block_verify.unsupported(logits, drafts)
-    with pytest.raises(ValueError, match="block_verify"):
-        block_verify.metal(logits, drafts, build=metal_kernel)
+UNSUPPORTED = {
+    "dtype": (mx.zeros((2, 100), mx.int32), mx.zeros((1,), mx.uint32)),
+    "too many rows": (mx.zeros((33, 100)), mx.zeros((32,), mx.uint32)),
+    "small vocabulary": (mx.zeros((2, 7)), mx.zeros((1,), mx.uint32)),
+    "as many drafts as rows": (mx.zeros((2, 100)), mx.zeros((2,), mx.uint32)),
+    "no drafts for two rows": (mx.zeros((2, 100)), None),
+    "drafts for one row": (mx.zeros((1, 100)), mx.zeros((0,), mx.uint32)),
+    "drafts' dtype": (mx.zeros((2, 100)), mx.zeros((1,), mx.int32)),
+    "three dimensions": (mx.zeros((1, 2, 100)), mx.zeros((1,), mx.uint32)),
+}
+
+
+@pytest.mark.parametrize("arguments", UNSUPPORTED.values(), ids=UNSUPPORTED)
+def test_unsupported_arguments_are_refused(arguments):
+    assert block_verify.supports(mx.zeros((2, 100)), mx.zeros((1,), mx.uint32)) and block_verify.supports(mx.zeros((1, 100)), None)
+    assert not block_verify.supports(*arguments)
+    with pytest.raises(ValueError, match="block_verify does not support"):
+        block_verify.metal(*arguments, build=metal_kernel)
