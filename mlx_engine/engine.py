@@ -71,13 +71,8 @@ class Engine:
 
     @property
     def snapshots(self) -> Snapshots:
-        """Past prompts of the loaded pair, for reuse by later turns.
-
-        Raises:
-            UserError: no pair is loaded.
-        """
-        if self._snapshots is None:
-            raise UserError("no_pair_loaded", "No model is loaded. Load one first.")
+        """Past prompts of the loaded pair, for reuse by later turns."""
+        assert self._snapshots is not None
         return self._snapshots
 
     def run(self, request: Request, cancel: threading.Event | None = None) -> Iterator[Event]:

@@ -6,7 +6,7 @@ Before every pass a controller chooses its width and proposer. A pass of one row
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field, replace
-from typing import Protocol, cast
+from typing import cast
 
 import mlx.core as mx
 
@@ -17,26 +17,10 @@ from mlx_engine.decoding.width import PassOutcome, WidthChoice, WidthController
 from mlx_engine.drafters.backlog import Backlog
 from mlx_engine.drafters.context import DraftContext
 from mlx_engine.drafters.drafter import Drafter
-from mlx_engine.drafters.lookup import Offer
+from mlx_engine.drafters.lookup import Lookup
 from mlx_engine.targets.target import Caches, Target
 
 _CLEAR_EVERY = 64  # passes after which MLX's unused buffers are freed
-
-
-class CopyProposer(Protocol):
-    """Proposes tokens from earlier tokens alone, as `mlx_engine.drafters.lookup.Lookup` does."""
-
-    def add(self, tokens: tuple[int, ...]) -> None:
-        """Add final tokens of the reply."""
-        ...
-
-    def offer(self) -> Offer | None:
-        """Return what it could propose now."""
-        ...
-
-    def propose(self, count: int) -> list[int]:
-        """Return at least one and at most `count` tokens of the latest offer."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -75,7 +59,7 @@ class Rounds:
     chooser: Chooser
     penalties: Penalties
     controller: WidthController
-    copies: CopyProposer | None = None
+    copies: Lookup | None = None
     clock: Callable[[], float] = time.perf_counter
     queue_ahead: bool = False  # queue a drafter round before the previous one is read, if nothing needs its tokens
     _backlog: Backlog = field(init=False)

@@ -1,16 +1,15 @@
 """How wide the next pass is: the controller that keeps DFlash from being slower than plain decoding.
 
-Before each pass the loop asks for a `WidthChoice`; afterwards it reports the `PassOutcome`. `FixedWidth` always gives the same
-answer. `AutomaticWidth` picks the kind of pass that yields the most tokens per second, from the costs of passes (`PassCosts`) and
-recent acceptance (`Acceptance`). A plain step is one of the kinds. Where plain decoding wins, it stays there and tries a round
-now and then. Trials may cost a small share of the time, which is budgeted. Nothing here depends on tensors or clocks, and equal
-observations give equal choices.
+Before each pass the loop asks for a `WidthChoice`; afterwards, at most one pass late, it reports the `PassOutcome`. `FixedWidth`
+always gives the same answer. `AutomaticWidth` picks the kind of pass that yields the most tokens per second, from the costs of
+passes (`PassCosts`) and recent acceptance (`Acceptance`). A plain step is one of the kinds. Where plain decoding wins, it stays
+there and tries a round now and then. Trials may cost a small share of the time, which is budgeted. Nothing here depends on
+tensors or clocks, and equal observations give equal choices.
 """
 
 from dataclasses import dataclass
 from math import exp, inf
 from statistics import median
-from typing import Protocol
 
 from mlx_engine.decoding.acceptance import Acceptance, BlendedAcceptance, tokens_by_width
 from mlx_engine.decoding.costs import ASSUMED, LADDER, PLAIN_STEP, CostTable, PassCosts, PassKind
@@ -61,18 +60,6 @@ class PassOutcome:
     tested: int = 0
     accepted: int = 0
     match: int = 0
-
-
-class WidthController(Protocol):
-    """Chooses the width of every pass. An outcome may be recorded one pass late."""
-
-    def choose(self, depth: int, offer: Offer | None = None) -> WidthChoice:
-        """Choose the next pass, after `depth` tokens, given lookup's offer if there is one."""
-        ...
-
-    def record(self, outcome: PassOutcome) -> None:
-        """Record what a pass yielded."""
-        ...
 
 
 class FixedWidth:
@@ -271,3 +258,6 @@ class AutomaticWidth:
 
 def _match_class(match: int) -> int:
     return max(length for length in _COPIES if length <= match)
+
+
+WidthController = FixedWidth | AutomaticWidth

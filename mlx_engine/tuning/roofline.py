@@ -15,11 +15,10 @@ from datetime import date
 from functools import partial
 from importlib.metadata import version
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
 import mlx.core as mx
 import mlx.nn as nn
-from mlx.utils import tree_flatten
 
 from mlx_engine import blas, memory
 from mlx_engine.decoding.prefill import CHUNK, prefill
@@ -183,7 +182,7 @@ def _pass(
 ) -> Phase:
     """Return a pass of the target after `depth` tokens. On average, a row attends to half of the others."""
     operations = pair.weights.operations(rows) + _attention(pair.target.model, caches, depth + rows // 2, rows)
-    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_size(caches.state) if depth else 0), operations)
+    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_size(caches.arrays()) if depth else 0), operations)
 
 
 def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
@@ -209,10 +208,8 @@ def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
     ]
 
 
-def _size(arrays: list) -> int:
-    """Return the bytes of all arrays, however nested."""
-    leaves: list[tuple[str, Any]] = tree_flatten(arrays)  # type: ignore[assignment]
-    return sum(array.nbytes for _, array in leaves if isinstance(array, mx.array))
+def _size(arrays: list[mx.array]) -> int:
+    return sum(array.nbytes for array in arrays)
 
 
 def _attention(model: nn.Module, caches: Caches, depth: int, rows: int) -> int:
