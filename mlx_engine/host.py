@@ -5,6 +5,7 @@ MLX arrays belong to the thread that made them. One thread loads, runs and frees
 
 import logging
 import queue
+import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -66,6 +67,7 @@ class EngineHost:
         self._open: list[Job] = []  # submitted and not finished
         self._closed: Callable[[], None] | None = None
         self._closing = False
+        self._ended = threading.Event()
         before = threading.stack_size(STACK_BYTES)
         self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
         self._thread.start()
@@ -97,10 +99,10 @@ class EngineHost:
     def wait(self, seconds: float) -> bool:
         """Close, and wait for the thread to end. Returns whether it ended in time."""
         self.close()
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        return self._ended.wait(seconds)
 
     def _serve(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # so that Ctrl-C interrupts the main thread
         while (job := self._queue.get()) is not None:
             self._run(job)
         try:
@@ -111,6 +113,9 @@ class EngineHost:
         self._engine = None
         if self._closed is not None:
             self._closed()
+        self._ended.set()
+        if self._make_engine is local_engine:
+            threading.Event().wait()  # for ever: MLX aborts the process if this thread ends while the process exits
 
     def _run(self, job: Job) -> None:
         """Deliver a job's events. No exception leaves this thread: a bug is logged, and the next job runs."""

@@ -1,4 +1,4 @@
-"""What every stand-in for the engine shares: dispatch by request."""
+"""What all stand-ins for the engine share."""
 
 import threading
 from collections.abc import Iterator
@@ -19,13 +19,16 @@ from mlx_engine.requests import (
 
 
 class EngineDouble:
-    """Runs requests with methods named like the engine's; a subclass has those that its test needs."""
+    """Runs requests with methods named like the engine's. A subclass defines those that its test needs."""
+
+    def unload(self) -> None: ...
 
     def run(self, request: Request, cancel: threading.Event) -> Iterator[Event]:
         own: Any = self
         match request:
-            case LoadPair(target=target, drafter=drafter):
-                yield from own.load(*((target, drafter) if target else demo_pair()))
+            case LoadPair(target, drafter, bits):
+                options = {"drafter_bits": bits} if bits else {}
+                yield from own.load(*((target, drafter) if target else demo_pair()), **options)
             case GenerationRequest():
                 yield from own.generate(request, cancel)
             case CompareRequest():

@@ -19,7 +19,7 @@ from app.conversations.plain_text import clean
 from app.conversations.records import chat_from_json
 from app.conversations.salvage import ImportedChat, ImportedChats, salvage
 from app.conversations.store import Folder
-from app.language import number, tr, translated
+from app.language import number, tr
 from mlx_engine.errors import UserError
 
 MAX_BYTES = 2 << 30
@@ -96,8 +96,7 @@ def _from_export(data: Mapping[str, Any], name: str) -> ImportedChats:
         try:
             chat = chat_from_json(one)
         except UserError as error:
-            reason = translated(error.text)
-            raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=reason) from None
+            raise UserError("import_failed", "Can't import “{name}”. {reason}", name=name, reason=error.text) from None
         folder = one.get("folder")
         imported.chats.append(ImportedChat(chat, folder if folder in known else "", one.get("pinned") is True))
     return imported

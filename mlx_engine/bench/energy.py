@@ -1,4 +1,4 @@
-"""Energy, where the system tells it without further rights: Linux's powercap counters. Elsewhere it is unknown, which is said."""
+"""Energy used by the processor, from Linux's powercap counters. Unknown on other systems."""
 
 from pathlib import Path
 
@@ -6,14 +6,14 @@ _COUNTERS = Path("/sys/class/powercap")
 
 
 class Meter:
-    """Adds up what the processor's packages used. `known` is False where no counter can be read.
+    """Adds up the energy of all processor packages.
 
     Args:
-        folder: where the counters lie.
+        folder: where the counters are.
     """
 
     def __init__(self, folder: Path = _COUNTERS) -> None:
-        self._packages: list[tuple[Path, int]] = []
+        self._packages: list[tuple[Path, int]] = []  # counter, and the value at which it wraps
         self._last: list[int] = []
         try:
             for package in sorted(folder.glob("*-rapl:[0-9]")):
@@ -24,10 +24,11 @@ class Meter:
 
     @property
     def known(self) -> bool:
+        """Whether counters can be read."""
         return bool(self._packages)
 
     def joules(self) -> float | None:
-        """What was used since the last call, or since the meter was made; None where it is unknown."""
+        """Return the energy used since the last call, or since the meter was created; None if unknown."""
         if not self._packages:
             return None
         try:

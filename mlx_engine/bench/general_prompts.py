@@ -1,6 +1,6 @@
-"""Prompts for pairs that know the world: chat, code, maths, copying, long context. Neighbours differ in kind.
+"""Prompts for general pairs: chat, code, math, copying and long context. Neighbors differ in kind.
 
-The long ones are a lighthouse's log, written by rules from a few lists of words, so that a long text of our own needs no long file.
+The long ones are a lighthouse's log generated from lists of words, so that a long text needs no long file.
 """
 
 from mlx_engine.bench.prompts import Prompt
@@ -59,7 +59,7 @@ _SHIPS = ("Auriga", "Brisling", "Calliope", "Dunlin", "Ebb", "Fulmar", "Grebe", 
 
 
 def log(days: int) -> str:
-    """A lighthouse's log of so many days, some 45 tokens a day."""
+    """Return a log of so many days, with some 45 tokens per day."""
     lines = []
     for day in range(1, days + 1):
         ships = [_SHIPS[(day * step) % len(_SHIPS)] for step in (3, 7)][: 1 + day % 2]

@@ -1,7 +1,7 @@
-"""The prompts that speed is measured on: mixed on purpose, since a drafter that shines on lists may be useless for small talk.
+"""The prompts that speed is measured on. They are mixed, since a drafter that is good at lists may be bad at small talk.
 
-Three sets. `mixed`: what the demo pair was trained for. `long`: the same pair within long chats, and asked for what stands there
-already. `general`: chat, code, maths, copying and long context, for pairs that know the world; all of it was written for this.
+Three sets: `mixed` is what the demo pair was trained for. `long` is the same in long chats, and with questions that were answered
+before. `general` is chat, code, math, copying and long context, for other pairs.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from mlx_engine.requests import Message
 
 @dataclass(frozen=True)
 class Prompt:
-    """One question, what kind of text its answer is, and what was said before: questions and answers in turn."""
+    """A question, the kind of its answer, and the questions and answers before it, alternating."""
 
     kind: str
     text: str
@@ -19,13 +19,13 @@ class Prompt:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The chat up to the question."""
+        """All messages, the question last."""
         earlier = tuple(Message("assistant" if index % 2 else "user", text) for index, text in enumerate(self.before))
         return (*earlier, Message("user", self.text))
 
 
-# Two of every kind that the demo pair was trained for, with operands or wordings it has not seen. Neighbours differ in kind, so
-# that the first N are a mixture as well.
+# Two of every kind that the demo pair was trained for, with operands or wordings that it has not seen. Neighbors differ in kind, so
+# that the first N are mixed too.
 PROMPTS = tuple(
     Prompt(kind, text)
     for kind, text in (
@@ -58,7 +58,7 @@ PROMPTS = tuple(
 
 
 def _times(number: int, last: int) -> str:
-    """A table as the demo pair writes one."""
+    """Return a table as the demo pair writes it."""
     return "\n".join(f"{number} × {n} = {number * n}" for n in range(1, last + 1))
 
 

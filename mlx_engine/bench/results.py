@@ -1,4 +1,4 @@
-"""What the replies of a measurement add up to: medians with their spread, how drafts fared by position, and every reply."""
+"""The results of a measurement: medians with their spread, acceptance by position, and every reply."""
 
 import os
 import tempfile
@@ -17,129 +17,134 @@ from mlx_engine.terminal import reply_printer
 
 
 @dataclass(frozen=True)
-class Way:
-    """A way to decode: plainly, with DFlash at its own widths (`width` None), or at a fixed one."""
+class BenchMode:
+    """A way to decode. `width` None is automatic."""
 
     mode: Mode
     width: int | None = None
 
 
-PLAIN, DFLASH = Way("plain"), Way("dflash")
+PLAIN, DFLASH = BenchMode("plain"), BenchMode("dflash")
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One reply of one run. `joules`: what the processor used for it, prefill included; None where that is unknown."""
+class MeasuredReply:
+    """One reply of one run, and the energy that the processor used for it, prefill included."""
 
     run: int
     prompt: Prompt
-    way: Way
+    mode: BenchMode
     reply: CompletedReply
     joules: float | None = None
 
+    @property
+    def stats(self) -> Stats:
+        return self.reply.stats
 
-def summarise(measured: Sequence[Measured]) -> dict[str, Any]:
-    """The report's figures. `replies` has those of plain decoding and of DFlash at its own widths; `fixed` has its own."""
+
+_Replies = Sequence[MeasuredReply]
+
+
+def summarize(measured: _Replies) -> dict[str, Any]:
+    """Return the report. `replies` has those of plain decoding and of DFlash at automatic widths; `fixed` has its own."""
     runs = sorted({each.run for each in measured})
-    by_way = {way: [each for each in measured if each.way == way] for way in dict.fromkeys(each.way for each in measured)}
-    rates = {way: [_rate([each for each in mine if each.run == run]) for run in runs] for way, mine in by_way.items()}
+    by_mode = {mode: [each for each in measured if each.mode == mode] for mode in dict.fromkeys(each.mode for each in measured)}
+    rates = {mode: [_rate([each for each in mine if each.run == run]) for run in runs] for mode, mine in by_mode.items()}
     pairs = _pairs(measured)
-    ratios = [_over(b, a) for a, b in zip(rates[PLAIN], rates[DFLASH], strict=True)]
-    fixed = sorted((way for way in by_way if way.width), key=lambda way: way.width or 0)
+    ratios = _ratios(rates[DFLASH], rates[PLAIN])
+    fixed = sorted((mode for mode in by_mode if mode.width), key=lambda mode: mode.width or 0)
+    kinds = dict.fromkeys(each.prompt.kind for each in measured)
     return {
         "runs": len(runs),
         "prompts": len(pairs) // len(runs),
-        "plain": _side(by_way[PLAIN], rates[PLAIN]),
-        "dflash": _side(by_way[DFLASH], rates[DFLASH]),
-        "fixed": {str(way.width): _side(by_way[way], rates[way]) | _beside(by_way[way], rates[way], rates[PLAIN]) for way in fixed},
+        "plain": _summary(by_mode[PLAIN], rates[PLAIN]),
+        "dflash": _summary(by_mode[DFLASH], rates[DFLASH]),
+        "fixed": {str(mode.width): _fixed(by_mode[mode], rates[mode], rates[PLAIN]) for mode in fixed},
         "ratio": _median(ratios),
         "ratios": ratios,
         "identical": sum(plain.reply.tokens == dflash.reply.tokens for plain, dflash in pairs),
         "compared": len(pairs),
-        "kinds": {kind: _kind([pair for pair in pairs if pair[0].prompt.kind == kind]) for kind in _kinds(measured)},
-        "replies": [_row(each) for each in measured if not each.way.width],
+        "kinds": {kind: _kind([pair for pair in pairs if pair[0].prompt.kind == kind]) for kind in kinds},
+        "replies": [_row(each) for each in measured if not each.mode.width],
     }
 
 
-def _side(measured: Sequence[Measured], rates: list[float | None]) -> dict[str, Any]:
-    stats = [each.reply.stats for each in measured]
-    used = [each.joules / each.reply.stats.tokens for each in measured if each.joules is not None and each.reply.stats.tokens]
-    kept, tested = by_position(stats)
+def _summary(measured: _Replies, rates: list[float | None]) -> dict[str, Any]:
+    stats = [each.stats for each in measured]
+    accepted, tested = by_position(stats)
+    times = {name: [getattr(each, name) for each in stats] for name in ("decode_tok_s", "prompt_tok_s", "ttft_s")}
     return {
         "decode_tok_s": _median(rates),
         "runs_tok_s": rates,
-        "prompt_tok_s": _median([each.prompt_tok_s for each in stats]),
-        "ttft_s": _median([each.ttft_s for each in stats]),
-        "quartiles": {
-            name: _quartiles([getattr(each, name) for each in stats]) for name in ("decode_tok_s", "prompt_tok_s", "ttft_s")
-        },
+        "prompt_tok_s": _median(times["prompt_tok_s"]),
+        "ttft_s": _median(times["ttft_s"]),
+        "quartiles": {name: _quartiles(values) for name, values in times.items()},
         "tokens_per_round": _per_round(stats),
-        "acceptance_by_position": [a / b for a, b in zip(kept, tested, strict=True)],
+        "acceptance_by_position": [a / b for a, b in zip(accepted, tested, strict=True)],
         "tested_by_position": tested,
         "widths": {str(width): count for width, count in sorted(Counter(w for each in stats for w in each.widths).items())},
-        "rounds": sum(each.rounds for each in stats),
-        "plain_steps": sum(each.plain_steps for each in stats),
-        "lookup_rounds": sum(each.lookup_rounds for each in stats),
-        "tokens": sum(each.tokens for each in stats),
+        **{name: sum(getattr(each, name) for each in stats) for name in ("rounds", "plain_steps", "lookup_rounds", "tokens")},
         "peak_memory_bytes": max(each.peak_memory_bytes for each in stats),
-        "joules_per_token": _median(used),
+        "joules_per_token": _median(
+            [each.joules / each.stats.tokens for each in measured if each.joules is not None and each.stats.tokens]
+        ),
     }
 
 
 def by_position(stats: Sequence[Stats]) -> tuple[list[int], list[int]]:
-    """Drafts kept and drafts tested at each position of a block, the first draft first.
+    """Count accepted and tested drafts at each position of a block, without the anchor.
 
-    A draft is tested if all before it were kept; the one that is refused is the last that is tested.
+    A draft is tested if all drafts before it were accepted.
     """
-    kept, tested = Counter[int](), Counter[int]()
+    accepted, tested = Counter[int](), Counter[int]()
     for each in stats:
-        for width, accepted in zip(each.widths, each.accepted_per_round, strict=False):
-            kept.update(range(accepted))
-            tested.update(range(min(accepted + 1, width - 1)))
-    last = max(tested, default=-1) + 1
-    return [kept[k] for k in range(last)], [tested[k] for k in range(last)]
+        for width, count in zip(each.widths, each.accepted_per_round, strict=False):
+            accepted.update(range(count))
+            tested.update(range(min(count + 1, width - 1)))
+    positions = range(max(tested, default=-1) + 1)
+    return [accepted[k] for k in positions], [tested[k] for k in positions]
 
 
-def _beside(measured: Sequence[Measured], rates: list[float | None], plain: list[float | None]) -> dict[str, Any]:
-    ratios = [_over(b, a) for a, b in zip(plain, rates, strict=True)]
-    return {"ratio": _median(ratios), "ratios": ratios, "replies": [_row(each) for each in measured]}
+def _fixed(measured: _Replies, rates: list[float | None], plain: list[float | None]) -> dict[str, Any]:
+    ratios = _ratios(rates, plain)
+    return _summary(measured, rates) | {
+        "ratio": _median(ratios),
+        "ratios": ratios,
+        "replies": [_row(each) for each in measured],
+    }
 
 
-def _kind(pairs: Sequence[tuple[Measured, Measured]]) -> dict[str, Any]:
-    drafted = [dflash.reply.stats for _, dflash in pairs]
+def _kind(pairs: Sequence[tuple[MeasuredReply, MeasuredReply]]) -> dict[str, Any]:
+    plain, dflash = ([pair[side].stats.decode_tok_s for pair in pairs] for side in (0, 1))
     return {
-        "ratio": _median([_over(dflash.reply.stats.decode_tok_s, plain.reply.stats.decode_tok_s) for plain, dflash in pairs]),
-        "tokens_per_round": _per_round(drafted),
-        "plain_tok_s": _median([plain.reply.stats.decode_tok_s for plain, _ in pairs]),
-        "dflash_tok_s": _median([each.decode_tok_s for each in drafted]),
+        "ratio": _median(_ratios(dflash, plain)),
+        "tokens_per_round": _per_round([drafted.stats for _, drafted in pairs]),
+        "plain_tok_s": _median(plain),
+        "dflash_tok_s": _median(dflash),
     }
 
 
 def _per_round(stats: Sequence[Stats]) -> float | None:
-    """Tokens that rounds yielded over rounds; what a last round drafted beyond the end of the reply is not counted."""
+    """Return emitted tokens per round, so that drafts beyond the end of a reply don't count."""
     rounds = sum(each.rounds for each in stats)
     return sum(each.tokens - 1 - each.plain_steps for each in stats if each.rounds) / rounds if rounds else None
 
 
-def _kinds(measured: Sequence[Measured]) -> list[str]:
-    return list(dict.fromkeys(each.prompt.kind for each in measured))
+def _pairs(measured: _Replies) -> list[tuple[MeasuredReply, MeasuredReply]]:
+    """Return the plain and the DFlash reply to each prompt of each run."""
+    found = {(each.run, each.prompt, each.mode): each for each in measured}
+    return [(found[run, prompt, PLAIN], found[run, prompt, DFLASH]) for run, prompt, mode in found if mode == PLAIN]
 
 
-def _pairs(measured: Sequence[Measured]) -> list[tuple[Measured, Measured]]:
-    """Each prompt of each run: plain's reply and DFlash's."""
-    found = {(each.run, each.prompt, each.way): each for each in measured}
-    return [(found[run, prompt, PLAIN], found[run, prompt, DFLASH]) for run, prompt, way in found if way == PLAIN]
-
-
-def _rate(measured: Sequence[Measured]) -> float | None:
-    """Tokens over seconds of decoding, all replies together: long replies count for more, as they do for whoever waits."""
-    timed = [(each.reply.stats.tokens - 1, each.reply.stats.decode_tok_s) for each in measured]
+def _rate(measured: _Replies) -> float | None:
+    """Return tokens / seconds of decoding over all replies, so that long replies count for more."""
+    timed = [(each.stats.tokens - 1, each.stats.decode_tok_s) for each in measured]
     seconds = sum(tokens / rate for tokens, rate in timed if rate)
     return sum(tokens for tokens, rate in timed if rate) / seconds if seconds else None
 
 
-def _over(a: float | None, b: float | None) -> float | None:
-    return a / b if a and b else None
+def _ratios(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[float | None]:
+    return [a / b if a and b else None for a, b in zip(ours, theirs, strict=True)]
 
 
 def _median(values: Sequence[float | None]) -> float | None:
@@ -148,7 +153,7 @@ def _median(values: Sequence[float | None]) -> float | None:
 
 
 def _quartiles(values: Sequence[float | None]) -> list[float] | None:
-    """The first and the third."""
+    """Return the first and the third quartile."""
     known = [value for value in values if value is not None]
     if len(known) < 2:
         return None
@@ -156,46 +161,45 @@ def _quartiles(values: Sequence[float | None]) -> list[float] | None:
     return [first, third]
 
 
-def _row(each: Measured) -> dict[str, Any]:
-    own = {"run": each.run, "kind": each.prompt.kind, "prompt": each.prompt.text, "before": len(each.prompt.before)}
-    stats = each.reply.stats
-    return own | {"prompt_tok_s": stats.prompt_tok_s, "joules": each.joules} | reply_printer.as_json(each.reply)["stats"]
+def _row(each: MeasuredReply) -> dict[str, Any]:
+    row = {"run": each.run, "kind": each.prompt.kind, "prompt": each.prompt.text, "before": len(each.prompt.before)}
+    return row | {"prompt_tok_s": each.stats.prompt_tok_s, "joules": each.joules} | reply_printer.as_json(each.reply)["stats"]
 
 
-def table(result: dict[str, Any]) -> str:
-    """The summary for a person."""
-    machine, name = result["machine"], result["pair"]["name"]
+def table(report: dict[str, Any]) -> str:
+    """The summary."""
+    machine, name = report["machine"], report["pair"]["name"]
     lines = [
-        f"{name}: {result['prompts']} prompts, {result['runs']} runs, at most {result['max_tokens']} tokens a reply",
+        f"{name}: {report['prompts']} prompts, {report['runs']} runs, at most {report['max_tokens']} tokens per reply",
         f"{machine['device']}, BLAS {machine['blas']}, threads {machine['threads'] or '–'}, load {machine['load_before']}"
         f" before and {machine['load_after']} after",
         "",
-        f"{'':12}{'tok/s':>8}{'(runs)':>16}{'tokens a round':>17}{'first token':>14}{'prompt':>14}{'memory':>12}{'J a token':>11}",
+        f"{'':12}{'tok/s':>8}{'(runs)':>16}{'tokens/round':>15}{'first token':>14}{'prompt':>14}{'memory':>12}{'J/token':>11}",
     ]
-    sides = [("plain", result["plain"]), ("DFlash", result["dflash"])]
-    for title, side in sides + [(f"width {width}", side) for width, side in result["fixed"].items()]:
+    sides = [("plain", report["plain"]), ("DFlash", report["dflash"])]
+    for title, side in sides + [(f"width {width}", side) for width, side in report["fixed"].items()]:
         lines.append(
             f"{title:12}{words(side['decode_tok_s'], '.0f'):>8}{_range(side['runs_tok_s']):>16}"
-            f"{words(side['tokens_per_round'], '.1f'):>17}{words(side['ttft_s'], '.3f'):>12} s"
+            f"{words(side['tokens_per_round'], '.1f'):>15}{words(side['ttft_s'], '.3f'):>12} s"
             f"{words(side['prompt_tok_s'], '.0f'):>8} tok/s{side['peak_memory_bytes'] / 1e6:>9.0f} MB"
             f"{words(side['joules_per_token'], '.2f', 'unknown'):>11}"
         )
-    if any(ratio is not None for ratio in result["ratios"]):
-        lines += ["", f"DFlash / plain: {result['ratio']:.2f} (runs {_range(result['ratios'], '.2f')})"]
-    lines += [f"Identical texts: {result['identical']} of {result['compared']}"]
-    if positions := result["dflash"]["acceptance_by_position"]:
-        lines += ["Drafts kept, by position: " + " ".join(f"{share:.0%}".replace("%", " %") for share in positions)]
-    if result["dflash"]["widths"] or result["dflash"]["plain_steps"]:
-        counts = {"1": result["dflash"]["plain_steps"]} | result["dflash"]["widths"]
-        lines += ["Rounds of each width: " + ", ".join(f"{count} × {width}" for width, count in counts.items() if count)]
-    lines += ["", f"{'kind':12}{'ratio':>8}{'tokens a round':>17}"]
-    for kind, side in result["kinds"].items():
-        lines.append(f"{kind:12}{words(side['ratio'], '.2f'):>8}{words(side['tokens_per_round'], '.1f'):>17}")
+    if any(ratio is not None for ratio in report["ratios"]):
+        lines += ["", f"DFlash / plain: {report['ratio']:.2f} (runs {_range(report['ratios'], '.2f')})"]
+    lines += [f"Identical replies: {report['identical']} of {report['compared']}"]
+    if positions := report["dflash"]["acceptance_by_position"]:
+        lines += ["Acceptance by position: " + " ".join(f"{share:.0%}" for share in positions)]
+    if report["dflash"]["widths"] or report["dflash"]["plain_steps"]:
+        counts = {"1": report["dflash"]["plain_steps"]} | report["dflash"]["widths"]
+        lines += ["Rounds per width: " + ", ".join(f"{count} × {width}" for width, count in counts.items() if count)]
+    lines += ["", f"{'kind':12}{'ratio':>8}{'tokens/round':>15}"]
+    for kind, side in report["kinds"].items():
+        lines.append(f"{kind:12}{words(side['ratio'], '.2f'):>8}{words(side['tokens_per_round'], '.1f'):>15}")
     return "\n".join(lines)
 
 
 def words(value: float | None, form: str, unknown: str = "–") -> str:
-    """A figure, or what stands for one that is not known."""
+    """Format a value that may be unknown."""
     return unknown if value is None else format(value, form)
 
 
@@ -205,10 +209,10 @@ def _range(values: Sequence[float | None], form: str = ".0f") -> str:
 
 
 def write(path: Path, text: str, replace: Callable[[str, Path], None] = os.replace) -> None:
-    """Put a text into a file, whole or not at all.
+    """Write a whole file or leave what was there.
 
     Raises:
-        UserError: it cannot be written there.
+        UserError: the file can't be written.
     """
     name = ""
     try:
@@ -220,4 +224,7 @@ def write(path: Path, text: str, replace: Callable[[str, Path], None] = os.repla
     except OSError as error:
         if name:
             Path(name).unlink(missing_ok=True)
-        raise UserError(f"{path} cannot be written ({error.strerror}). Name a file in a folder that you may write to.") from None
+        reason = error.strerror or str(error)
+        raise UserError(
+            "file_unwritable", "Can't write to {file}: {reason}. Choose another place.", file=str(path), reason=reason
+        ) from None

@@ -1,15 +1,14 @@
-"""`slipstream bench`: plain decoding, DFlash with its own choice of widths, and fixed widths in turn over a set of prompts.
+"""`slipstream bench`: measure plain decoding, DFlash at automatic widths, and fixed widths over a set of prompts.
 
-A machine's speed drifts with heat and load, so plain and DFlash take turns prompt by prompt, alternating which comes first, with
-the fixed widths after every few prompts; between two runs the machine rests. A ratio is formed within a run before the median is
-taken over runs. Rates are of decoding alone: prefill is never folded in.
+A machine's speed drifts with heat and load. So plain and DFlash alternate prompt by prompt, each coming first in turn, the fixed
+widths follow after every few prompts, and the machine rests between runs. Ratios are computed within a run before the median is
+taken over runs. Rates are of decoding alone, without prefill.
 """
 
 import argparse
 import json
 import os
 import platform
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -22,22 +21,23 @@ from mlx_engine.bench import comparison, picture, results, roofline
 from mlx_engine.bench.energy import Meter
 from mlx_engine.bench.general_prompts import GENERAL
 from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
-from mlx_engine.events import CompletedReply
+from mlx_engine.host import EngineDoor
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.requests import GenerationRequest
-from mlx_engine.terminal import interrupt, reply_printer
-from mlx_engine.terminal.pair import Engine, MakeEngine, folders, open_pair
+from mlx_engine.terminal import reply_printer
+from mlx_engine.terminal.console import note, print_json, progress
+from mlx_engine.terminal.session import cancellable, folders, open_pair
 
 SETS = {"mixed": PROMPTS, "long": LONG, "general": GENERAL}
-AUTO: tuple[results.Way, ...] = (results.PLAIN, results.DFLASH)
-_USUAL_WIDTHS = (4, 8, 16)
-_BESIDE = 4  # prompts after which the fixed widths have their turn
+_ALTERNATING: tuple[results.BenchMode, ...] = (results.PLAIN, results.DFLASH)
+_DEFAULT_WIDTHS = (4, 8, 16)
+_GROUP = 4  # prompts before the fixed widths have their turn
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be measured. `cool_down_s`: seconds of rest between two runs."""
+    """What to measure. `cool_down_s`: seconds of rest between runs."""
 
     prompts: Sequence[Prompt]
     runs: int
@@ -47,120 +47,112 @@ class Plan:
     rest: Callable[[float], None] = time.sleep
 
 
-def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
-    """Measure and report; 130 when interrupted, with nothing reported."""
+def run(given: argparse.Namespace, door: EngineDoor) -> int:
+    """Measure and report, and return the exit code."""
     if given.compare:
         return comparison.run(given.compare[0], given.compare[1], given.json)
-    if given.host:
-        from tests.benchmarks import host  # it needs MLX at once
-
-        return host.run(given.json)
     if given.roofline:
-        return roofline.run(given, make_engine)
-    engine, info = open_pair(make_engine, given, calibrated=True)
-    chosen = given.set or ("mixed" if folders(given) == demo_pair() else "general")
+        return roofline.run(given, door)
+    info = open_pair(door, given, calibrated=True)
+    prompts = given.set or ("mixed" if folders(given) == demo_pair() else "general")
     plan = Plan(
-        prompts=SETS[chosen][: given.prompts],
+        prompts=SETS[prompts][: given.prompts],
         runs=given.runs,
         max_tokens=given.max_tokens,
         widths=_widths(given, info.block_size),
         cool_down_s=given.cool_down,
     )
     before, meter = _load(), Meter()
-    measured = measure(engine, plan, meter)
+    measured = measure(door, plan, meter)
     if measured is None:
-        print("Stopped; nothing is reported.", file=sys.stderr)
+        note("Stopped. There is nothing to report.")
         return 130
-    result = {
+    report = {
         "pair": {"name": info.name, "family": info.family, "block_size": info.block_size, "drafter_weights": info.drafter_weights},
-        "machine": _machine((before, _load())),
+        "machine": _machine(before, _load()),
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "set": chosen,
+        "set": prompts,
         "max_tokens": given.max_tokens,
         "cool_down_s": given.cool_down,
         "energy": "powercap" if meter.known else "unknown",
-        **results.summarise(measured),
+        **results.summarize(measured),
     }
-    for path, text in ((given.out, json.dumps(result, ensure_ascii=False)), (given.picture, picture.svg(result))):
+    for path, text in ((given.out, json.dumps(report, ensure_ascii=False)), (given.picture, picture.svg(report))):
         if path is not None:
             results.write(path, text)
-    print(json.dumps(result, ensure_ascii=False) if given.json else results.table(result))
+    print_json(report) if given.json else print(results.table(report))
     return 0
 
 
-def measure(engine: Engine, plan: Plan, meter: Meter) -> list[results.Measured] | None:
-    """Every prompt in every way, `runs` times; None when it was interrupted.
+def measure(door: EngineDoor, plan: Plan, meter: Meter) -> list[results.MeasuredReply] | None:
+    """Return a reply to every prompt in every mode, `runs` times; None if Ctrl-C stopped it.
 
     Raises:
-        UserError: the engine could not answer.
+        UserError: a request failed.
     """
-    measured: list[results.Measured] = []
-    fixed = tuple(results.Way("dflash", width) for width in plan.widths)
-    with interrupt.stops_reply() as cancel:
-
-        def answer(prompt: Prompt, way: results.Way) -> tuple[CompletedReply, float | None]:
-            request = GenerationRequest(prompt.messages, mode=way.mode, width=way.width, max_tokens=plan.max_tokens, reuse=False)
-            meter.joules()
-            return reply_printer.show(engine.generate(request, cancel), None), meter.joules()
-
-        for number in range(-1, plan.runs):  # the first run, of one prompt, warms up and is not kept
-            chosen = list(plan.prompts if number >= 0 else plan.prompts[:1])
+    measured: list[results.MeasuredReply] = []
+    fixed = tuple(results.BenchMode("dflash", width) for width in plan.widths)
+    try:
+        for number in range(-1, plan.runs):  # the first run warms up with one prompt and is not reported
+            prompts = list(plan.prompts if number >= 0 else plan.prompts[:1])
             if number > 0 and plan.cool_down_s:
-                _progress(f"resting before run {number + 1} of {plan.runs}")
+                progress(f"Resting before run {number + 1} of {plan.runs}")
                 plan.rest(plan.cool_down_s)
-            for index, prompt, way in turns(chosen, number, fixed if number >= 0 else ()):
-                _progress(f"run {number + 1} of {plan.runs}, prompt {index + 1} of {len(chosen)}" if number >= 0 else "warming up")
-                answered, joules = answer(prompt, way)
-                if answered.reason == "cancelled":
-                    _progress("")
+            for index, prompt, mode in order(prompts, number, fixed if number >= 0 else ()):
+                step = f"Run {number + 1} of {plan.runs}, prompt {index + 1} of {len(prompts)}"
+                progress(step if number >= 0 else "Warming up")
+                request = GenerationRequest(
+                    prompt.messages, mode=mode.mode, width=mode.width, max_tokens=plan.max_tokens, reuse=False
+                )
+                meter.joules()
+                reply = reply_printer.show(cancellable(door, request), None)
+                joules = meter.joules()
+                if reply.reason == "cancelled":
                     return None
                 if number >= 0:
-                    measured.append(results.Measured(number, prompt, way, answered, joules))
-    _progress("")
+                    measured.append(results.MeasuredReply(number, prompt, mode, reply, joules))
+    finally:
+        progress("")
     return measured
 
 
-def turns(prompts: list[Prompt], number: int, fixed: tuple[results.Way, ...]) -> list[tuple[int, Prompt, results.Way]]:
-    """The order of one run: index of the prompt, prompt, way."""
-    order = []
-    for start in range(0, len(prompts), _BESIDE):
-        few = list(enumerate(prompts))[start : start + _BESIDE]
-        for index, prompt in few:
-            order += [(index, prompt, way) for way in (AUTO if (number + index) % 2 else AUTO[::-1])]
-        for index, prompt in few if fixed else ():
+def order(prompts: list[Prompt], number: int, fixed: tuple[results.BenchMode, ...]) -> list[tuple[int, Prompt, results.BenchMode]]:
+    """Return the order of run `number`: index of the prompt, prompt, mode."""
+    found = []
+    for start in range(0, len(prompts), _GROUP):
+        group = list(enumerate(prompts))[start : start + _GROUP]
+        for index, prompt in group:
+            found += [(index, prompt, mode) for mode in (_ALTERNATING if (number + index) % 2 else _ALTERNATING[::-1])]
+        for index, prompt in group if fixed else ():
             first = (number + index) % len(fixed)
-            order += [(index, prompt, way) for way in fixed[first:] + fixed[:first]]
-    return order
+            found += [(index, prompt, mode) for mode in fixed[first:] + fixed[:first]]
+    return found
 
 
 def _widths(given: argparse.Namespace, block: int) -> tuple[int, ...]:
     if given.widths is None:
-        return tuple(sorted({*(width for width in _USUAL_WIDTHS if width < block), block} - {1}))
+        return tuple(sorted({*(width for width in _DEFAULT_WIDTHS if width < block), block} - {1}))
     if too_wide := [width for width in given.widths if width > block]:
-        given.parser.error(f"a width of {too_wide[0]} is more than this drafter's block of {block}; give widths from 2 to {block}.")
-    return given.widths
+        given.parser.error(f"a width of {too_wide[0]} is more than this drafter's block size. Use widths from 2 to {block}.")
+    widths: tuple[int, ...] = given.widths
+    return widths
 
 
 def _load() -> list[float]:
     return [round(value, 2) for value in os.getloadavg()]
 
 
-def _machine(load: tuple[Any, Any]) -> dict[str, Any]:
+def _machine(load_before: list[float], load_after: list[float]) -> dict[str, Any]:
     in_use, facts = blas.prepare(), machine.load_facts()
     return {
         "system": f"{platform.system()} {platform.release()}",
         "device": "Metal" if in_use.name == "metal" else f"CPU, {os.cpu_count()} cores, {platform.machine()}",
         "blas": in_use.name,
         "threads": in_use.threads,
-        "load_before": load[0],
-        "load_after": load[1],
+        "load_before": load_before,
+        "load_after": load_after,
         "python": platform.python_version(),
         "mlx": version("mlx"),
         "mlx_lm": version("mlx-lm"),
         "facts": asdict(facts) if facts else None,
     }
-
-
-def _progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

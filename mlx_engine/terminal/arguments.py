@@ -1,11 +1,11 @@
-"""Options that several commands share, and the request that they add up to."""
+"""Options that several commands share, and the requests made from them."""
 
 import argparse
 import json
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from mlx_engine import limits
@@ -13,221 +13,197 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
-from mlx_engine.terminal.pair import folders
+from mlx_engine.terminal.session import folders
 
 
 def add_pair(parser: argparse.ArgumentParser) -> None:
-    """Which pair to run."""
-    group = parser.add_argument_group("the pair (default: the demo pair that comes with Slipstream)")
+    """Add the options that name a pair."""
+    group = parser.add_argument_group("pair (default: the demo pair)")
     group.add_argument("--target", type=Path, metavar="DIR", help="folder of the target model")
-    group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of its DFlash drafter; without it decoding is plain")
+    group.add_argument("--drafter", type=Path, metavar="DIR", help="folder of its DFlash drafter; without one, decoding is plain")
     group.add_argument(
         "--drafter-bits",
         type=int,
         choices=(4, 8, 16),
-        help="bits of a drafter's weights; 16 leaves them as published (default: 4 for large drafters on a GPU, else 16)",
+        help="bits per drafter weight; 16 keeps the published weights (default: 4 for large drafters on a GPU, otherwise 16)",
     )
 
 
 def add_prompt(parser: argparse.ArgumentParser) -> None:
-    """What to answer."""
-    parser.add_argument("text", nargs="?", help="what to ask; “-” reads it from standard input")
+    parser.add_argument("text", nargs="?", help="the prompt; “-” reads standard input")
     parser.add_argument(
         "--tokens",
         type=Path,
         metavar="FILE",
-        help="a JSON list of raw prompt token ids instead of a text; no chat template is used",
+        help="a JSON list of prompt token ids instead of a text; no chat template",
     )
 
 
 def add_reply(parser: argparse.ArgumentParser, mode: bool = True) -> None:
-    """How to answer."""
-    group = parser.add_argument_group("the reply")
-    group.add_argument("--max-tokens", type=whole(1), default=1024, metavar="N", help="at most N tokens (default 1024)")
-    group.add_argument(
-        "--temperature", type=_temperature, default=0.0, metavar="T", help="0 always takes the likeliest token (default)"
-    )
-    group.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="S", help="of the random choices at a temperature above 0")
+    """Add the options of a reply."""
+    group = parser.add_argument_group("reply")
+    group.add_argument("--max-tokens", type=whole(1), default=1024, metavar="N", help="token limit (default 1024)")
+    group.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="randomness; 0 is greedy (default 0)")
+    group.add_argument("--seed", type=whole(0, 2**64 - 1), metavar="S", help="random seed for temperatures above 0")
     group.add_argument(
         "--width",
-        type=_width,
+        type=lambda text: None if text == "auto" else whole(1)(text),
         metavar="N",
-        help="tokens that one pass checks, or auto (default): whatever is fastest on this machine for the text at hand",
+        help="tokens to verify per pass, or auto: whatever is fastest for the text on this machine (default auto)",
     )
     if mode:
-        group.add_argument("--mode", choices=("dflash", "plain"), help="default: dflash, where there is a drafter")
-    group.add_argument("--ignore-eos", action="store_true", help="go on after the token that ends a reply, up to --max-tokens")
-    group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end the reply before TEXT; may be repeated")
-    group.add_argument("--thinking", action="store_true", help="let the target think first, if it can")
-    group.add_argument("--effort", metavar="WORD", help="how much it thinks (low, medium, high), where its template takes that")
-    group.add_argument("--system", default="", metavar="TEXT", help="instructions that stand before the chat")
-    add_sampling(parser)
-
-
-def add_sampling(parser: argparse.ArgumentParser) -> None:
-    """What random choices are made from. They apply in this order: penalties, temperature, top-k, top-p, min-p."""
-    group = parser.add_argument_group("the choices (with --temperature above 0; penalties always)")
+        group.add_argument("--mode", choices=("dflash", "plain"), help="default: dflash if there is a drafter")
+    group.add_argument("--ignore-eos", action="store_true", help="continue to --max-tokens after the end of the reply")
+    group.add_argument("--stop", action="append", default=[], metavar="TEXT", help="stop before TEXT; can be repeated")
+    group.add_argument("--thinking", action="store_true", help="let the model think first, if it can")
+    group.add_argument("--effort", metavar="LEVEL", help="how much to think (low, medium, high), if the model supports it")
+    group.add_argument("--system", default="", metavar="TEXT", help="system prompt")
+    group = parser.add_argument_group("sampling (applied in the order penalties, temperature, top-k, top-p, min-p)")
     for name, metavar, words in (
-        ("top-k", "N", "only from the N likeliest tokens (0, the default, is off)"),
-        ("top-p", "P", "only from the likeliest tokens that together reach P (default 1, off)"),
-        ("min-p", "P", "only from tokens at least P times as likely as the likeliest (default 0, off)"),
-        ("repetition-penalty", "R", "divides the logits of tokens seen before, in prompt or reply (default 1, off)"),
-        ("presence-penalty", "X", "taken off the logits of tokens that the reply has (default 0, off)"),
-        ("frequency-penalty", "X", "the same for each time the reply has them (default 0, off)"),
+        ("top-k", "N", "sample from the N most likely tokens (default 0: off)"),
+        ("top-p", "P", "sample from the most likely tokens that together reach probability P (default 1: off)"),
+        ("min-p", "P", "leave out tokens less likely than P times the most likely one (default 0: off)"),
+        ("repetition-penalty", "R", "divide the logits of tokens in the prompt or reply by R (default 1: off)"),
+        ("presence-penalty", "X", "subtract X from the logits of tokens in the reply (default 0: off)"),
+        ("frequency-penalty", "X", "subtract X for each time a token is in the reply (default 0: off)"),
     ):
-        usual = getattr(Sampling(), name.replace("-", "_"))
-        group.add_argument(f"--{name}", type=type(usual), default=usual, metavar=metavar, help=words)
+        default = getattr(Sampling(), name.replace("-", "_"))
+        group.add_argument(f"--{name}", type=type(default), default=default, metavar=metavar, help=words)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    """Output for programs."""
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    parser.add_argument("--json", action="store_true", help="print only a JSON object")
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
-    """What is measured, and where the report goes."""
+    """Add the options of a measurement and its report."""
     parser.add_argument("--runs", type=whole(1), default=3, metavar="N", help="runs over all prompts (default 3)")
     parser.add_argument("--prompts", type=whole(1), metavar="N", help="only the first N prompts")
     parser.add_argument(
         "--set",
         choices=("mixed", "long", "general"),
-        help="prompts: mixed is what the demo pair can answer (its default), long the same in long chats, general for other pairs",
+        help="prompts: mixed suits the demo pair (its default), long is the same in long chats, general suits other pairs",
     )
-    parser.add_argument("--max-tokens", type=whole(2), default=256, metavar="N", help="a reply (default 256)")
+    parser.add_argument("--max-tokens", type=whole(2), default=256, metavar="N", help="token limit per reply (default 256)")
     parser.add_argument(
         "--widths",
         type=_widths,
         metavar="LIST",
-        help="fixed widths to measure besides, such as 4,8; “none” for none (default 4, 8, 16, as far as the drafter's block goes)",
+        help="also measure fixed widths, such as 4,8; “none” for none (default 4,8,16 up to the drafter's block size)",
     )
-    parser.add_argument("--cool-down", type=_seconds, default=1.0, metavar="S", help="seconds of rest between two runs (default 1)")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write the report there as JSON besides")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="draw it there as SVG")
+    parser.add_argument("--cool-down", type=_seconds, default=1.0, metavar="S", help="seconds of rest between runs (default 1)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="also write the report to FILE as JSON")
+    parser.add_argument("--picture", type=Path, metavar="FILE", help="also draw it to FILE as SVG")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
-        "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two reports that --out has written; nothing is measured"
+        "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"
     )
     instead.add_argument(
-        "--roofline", action="store_true", help="measure only what this machine can do at most, and what the pair's passes reach"
-    )
-    instead.add_argument(
-        "--host", action="store_true", help="count only what a round asks of the host and of Metal, on tiny pairs of real depth"
+        "--roofline", action="store_true", help="measure this machine's limits, and how close the pair's passes come to them"
     )
 
 
-def check_pair(parser: argparse.ArgumentParser, arguments: argparse.Namespace, needs_drafter: bool = False) -> None:
-    """Refuse a choice of pair that makes no sense, as a mistake of usage."""
-    if arguments.drafter and not arguments.target:
-        parser.error("--drafter needs --target, the folder of the model that it drafts for.")
-    if arguments.target and not arguments.drafter and (needs_drafter or getattr(arguments, "mode", None) == "dflash"):
-        parser.error("DFlash needs a drafter for this target: give its folder with --drafter.")
-    if arguments.drafter_bits and arguments.target and not arguments.drafter:
-        parser.error("--drafter-bits needs --drafter, the folder of the drafter that it is about.")
+def check_pair(parser: argparse.ArgumentParser, given: argparse.Namespace, needs_drafter: bool = False) -> None:
+    """Exit with a usage error if the options for the pair contradict each other."""
+    if given.drafter and not given.target:
+        parser.error("--drafter needs --target, the folder of its target model.")
+    if given.target and not given.drafter and (needs_drafter or getattr(given, "mode", None) == "dflash"):
+        parser.error("DFlash needs a drafter. Name its folder with --drafter.")
+    if given.drafter_bits and given.target and not given.drafter:
+        parser.error("--drafter-bits needs --drafter.")
 
 
-def check_prompt(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Refuse no prompt, or two, as a mistake of usage."""
-    if (arguments.text is None) == (arguments.tokens is None):
-        parser.error("give either a text (“-” reads standard input) or --tokens FILE.")
-    if arguments.tokens and arguments.system:
-        parser.error("--tokens uses no chat template, so it takes no --system.")
+def check_prompt(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Exit with a usage error unless there is exactly one prompt."""
+    if (given.text is None) == (given.tokens is None):
+        parser.error("give either a prompt (“-” reads standard input) or --tokens FILE.")
+    if given.tokens and given.system:
+        parser.error("--tokens uses no chat template, so --system can't be used with it.")
 
 
-def check_reply(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Refuse a choice that is out of its range as a mistake of usage, before anything is loaded."""
+def check_reply(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Exit with a usage error if an option is out of range, before anything is loaded."""
     try:
-        limits.check_choices(options(arguments, "dflash"), _block(arguments))
+        limits.check_choices(options(given, "dflash"), _block_size(given))
     except UserError as error:
         parser.error(str(error))
 
 
-def _block(arguments: argparse.Namespace) -> int | None:
-    """The drafter's block size; None without a drafter, or where loading will tell what is wrong with it."""
-    _, drafter = folders(arguments)
-    if drafter is None:
-        return None
+def _block_size(given: argparse.Namespace) -> int | None:
+    """Return the drafter's block size; None without a drafter, or with an invalid one, which loading will report."""
+    _, drafter = folders(given)
     try:
-        return parse(read_config(drafter)).block_size
+        return parse(read_config(drafter)).block_size if drafter else None
     except UserError:
         return None
 
 
-def request(arguments: argparse.Namespace, mode: Mode) -> GenerationRequest:
-    """The request that the command line describes.
+def request(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
+    """Return the request that the command line describes.
 
     Raises:
-        UserError: the prompt cannot be read.
+        UserError: the prompt can't be read.
     """
-    if arguments.tokens is not None:
-        return replace(options(arguments, mode), prompt_tokens=_tokens(arguments.tokens))
-    return replace(options(arguments, mode), messages=(*opening(arguments), Message("user", _text(arguments.text))))
+    if given.tokens is not None:
+        return replace(options(given, mode), prompt_tokens=_tokens(given.tokens))
+    system = (Message("system", check_text(given.system)),) if given.system else ()
+    return replace(options(given, mode), messages=(*system, Message("user", _text(given.text))))
 
 
-def options(arguments: argparse.Namespace, mode: Mode) -> GenerationRequest:
-    """How to answer, with no prompt yet."""
+def options(given: argparse.Namespace, mode: Mode) -> GenerationRequest:
+    """Return the request without its prompt."""
     return GenerationRequest(
         mode=mode,
-        width=arguments.width,
-        sampling=Sampling(
-            temperature=arguments.temperature,
-            top_p=arguments.top_p,
-            top_k=arguments.top_k,
-            min_p=arguments.min_p,
-            repetition_penalty=arguments.repetition_penalty,
-            presence_penalty=arguments.presence_penalty,
-            frequency_penalty=arguments.frequency_penalty,
-        ),
-        seed=arguments.seed,
-        max_tokens=arguments.max_tokens,
-        ignore_eos=arguments.ignore_eos,
-        thinking=arguments.thinking,
-        effort=arguments.effort,
-        stop=tuple(arguments.stop),
+        width=given.width,
+        sampling=Sampling(**{field.name: getattr(given, field.name) for field in fields(Sampling)}),
+        seed=given.seed,
+        max_tokens=given.max_tokens,
+        ignore_eos=given.ignore_eos,
+        thinking=given.thinking,
+        effort=given.effort,
+        stop=tuple(given.stop),
     )
 
 
-def opening(arguments: argparse.Namespace) -> tuple[Message, ...]:
-    """The system message, if one is given."""
-    return (Message("system", readable(arguments.system)),) if arguments.system else ()
-
-
-def readable(text: str) -> str:
-    """The text, once it is known to be text: bytes that are no UTF-8 arrive as lone surrogates, which no tokenizer takes.
+def check_text(text: str) -> str:
+    """Return a text unchanged if it is valid. Arguments that are not UTF-8 contain lone surrogates.
 
     Raises:
-        UserError: it is not.
+        UserError: it is not valid.
     """
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise UserError("The prompt is not valid UTF-8 text. Save or type it as UTF-8 and try again.") from None
+        raise UserError("prompt_not_utf8", "The prompt is not valid UTF-8 text. Convert it to UTF-8 and try again.") from None
     return text
 
 
 def _text(given: str) -> str:
     if given != "-":
-        return readable(given)
+        return check_text(given)
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError:
-        raise UserError("Standard input is not valid UTF-8 text. Save it as UTF-8 and try again.") from None
+        raise UserError("stdin_not_utf8", "Standard input is not valid UTF-8 text. Convert it to UTF-8 and try again.") from None
 
 
 def _tokens(path: Path) -> tuple[int, ...]:
+    file = str(path)
     try:
         ids = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{path} cannot be read ({error.strerror}). --tokens takes a file with a JSON list of token ids.") from None
+        reason = error.strerror or str(error)
+        raise UserError("file_unreadable", "Can't read “{name}”: {reason}.", name=file, reason=reason) from None
     except (ValueError, RecursionError):
         ids = None
     if not isinstance(ids, list) or not all(type(token) is int for token in ids):
-        raise UserError(f"{path} holds no JSON list of whole numbers; --tokens takes one, such as [1, 2, 3].")
+        raise UserError("tokens_invalid", "{file} is not a JSON list of integers such as [1, 2, 3].", file=file)
     return tuple(ids)
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """An argparse type: a whole number within bounds."""
-    bounds = f"a whole number from {least} up" if most is None else f"a whole number from {least} to {most}"
+    """Return an argparse type for integers in a range."""
+    bounds = f"an integer of at least {least}" if most is None else f"an integer from {least} to {most}"
 
     def convert(text: str) -> int:
         try:
@@ -235,10 +211,25 @@ def whole(least: int, most: int | None = None) -> Callable[[str], int]:
         except ValueError:
             raise argparse.ArgumentTypeError(f"“{text}” is not {bounds}") from None
         if number < least or (most is not None and number > most):
-            raise argparse.ArgumentTypeError(f"{number} is out of range: give {bounds}")
+            raise argparse.ArgumentTypeError(f"{number} is not {bounds}")
         return number
 
     return convert
+
+
+def number(text: str, least: float, most: float, what: str) -> float:
+    """Return a number in a range.
+
+    Raises:
+        argparse.ArgumentTypeError: the text is not `what`.
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(f"“{text}” is not {what}")
+    return value
 
 
 def _widths(text: str) -> tuple[int, ...]:
@@ -247,24 +238,8 @@ def _widths(text: str) -> tuple[int, ...]:
 
 
 def _seconds(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value <= 3600:
-        raise argparse.ArgumentTypeError(f"“{text}” is no time: give seconds from 0 to 3600")
-    return value
-
-
-def _width(text: str) -> int | None:
-    return None if text == "auto" else whole(1)(text)
+    return number(text, 0, 3600, "a number of seconds from 0 to 3600")
 
 
 def _temperature(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"“{text}” is not a temperature: a number from 0 up")
-    return value
+    return number(text, 0, sys.float_info.max, "a temperature: use a number of at least 0")

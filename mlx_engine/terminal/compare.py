@@ -1,102 +1,102 @@
 """`slipstream compare`: the same prompt plainly and with DFlash, one after the other."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO
 
 from mlx_engine.errors import UserError
-from mlx_engine.events import Commit, CompareResult, CompareRun, Event, Failed, Finished
+from mlx_engine.events import Commit, CompareResult, CompareRun, Event, Finished
+from mlx_engine.host import EngineDoor
 from mlx_engine.requests import CompareRequest
-from mlx_engine.terminal import arguments, interrupt, reply_printer
-from mlx_engine.terminal.pair import MakeEngine, open_pair
+from mlx_engine.terminal import arguments, reply_printer
+from mlx_engine.terminal.console import note, print_json
+from mlx_engine.terminal.session import cancellable, open_pair
+
+STOPPED = "Stopped. There is nothing to compare."
 
 
-def run(given: argparse.Namespace, make_engine: MakeEngine) -> int:
-    """Compare on one prompt; 130 when it was interrupted."""
+def run(given: argparse.Namespace, door: EngineDoor) -> int:
+    """Compare on one prompt, and return the exit code."""
     request = arguments.request(given, "dflash")
-    engine, _ = open_pair(make_engine, given, calibrated=True)
-    with interrupt.stops_reply() as cancel:
-        result = show(engine.compare(CompareRequest(request, given.repeats), cancel), None if given.json else sys.stdout)
+    open_pair(door, given, calibrated=True)
+    result = show(cancellable(door, CompareRequest(request, given.repeats)), None if given.json else sys.stdout)
     if result is None:
-        print("Stopped; there is nothing to compare.", file=sys.stderr)
+        note(STOPPED)
         return 130
-    print(json.dumps(as_json(result), ensure_ascii=False) if given.json else table(result))
+    print_json(as_json(result)) if given.json else print(table(result))
     return 0
 
 
 def show(events: Iterator[Event], out: TextIO | None) -> CompareResult | None:
-    """Write both replies to `out` as they come; the result, or None when the comparison was stopped.
+    """Print both replies to `out` as they arrive, and return the result, or None if the comparison was stopped.
 
     Raises:
-        UserError: the engine could not answer.
+        UserError: the request failed.
     """
-    transcript = reply_printer.Transcript(None)
-    for event in events:
-        if isinstance(event, CompareRun):
-            if out is not None:
-                name = "DFlash" if event.mode == "dflash" else "Plain"
-                print(f"── {name} ({event.index + 1} of {event.total})", file=out, flush=True)
-            transcript = reply_printer.Transcript(out)
-        elif isinstance(event, Commit):
-            transcript.add(event)
-        elif isinstance(event, Finished):
-            transcript.close()
-            if out is not None:
-                print(file=out)
-        elif isinstance(event, Failed):
-            transcript.close()
-            raise UserError.of(event)
-        elif isinstance(event, CompareResult):
-            return event
+    printed = reply_printer.PrintedReply(None)
+    try:
+        for event in events:
+            if isinstance(event, CompareRun):
+                if out is not None:
+                    name = "DFlash" if event.mode == "dflash" else "Plain"
+                    print(f"── {name} ({event.index + 1} of {event.total})", file=out, flush=True)
+                printed = reply_printer.PrintedReply(out)
+            elif isinstance(event, Commit):
+                printed.add(event)
+            elif isinstance(event, Finished):
+                printed.close()
+                if out is not None:
+                    print(file=out)
+            elif isinstance(event, CompareResult):
+                return event
+    except (KeyboardInterrupt, UserError):
+        printed.close()
+        raise
     return None
 
 
 def table(result: CompareResult) -> str:
-    """Rates, ratio and verdict for a person."""
-    lines = [f"{'':8}{'tok/s':>8}{'tokens a round':>17}{'first token':>14}{'tokens':>9}"]
+    """Rates, ratio and verdict."""
+    lines = [f"{'':8}{'tok/s':>8}{'tokens/round':>15}{'first token':>14}{'tokens':>9}"]
     for name, side in (("plain", result.plain), ("DFlash", result.dflash)):
         stats = side.stats
         rate = "–" if stats.decode_tok_s is None else f"{stats.decode_tok_s:.0f}"
         per_round = "–" if stats.tokens_per_round is None else f"{stats.tokens_per_round:.1f}"
         first = "–" if stats.ttft_s is None else f"{stats.ttft_s:.2f} s"
-        lines.append(f"{name:8}{rate:>8}{per_round:>17}{first:>14}{stats.tokens:>9}")
+        lines.append(f"{name:8}{rate:>8}{per_round:>15}{first:>14}{stats.tokens:>9}")
     return "\n".join([*lines, "", speed(result), verdict(result)])
 
 
 def speed(result: CompareResult) -> str:
-    """The ratio in words."""
     if result.ratio is None:
-        return "The reply is too short to time."
+        return "The reply is too short to measure its speed."
     if result.ratio < 1:
-        return f"DFlash is slower on this prompt: {result.ratio:.2f} × plain's rate."
-    return f"DFlash decodes {result.ratio:.2f} × as fast as plain on this prompt."
+        return f"DFlash is slower on this prompt: {result.ratio:.2f} times the plain rate."
+    return f"DFlash is {result.ratio:.2f} times as fast as plain decoding on this prompt."
 
 
 def verdict(result: CompareResult) -> str:
-    """Whether the texts are the same, in words."""
+    """Whether the texts are identical."""
     if result.first_difference is None:
-        return f"The text is identical: {len(result.plain.tokens)} of {len(result.plain.tokens)} tokens."
-    where = f"The texts part at token {result.first_difference + 1}."
+        return f"The replies are identical: {len(result.plain.tokens)} of {len(result.plain.tokens)} tokens."
+    where = f"The replies differ from token {result.first_difference + 1} on."
     if result.margin is None:
         return where
-    gap = f"Asked afresh, the target scores the two tokens there {result.margin:.2g} apart"
+    gap = f"The scores of the two tokens differ by {result.margin:.2g}"
     if result.verdict == "tie":
-        return f"{where} {gap}: a tie, within the rounding of this machine's arithmetic."
-    return f"{where} {gap}, which rounding does not explain. Please report this."
+        return f"{where} {gap}: a tie within rounding."
+    return f"{where} {gap}, which rounding doesn't explain. Please report this."
 
 
 def as_json(result: CompareResult) -> dict[str, Any]:
-    """The object that `--json` prints. Where the texts differ it also tells the margin and the verdict."""
-    difference: dict[str, Any] = {}
-    if result.first_difference is not None:
-        difference = {"margin": result.margin, "verdict": result.verdict}
+    """Return the object that `--json` prints; margin and verdict are added where the replies differ."""
+    identical = result.first_difference is None
     return {
         "plain": reply_printer.as_json(result.plain),
         "dflash": reply_printer.as_json(result.dflash),
         "ratio": result.ratio,
-        "identical": result.first_difference is None,
+        "identical": identical,
         "first_difference": result.first_difference,
-        **difference,
+        **({} if identical else {"margin": result.margin, "verdict": result.verdict}),
     }

@@ -1,4 +1,4 @@
-"""The options of `slipstream models`. Apart from its commands, so that help answers without loading them."""
+"""The options of `slipstream models`, separate from its commands so that help doesn't load them."""
 
 import argparse
 from pathlib import Path
@@ -7,7 +7,7 @@ from mlx_engine.terminal import arguments
 
 
 def add_commands(models: argparse.ArgumentParser) -> None:
-    """The parser of `slipstream models` and its commands."""
+    """Add the commands of `slipstream models` to its parser."""
     commands = models.add_subparsers(dest="models_command", required=True, metavar="COMMAND")
 
     def command(name: str, words: str) -> argparse.ArgumentParser:
@@ -16,47 +16,39 @@ def add_commands(models: argparse.ArgumentParser) -> None:
         arguments.add_json(added)
         return added
 
-    def pair(added: argparse.ArgumentParser, needed: bool = True) -> None:
-        added.add_argument(
-            "id", nargs="?", help="an id of the catalogue" + ("" if needed else "; without one: all that was fetched")
-        )
-        added.add_argument("--bits", type=arguments.whole(1, 64), metavar="N", help="which quantisation of the catalogue's target")
-        added.add_argument("--target", metavar="OWNER/NAME", help="instead of an id: any target on the hub")
-        added.add_argument("--drafter", metavar="OWNER/NAME", help="its drafter; without one it is looked for by name")
-        added.add_argument("--plain", action="store_true", help="the target alone, without a drafter")
+    def pair(added: argparse.ArgumentParser, default: str = "") -> None:
+        added.add_argument("id", nargs="?", help="an id from the catalog" + default)
+        added.add_argument("--bits", type=arguments.whole(1, 64), metavar="N", help="quantization of the catalog's target")
+        added.add_argument("--target", metavar="OWNER/NAME", help="any target on the hub, instead of an id")
+        added.add_argument("--drafter", metavar="OWNER/NAME", help="its drafter (default: searched by name)")
+        added.add_argument("--plain", action="store_true", help="the target without a drafter")
 
-    listed = command("list", "list the catalogue and what is on this disk")
-    listed.add_argument("--add-folder", type=Path, metavar="DIR", help="look for models in this folder too, from now on")
-    listed.add_argument("--forget-folder", type=Path, metavar="DIR", help="look there no more; its files stay")
-    search = command("search", "search the catalogue; with --hub the model hub too")
+    listed = command("list", "list the catalog and the models on this disk")
+    listed.add_argument("--add-folder", type=Path, metavar="DIR", help="also look for models in this folder from now on")
+    listed.add_argument("--forget-folder", type=Path, metavar="DIR", help="stop looking in this folder; its files stay")
+    search = command("search", "search the catalog and, with --hub, the model hub")
     search.add_argument("words", nargs="+")
-    search.add_argument("--hub", action="store_true", help="ask the model hub for repos of that name too")
-    fitting = command("fit", "show what memory and disk a pair needs, before it is fetched")
-    pair(fitting)
-    fitting.add_argument("--context", type=arguments.whole(1, 2**24), default=8192, metavar="N", help="tokens (default 8192)")
-    pull = command("pull", "fetch a pair; run again, it goes on where it stopped")
+    search.add_argument("--hub", action="store_true", help="also search the model hub by name")
+    fit = command("fit", "show the memory, speed and disk space of a pair before downloading it")
+    pair(fit)
+    fit.add_argument("--context", type=arguments.whole(1, 2**24), default=8192, metavar="N", help="tokens (default 8192)")
+    pull = command("pull", "download a pair; run again to resume")
     pair(pull)
     pull.add_argument(
-        "--limit", type=_megabytes, metavar="MB", help="at most so many megabytes a second (default: the app's limit)"
+        "--limit", type=_megabytes, metavar="MB", help="megabytes per second (default: the limit set in the app's settings)"
     )
-    pull.add_argument("--connections", type=arguments.whole(1, 32), default=6, metavar="N", help="connections at once (default 6)")
-    pair(command("rm", "remove a pair from the hub's cache"))
-    check = command("check", "check what was fetched against its checksums")
-    pair(check, needed=False)
+    pull.add_argument("--connections", type=arguments.whole(1, 32), default=6, metavar="N", help="parallel connections (default 6)")
+    pair(command("rm", "delete a pair from the hub cache"))
+    check = command("check", "check downloaded files against their checksums")
+    pair(check, " (default: everything downloaded)")
     check.add_argument(
-        "--catalogue", action="store_true", help="ask the hub for every repo of the catalogue, and list what is not there"
+        "--catalog", "--catalogue", action="store_true", dest="catalogue", help="check that every repo of the catalog is on the hub"
     )
-    move = command("move", "move the model folder, to another disk perhaps; stopped, the same command goes on")
-    move.add_argument("folder", type=Path, metavar="FOLDER", help="where models are to lie; other programs then need HF_HUB_CACHE")
-    login = command("login", "keep a token of your hub account in the system's keychain, for gated and private repos")
-    login.add_argument("--forget", action="store_true", help="remove it from the keychain")
+    move = command("move", "move the model folder, such as to another disk; run again to resume")
+    move.add_argument("folder", type=Path, metavar="FOLDER", help="the new place; set HF_HUB_CACHE to it for other programs")
+    login = command("login", "save a token of your hub account in the keychain, for gated and private repos")
+    login.add_argument("--forget", action="store_true", help="remove the token")
 
 
 def _megabytes(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < 1e6:
-        raise argparse.ArgumentTypeError(f"“{text}” is no number of megabytes a second above 0")
-    return value * 1e6
+    return 1e6 * arguments.number(text, 1e-6, 1e6, "a number of megabytes per second above 0")

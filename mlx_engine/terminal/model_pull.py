@@ -1,4 +1,4 @@
-"""`slipstream models pull`: a pair from the hub, with a line of progress; Ctrl-C keeps what came."""
+"""`slipstream models pull`: download a pair. Ctrl-C keeps what was downloaded."""
 
 import argparse
 import sys
@@ -16,36 +16,40 @@ from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.matching import alternatives
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.terminal.model_words import names, print_json
+from mlx_engine.terminal.console import note, print_json, progress
 
-_GOODBYE = 5.0  # seconds that Ctrl-C leaves to what is being written
+_GRACE_S = 5.0  # after Ctrl-C, for what is being written
+
+
+def names(pair: Pair) -> dict[str, str | None]:
+    return {"target": pair.target, "drafter": pair.drafter}
 
 
 def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> int:
-    """Fetch what is missing of a pair; returns the exit status.
+    """Download what is missing of a pair, and return the exit code.
 
     Raises:
-        UserError: why it is not complete. What came is kept.
+        UserError: the pair is not complete. What was downloaded is kept.
     """
     queue = QueueFile()
     kept = queue.find(pair)
     made = Download(pair, hub, cache, dict(kept.pins) if kept else {}, given.connections, Throttle(given.limit or download_limit()))
-    show = _Bar(pair, given.json)
+    show = _Display(pair, given.json)
     stop, ended = threading.Event(), threading.Event()
 
     def work() -> tuple[Path, ...] | None:
         try:
-            return made.run(stop, lambda progress: show(progress, queue, made))
+            return made.run(stop, lambda status: show(status, queue, made))
         finally:
             ended.set()
 
     queue.put(pair, state="waiting", reason=None)
     try:
         show.say(f"Asking {hub.endpoint} about {pair.name}…")
-        result = in_background(work, stop)  # so that Ctrl-C is heard at once
+        result = in_background(work, stop)
     except UserError as error:
         if kept is None and not made.started:
-            queue.remove(pair)  # a slip of the pen is nothing to go on with
+            queue.remove(pair)  # such as a misspelled name: there is nothing to resume
         else:
             queue.put(pair, state="failed", pins=made.pins, reason=error.text)
         show.end()
@@ -54,13 +58,13 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
         show.end()
         if (ended.is_set() or not made.started) and any(map(cache.is_downloading, pair.repos)):
             queue.update(pair, pins=made.pins)
-            print("What came is kept; another program goes on fetching it.", file=sys.stderr)
+            note("Stopped here. Another program is still downloading this pair.")
         elif kept is None and not made.started:
-            queue.remove(pair)  # the hub was still being asked
-            print("Nothing was fetched.", file=sys.stderr)
+            queue.remove(pair)
+            note("Nothing was downloaded.")
         else:
             queue.put(pair, state="paused", pins=made.pins)
-            print("What came is kept; the same command goes on from there.", file=sys.stderr)
+            note("Partial download kept. Run the command again to resume.")
         raise
     show.end()
     assert result is not None, "only Ctrl-C stops it"
@@ -69,18 +73,18 @@ def pull(given: argparse.Namespace, hub: Hub, cache: Cache, known: Catalog, pair
         folders = {repo: str(folder) for repo, folder in zip(pair.repos, result, strict=True)}
         print_json({**names(pair), "folders": folders, "fetched_bytes": made.downloaded, "notes": list(map(str, made.notes))})
         return 0
-    for note in made.notes:
-        print(note, file=sys.stderr)
-    print("Complete and checked:")
+    for line in made.notes:
+        note(str(line))
+    print("Complete and verified:")
     for folder in result:
         print(f"  {folder}")
     return 0
 
 
 def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
-    """What `work` returns or raises, on a thread of its own; Ctrl-C sets `stop`, waits a little and goes on."""
+    """Return or raise what `work` does on a thread of its own. Ctrl-C sets `stop`, waits a little and raises."""
     outcome: list[Any] = [None, None]
-    ended = threading.Event()  # a `join` that Ctrl-C has interrupted takes the thread for ended (Python 3.11)
+    ended = threading.Event()  # in Python 3.11, a `join` interrupted by Ctrl-C takes the thread for ended
 
     def target() -> None:
         try:
@@ -96,7 +100,7 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
             pass
     except KeyboardInterrupt:
         stop.set()
-        ended.wait(_GOODBYE)
+        ended.wait(_GRACE_S)
         raise
     if outcome[1] is not None:
         raise outcome[1]
@@ -104,43 +108,43 @@ def in_background(work: Callable[[], Any], stop: threading.Event) -> Any:
 
 
 def with_alternatives(error: UserError, known: Catalog, pair: Pair) -> UserError:
-    """The error for a pair that doesn't fit together, with what the catalog offers instead."""
+    """Add what the catalog offers instead to the error for a pair that doesn't fit together."""
     return UserError.of(EngineText(error.text.code, " ".join(map(str, (error, *alternatives(known, pair))))))
 
 
-class _Bar:
-    """One line on standard error, written over and over; where that is no terminal, each sentence on a line of its own.
+class _Display:
+    """Shows a download's progress on one line of standard error; elsewhere than on a terminal, only its messages.
 
-    Keeps the pins in the queue as soon as they are known.
+    Also saves the pins in the queue as soon as they are known.
     """
 
     def __init__(self, pair: Pair, quiet: bool) -> None:
-        self._pair, self._shown = pair, sys.stderr.isatty() and not quiet
+        self._pair, self._is_line = pair, sys.stderr.isatty() and not quiet
         self._pins: dict[str, str] = {}
         self._said = ""
 
-    def __call__(self, progress: DownloadProgress, queue: QueueFile, made: Download) -> None:
+    def __call__(self, download: DownloadProgress, queue: QueueFile, made: Download) -> None:
         if self._pins != made.pins:
             self._pins = dict(made.pins)
             queue.update(self._pair, pins=self._pins)
-        if not self._shown or not progress.total:
-            self.say(str(progress.status or ""))
+        status = str(download.status or "")
+        if not self._is_line or not download.total:
+            self.say(status)
             return
-        share = progress.done / progress.total if progress.total else 1.0
-        left = progress.seconds_left
-        when = f", {_duration(left)} left" if left is not None and progress.done < progress.total else ""
-        text = f"{share:4.0%} of {progress.total / 1e9:,.2f} GB, {progress.bytes_per_s / 1e6:,.1f} MB/s{when}"
-        print(f"\r\033[K{text}  {progress.status or ''}"[:200], end="", file=sys.stderr, flush=True)
+        left = download.seconds_left
+        when = f", {_duration(left)} left" if left is not None and download.done < download.total else ""
+        speed = f"{download.bytes_per_s / 1e6:,.1f} MB/s"
+        progress(f"{download.done / download.total:4.0%} of {download.total / 1e9:,.2f} GB, {speed}{when}  {status}")
 
-    def say(self, words: str) -> None:
-        """Show a sentence by itself."""
-        before, self._said = self._said, words
-        if words and words != before:
-            print(f"\r\033[K{words}"[:200] if self._shown else words, end="" if self._shown else "\n", file=sys.stderr, flush=True)
+    def say(self, text: str) -> None:
+        """Show a message, unless it is the same as the one before."""
+        if text and text != self._said:
+            progress(text) if self._is_line else note(text)
+        self._said = text
 
     def end(self) -> None:
-        if self._shown:
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
+        if self._is_line:
+            progress("")
 
 
 def _duration(seconds: float) -> str:

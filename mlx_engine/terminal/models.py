@@ -1,7 +1,6 @@
-"""`slipstream models`: which pairs there are, whether they fit, and fetching, checking and removing them. Imports no MLX."""
+"""`slipstream models`: list, search, download, check and delete pairs. Imports no MLX."""
 
 import argparse
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,43 +18,26 @@ from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, sha
 from mlx_engine.pairs.model_folder import model_folder_problem
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
+from mlx_engine.terminal.console import note, print_json
 from mlx_engine.terminal.model_check import check
 from mlx_engine.terminal.model_login import login
 from mlx_engine.terminal.model_move import move
-from mlx_engine.terminal.model_pull import pull, with_alternatives
-from mlx_engine.terminal.model_words import names, print_json
+from mlx_engine.terminal.model_pull import names, pull, with_alternatives
 
 
 def run(given: argparse.Namespace) -> int:
-    """Carry out one command; returns the exit status.
-
-    Raises:
-        UserError: what went wrong.
-    """
+    """Run one command, and return the exit code."""
     command = given.models_command
     if command in ("fit", "pull", "rm") or (command == "check" and (given.target or given.drafter)):
         if (given.id is None) == (given.target is None):
-            given.parser.error("give either an id of the catalogue, or --target OWNER/NAME.")
+            given.parser.error("give either an id from the catalog or --target OWNER/NAME.")
         if given.drafter and not given.target:
             given.parser.error("--drafter needs --target.")
         if given.plain and given.drafter:
-            given.parser.error("--plain fetches no drafter, so it goes without --drafter.")
-    commands: dict[str, Callable[[argparse.Namespace], int]] = {
-        "list": _list,
-        "search": _search,
-        "fit": _fit,
-        "pull": _pull,
-        "rm": _rm,
-        "check": check,
-        "move": move,
-        "login": login,
-    }
-    if trouble := model_folder_problem():
-        print(trouble, file=sys.stderr)
-    return commands[command](given)
-
-
-# --- Which pair -------------------------------------------------------------------------------------------------------------------
+            given.parser.error("--plain and --drafter can't be used together.")
+    if problem := model_folder_problem():
+        note(str(problem))
+    return _COMMANDS[command](given)
 
 
 def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
@@ -70,7 +52,7 @@ def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
         return found
     if given.drafter or given.plain:
         return Pair(given.target, given.drafter)
-    Pair(given.target)  # its name is checked before the hub is asked
+    Pair(given.target)  # checks the name before asking the hub
     try:
         return find_drafter(hub, known, local_models(), given.target)
     except NoDrafter as error:
@@ -79,14 +61,11 @@ def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
         raise UserError("use_plain", "{reason} Use the target alone with --plain.", reason=error.text) from None
 
 
-def _examined(hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> Inspection:
+def _inspected(hub: Hub, cache: Cache, known: Catalog, pair: Pair) -> Inspection:
     found = inspect_pair(hub, cache, pair)
     if found.problem:
         raise with_alternatives(UserError.of(found.problem), known, pair)
     return found
-
-
-# --- list and search --------------------------------------------------------------------------------------------------------------
 
 
 def _list(given: argparse.Namespace) -> int:
@@ -97,18 +76,11 @@ def _list(given: argparse.Namespace) -> int:
     known, here = load_catalog(), local_models()
     queued = QueueFile().read()
     if given.json:
-        waiting = [{**names(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
-        pairs = [_entry(entry, here) for entry in known.entries]
-        print_json(
-            {
-                "pairs": pairs,
-                "on_disk": [_disk(one) for one in here],
-                "queue": waiting,
-                "complaints": list(map(str, known.problems)),
-            }
-        )
+        queue = [{**names(one.pair), "state": one.state, "words": str(one.reason or "")} for one in queued]
+        pairs, on_disk = [_entry(entry, here) for entry in known.entries], [_disk(one) for one in here]
+        print_json({"pairs": pairs, "on_disk": on_disk, "queue": queue, "complaints": list(map(str, known.problems))})
         return 0
-    print("Pairs of the catalogue (✓ on this disk, ? not confirmed, ✗ cannot run)")
+    print("Catalog (✓ on this disk, ? not confirmed, ✗ can't run)")
     for entry in known.entries:
         print(_line(entry, here))
     if here:
@@ -117,11 +89,11 @@ def _list(given: argparse.Namespace) -> int:
         kind = "drafter" if one.is_drafter else "target"
         print(f"  {one.repo}  {kind}, {one.bytes / 1e9:,.2f} GB, {one.place}" + (f"  – {one.problem}" if one.problem else ""))
     if queued:
-        print("\nOn their way")
-    for waits in queued:
-        print(f"  {waits.pair.name}  {waits.state}" + (f": {waits.reason}" if waits.reason else ""))
+        print("\nDownloads")
+    for item in queued:
+        print(f"  {item.pair.name}  {item.state}" + (f": {item.reason}" if item.reason else ""))
     for problem in known.problems:
-        print(problem, file=sys.stderr)
+        note(str(problem))
     return 0
 
 
@@ -137,8 +109,8 @@ def _search(given: argparse.Namespace) -> int:
     for repo in repos:
         print(f"  {repo}  on the hub")
     if not entries and not repos:
-        hint = "" if given.hub else " With --hub the model hub is searched too."
-        print(f"Nothing in the catalogue matches “{words}”.{hint}", file=sys.stderr)
+        hint = "" if given.hub else " Use --hub to search the model hub too."
+        note(f"Nothing in the catalog matches “{words}”.{hint}")
     return 0
 
 
@@ -148,13 +120,13 @@ def _line(entry: CatalogEntry, here: list[LocalModel]) -> str:
     parts.append(f"block {entry.block_size.value}" if entry.block_size else "")
     if entry.reported:
         low, high = min(one.speedup[0] for one in entry.reported), max(one.speedup[1] for one in entry.reported)
-        parts.append(f"others measured {low:g}×" if low == high else f"others measured {low:g} to {high:g}×")
+        parts.append(f"reported speedup {low:g}×" if low == high else f"reported speedup {low:g}–{high:g}×")
     parts += ["gated" if entry.gated and entry.gated.value else "", str(entry.why_not or "")]
     return f"{mark} {entry.id:<20} {entry.name:<22} " + " · ".join(filter(None, parts))
 
 
 def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
-    """Whether both halves are on this disk."""
+    """Whether target and drafter are on this disk."""
     if BUILT_IN in entry.tags:
         return True
     repos = {one.repo.lower() for one in here if not one.problem}
@@ -166,7 +138,7 @@ def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
 
 
 def _entry(entry: CatalogEntry, here: list[LocalModel]) -> dict[str, Any]:
-    """As JSON: what is unknown is null."""
+    """Return a catalog entry as JSON; what is unknown is null."""
 
     def value(fact: Any) -> Any:
         return fact.value if fact else None
@@ -175,15 +147,7 @@ def _entry(entry: CatalogEntry, here: list[LocalModel]) -> dict[str, Any]:
         "id": entry.id,
         "name": entry.name,
         "targets": [{"repo": one.repo, "bits": one.bits, "size_gb": value(one.size_gb)} for one in entry.targets],
-        "drafter": value(entry.drafter),
-        "generation": value(entry.generation),
-        "block_size": value(entry.block_size),
-        "drafter_gb": value(entry.drafter_gb),
-        "gated": value(entry.gated),
-        "family": value(entry.family),
-        "license": value(entry.license),
-        "drafter_license": value(entry.drafter_license),
-        "context": value(entry.context),
+        **{name: value(getattr(entry, name)) for name in _FACTS},
         "tags": list(entry.tags),
         "note": entry.note,
         "reported": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.reported],
@@ -208,17 +172,14 @@ def _disk(one: LocalModel) -> dict[str, Any]:
     }
 
 
-# --- fit --------------------------------------------------------------------------------------------------------------------------
-
-
 def _fit(given: argparse.Namespace) -> int:
     known = load_catalog()
     if given.id is not None and BUILT_IN in known.find(given.id).tags:
-        told = "The demo pair comes with Slipstream and fits every machine that runs it."
-        print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": told}}) if given.json else print(told)
+        reason = "The demo pair comes with Slipstream and runs on every supported machine."
+        print_json({"id": given.id, "memory": {"verdict": "comfortable", "reason": reason}}) if given.json else print(reason)
         return 0
     hub, cache = Hub(), Cache()
-    found = _examined(hub, cache, known, _pair(given, hub, known))
+    found = _inspected(hub, cache, known, _pair(given, hub, known))
     sizes = (*found.weight_sizes, 0)
     drafter = found.configs[1] if len(found.configs) > 1 else None
     facts, no_room = machine.load_facts(), found.space_problem(cache)
@@ -235,14 +196,7 @@ def _fit(given: argparse.Namespace) -> int:
             {
                 **names(found.pair),
                 "context": given.context,
-                "memory": {
-                    "lines": lines,
-                    "needed": result.needed,
-                    "budget": result.budget,
-                    "free": result.free,
-                    "verdict": result.verdict,
-                    "reason": str(result.reason),
-                },
+                "memory": {"lines": lines} | {name: getattr(result, name) for name in _MEMORY} | {"reason": str(result.reason)},
                 "speed": {
                     mode: {"low": one.low, "high": one.high, "measured": one.measured, "reason": str(one.reason)}
                     for mode, one in speeds.items()
@@ -257,26 +211,23 @@ def _fit(given: argparse.Namespace) -> int:
     for mode, one in speeds.items():
         print(f"{'DFlash' if mode == 'dflash' else 'Plain'}: {one}. {one.reason}")
     if facts is None:
-        print("Speed: not foretold, since this machine has not been measured yet. “slipstream bench --roofline” measures it.")
-    print(f"Disk: {found.size / 1e9:,.2f} GB, of which {found.on_disk / 1e9:,.2f} GB are here. {no_room or ''}".rstrip())
+        print("Speed: unknown until this machine is measured with “slipstream bench --roofline”.")
+    print(f"Disk: {found.size / 1e9:,.2f} GB, {found.on_disk / 1e9:,.2f} GB of it downloaded. {no_room or ''}".rstrip())
     for listing in found.listings:
-        print(f"Licence of {listing.repo}: {listing.license or 'unknown'}")
+        print(f"License of {listing.repo}: {listing.license or 'unknown'}")
     return 0
 
 
 def _print_fit(result: Fit) -> None:
     for line in result.lines:
         print(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.how}")
-    print(f"  {'together':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
-
-
-# --- pull and rm ------------------------------------------------------------------------------------------------------------------
+    print(f"  {'total':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
 
 
 def _pull(given: argparse.Namespace) -> int:
     known, cache, hub = load_catalog(), Cache(), Hub()
     if given.target and not given.drafter and not given.plain:
-        print(f"Looking for a drafter of {given.target} at {hub.endpoint}…", file=sys.stderr)
+        note(f"Looking for a drafter for {given.target} on {hub.endpoint}…")
     return pull(given, hub, cache, known, _pair(given, hub, known))
 
 
@@ -293,7 +244,23 @@ def _rm(given: argparse.Namespace) -> int:
         print_json({**names(pair), "freed_bytes": freed, "kept_for": kept})
         return 0
     for repo, other in kept.items():
-        print(f"{repo} stays: {other} needs it and is here too")
+        print(f"{repo}: kept for {other}")
     for repo, count in freed.items():
         print(f"{repo}: {count / 1e9:,.2f} GB freed" if count else f"{repo} was not in {cache.root}")
     return 0
+
+
+# What `--json` prints of a catalog entry, and of the memory that a pair needs
+_FACTS = ("drafter", "generation", "block_size", "drafter_gb", "gated", "family", "license", "drafter_license", "context")
+_MEMORY = ("needed", "budget", "free", "verdict")
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": _list,
+    "search": _search,
+    "fit": _fit,
+    "pull": _pull,
+    "rm": _rm,
+    "check": check,
+    "move": move,
+    "login": login,
+}

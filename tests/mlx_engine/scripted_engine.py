@@ -1,4 +1,4 @@
-"""An engine that says what it was told to say: the commands are tested against it without a model."""
+"""A scripted engine, so that commands are tested without a model."""
 
 import os
 import signal
@@ -51,15 +51,20 @@ def stats(mode: Mode, tokens: int = 5) -> Stats:
     )
 
 
+def press_ctrl_c(cancel: threading.Event | None) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    assert cancel is not None and cancel.wait(60)  # set by the main thread
+
+
 class ScriptedEngine(EngineDouble):
     """Answers every request with `pieces`, one token each.
 
     Args:
-        pieces: channel and text of each commit; a text of Ctrl-C presses it instead.
-        fails: the sentence that every request fails with.
-        refuses: the sentence that loading fails with.
-        why_plain: makes the loaded pair one without DFlash.
-        parts_at: token at which DFlash's reply differs from plain's.
+        pieces: channel and text of each commit; the text Ctrl-C presses it instead.
+        fails: error of every request.
+        refuses: error of loading.
+        why_plain: reason why the loaded pair can't use DFlash.
+        parts_at: token at which the replies of a comparison differ.
     """
 
     def __init__(
@@ -92,7 +97,7 @@ class ScriptedEngine(EngineDouble):
         reason: StopReason = "eos"
         for number, (channel, text) in enumerate(self._pieces):
             if text == "Ctrl-C":
-                os.kill(os.getpid(), signal.SIGINT)
+                press_ctrl_c(cancel)
                 continue
             if cancel is not None and cancel.is_set():
                 reason = "cancelled"
@@ -107,7 +112,7 @@ class ScriptedEngine(EngineDouble):
         if self._fails:
             raise UserError(self._fails)
         if self._pieces and self._pieces[0][1] == "Ctrl-C":
-            os.kill(os.getpid(), signal.SIGINT)
+            press_ctrl_c(cancel)
         if cancel is not None and cancel.is_set():
             return
         yield Calibrated((128,), (2, 8), (0.01,), ((0.011, 0.012),), ((0.004, 0.005),), True)

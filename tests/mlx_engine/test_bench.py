@@ -1,4 +1,4 @@
-"""`slipstream bench`: what is asked in which order, what the figures are, the files it writes, and the comparison of two."""
+"""`slipstream bench`: order of requests, statistics, the files it writes, and the comparison of two reports."""
 
 import json
 import xml.etree.ElementTree as ET
@@ -15,69 +15,73 @@ from mlx_engine.bench import comparison, results
 from mlx_engine.bench.energy import Meter
 from mlx_engine.bench.general_prompts import GENERAL
 from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
-from mlx_engine.bench.results import DFLASH, PLAIN, Measured, Way
-from mlx_engine.bench.speed import Plan, measure, turns
+from mlx_engine.bench.results import DFLASH, PLAIN, BenchMode, MeasuredReply
+from mlx_engine.bench.speed import Plan, measure, order
 from mlx_engine.cli import main
 from mlx_engine.events import CompletedReply
+from mlx_engine.host import EngineHost
 from tests.mlx_engine.scripted_engine import ScriptedEngine, stats
 
 
-def test_plain_and_dflash_take_turns_and_fixed_widths_follow_every_few_prompts() -> None:
-    fixed = (Way("dflash", 4), Way("dflash", 8))
+def test_plain_and_dflash_alternate_and_fixed_widths_follow_every_few_prompts() -> None:
+    fixed = (BenchMode("dflash", 4), BenchMode("dflash", 8))
     prompts = [Prompt("talk", f"Number {n}") for n in range(6)]
-    order = [(index, way) for index, _, way in turns(prompts, 0, fixed)]
-    assert Counter(order) == Counter((index, way) for index in range(6) for way in (PLAIN, DFLASH, *fixed))
-    heads = [way for _, way in order if not way.width]
+    found = [(index, mode) for index, _, mode in order(prompts, 0, fixed)]
+    assert Counter(found) == Counter((index, mode) for index in range(6) for mode in (PLAIN, DFLASH, *fixed))
+    heads = [mode for _, mode in found if not mode.width]
     assert heads[:4] == [DFLASH, PLAIN, PLAIN, DFLASH]
-    assert [bool(way.width) for _, way in order[:16]] == [False] * 8 + [True] * 8
-    firsts = [next(way for at, way in order if at == index and way.width) for index in range(6)]
+    assert [bool(mode.width) for _, mode in found[:16]] == [False] * 8 + [True] * 8
+    firsts = [next(mode for at, mode in found if at == index and mode.width) for index in range(6)]
     assert set(firsts) == set(fixed), "no fixed width is always the first"
 
 
-def test_it_rests_between_runs_and_measures_what_was_asked() -> None:
+def test_it_rests_between_runs_and_measures_every_mode() -> None:
     engine, rests = ScriptedEngine(), []
     plan = Plan(PROMPTS[:2], runs=3, max_tokens=9, widths=(4,), cool_down_s=7.0, rest=rests.append)
-    measured = measure(engine, plan, Meter(Path("/nowhere")))
+    measured = measure(EngineHost(lambda: engine), plan, Meter(Path("/nowhere")))
     assert measured is not None
     assert rests == [7.0, 7.0]
-    assert Counter(each.way for each in measured) == {PLAIN: 6, DFLASH: 6, Way("dflash", 4): 6}
+    assert Counter(each.mode for each in measured) == {PLAIN: 6, DFLASH: 6, BenchMode("dflash", 4): 6}
     assert {request.width for request in engine.requests} == {None, 4}
     assert all(request.max_tokens == 9 and not request.reuse for request in engine.requests)
     assert all(each.joules is None for each in measured)
 
 
 @given(st.lists(st.integers(2, 16).flatmap(lambda w: st.tuples(st.just(w), st.integers(0, w - 1))), max_size=30))
-def test_acceptance_by_position_is_a_count_over_drafts(rounds: list[tuple[int, int]]) -> None:
-    told = replace(stats("dflash"), widths=tuple(w for w, _ in rounds), accepted_per_round=tuple(a for _, a in rounds))
-    kept, tested = results.by_position([told])
+def test_acceptance_by_position_counts_drafts(rounds: list[tuple[int, int]]) -> None:
+    report = replace(stats("dflash"), widths=tuple(w for w, _ in rounds), accepted_per_round=tuple(a for _, a in rounds))
+    kept, tested = results.by_position([report])
     for k, (a, b) in enumerate(zip(kept, tested, strict=True)):
         assert a == sum(accepted > k for _, accepted in rounds)
         assert b == sum(width - 1 > k and accepted >= k for width, accepted in rounds)
     assert sum(kept) == sum(accepted for _, accepted in rounds)
 
 
-def measured(rate: dict[Way, float], runs: int = 3) -> list[Measured]:
-    def reply(way: Way, run: int) -> CompletedReply:
-        told = replace(stats(way.mode, tokens=101), decode_tok_s=rate[way] * (1 + run / 100), prompt_tok_s=50.0 + run)
-        return CompletedReply("", "", (1, 2), "eos", told)
+def measured(rates: dict[BenchMode, float], runs: int = 3) -> list[MeasuredReply]:
+    def reply(mode: BenchMode, run: int) -> CompletedReply:
+        report = replace(stats(mode.mode, tokens=101), decode_tok_s=rates[mode] * (1 + run / 100), prompt_tok_s=50.0 + run)
+        return CompletedReply("", "", (1, 2), "eos", report)
 
     return [
-        Measured(run, prompt, way, reply(way, run), joules=202.0) for run in range(runs) for prompt in PROMPTS[:5] for way in rate
+        MeasuredReply(run, prompt, mode, reply(mode, run), joules=202.0)
+        for run in range(runs)
+        for prompt in PROMPTS[:5]
+        for mode in rates
     ]
 
 
-def test_medians_spread_and_energy() -> None:
-    told = results.summarise(measured({PLAIN: 100.0, DFLASH: 300.0, Way("dflash", 8): 200.0}))
-    assert told["plain"]["runs_tok_s"] == pytest.approx([100, 101, 102])
-    assert told["plain"]["decode_tok_s"] == pytest.approx(101)
-    assert told["plain"]["quartiles"]["decode_tok_s"] == pytest.approx([100, 102])
-    assert (told["ratio"], told["fixed"]["8"]["ratio"]) == pytest.approx((3.0, 2.0))
-    assert told["dflash"]["prompt_tok_s"] == 51.0
-    assert told["dflash"]["joules_per_token"] == 2.0
-    assert len(told["replies"]) == 30 and len(told["fixed"]["8"]["replies"]) == 15
+def test_medians_quartiles_and_energy() -> None:
+    report = results.summarize(measured({PLAIN: 100.0, DFLASH: 300.0, BenchMode("dflash", 8): 200.0}))
+    assert report["plain"]["runs_tok_s"] == pytest.approx([100, 101, 102])
+    assert report["plain"]["decode_tok_s"] == pytest.approx(101)
+    assert report["plain"]["quartiles"]["decode_tok_s"] == pytest.approx([100, 102])
+    assert (report["ratio"], report["fixed"]["8"]["ratio"]) == pytest.approx((3.0, 2.0))
+    assert report["dflash"]["prompt_tok_s"] == 51.0
+    assert report["dflash"]["joules_per_token"] == 2.0
+    assert len(report["replies"]) == 30 and len(report["fixed"]["8"]["replies"]) == 15
 
 
-def test_a_counter_of_energy_that_wraps(tmp_path: Path) -> None:
+def test_an_energy_counter_can_wrap(tmp_path: Path) -> None:
     package = tmp_path / "intel-rapl:0"
     package.mkdir()
     (package / "max_energy_range_uj").write_text("9999999\n")
@@ -101,46 +105,46 @@ def test_reports_and_pictures_are_written_and_compared(tmp_path: Path, capsys: p
     texts = [part.text for part in ET.parse(tmp_path / "a.svg").getroot().iter("{http://www.w3.org/2000/svg}text")]
     assert {"plain", "DFlash", "width 4", "width 8", "divisors"} <= set(texts)
     assert main(["bench", "--json", "--compare", *map(str, files)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["differs"] == []
-    assert {way: ratio["value"] for way, ratio in told["ways"].items()} == pytest.approx(
+    report = json.loads(capsys.readouterr().out)
+    assert report["differs"] == []
+    assert {mode: ratio["value"] for mode, ratio in report["ways"].items()} == pytest.approx(
         {"plain": 1.0, "dflash": 1.0, "width 4": 1.0, "width 8": 1.0}
     )
 
 
-def test_a_comparison_says_what_else_differs() -> None:
+def test_a_comparison_lists_differing_conditions() -> None:
     def report(name: str, plain: float) -> dict:
         shared = {"name": name, "family": "qwen3", "block_size": 8, "drafter_weights": "float32"}
         machine = {"system": "Linux", "device": "CPU", "blas": "wheel", "threads": 1, "mlx": "1", "mlx_lm": "1"}
-        told = results.summarise(measured({PLAIN: plain, DFLASH: 300.0}))
-        return {"pair": shared, "machine": machine, "set": "mixed", "max_tokens": 9, **told}
+        report = results.summarize(measured({PLAIN: plain, DFLASH: 300.0}))
+        return {"pair": shared, "machine": machine, "set": "mixed", "max_tokens": 9, **report}
 
     found = comparison.compare(report("small", 100.0), report("large", 50.0))
     assert found["differs"] == [{"what": "pair: name", "a": "small", "b": "large"}]
     assert found["ways"]["plain"]["value"] == pytest.approx(0.5)
-    assert "differs – pair: name: small and large" in comparison.table(found)
+    assert "different pair: name: small and large" in comparison.table(found)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"replies": [{}]}'])
-def test_what_is_no_report_is_refused_in_a_sentence(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_files_are_not_compared(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "other.json"
     path.write_text(text)
     assert main(["bench", "--compare", str(path), str(path)]) == 1
-    assert "is no report of" in capsys.readouterr().err
+    assert "is not a report of" in capsys.readouterr().err
     assert main(["bench", "--compare", str(tmp_path / "none"), str(path)]) == 1
-    assert "cannot be read" in capsys.readouterr().err
+    assert "Can't read" in capsys.readouterr().err
 
 
-def test_a_place_that_cannot_be_written_to_and_a_width_beyond_the_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_file_and_a_width_beyond_the_block_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--runs", "1", "--prompts", "1", "--out", str(tmp_path / "no" / "a.json")], ScriptedEngine) == 1
-    assert "cannot be written" in capsys.readouterr().err
+    assert "Can't write to" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main(["bench", "--widths", "4,9"], ScriptedEngine)
     assert ended.value.code == 2
-    assert "more than this drafter's block of 8" in capsys.readouterr().err
+    assert "more than this drafter's block size" in capsys.readouterr().err
 
 
-def test_the_sets_are_mixed_and_alternate_in_their_messages() -> None:
+def test_the_prompt_sets_are_mixed_and_their_roles_alternate() -> None:
     assert len(PROMPTS) == 24 and {prompt.kind for prompt in GENERAL} == {"chat", "code", "maths", "copy", "long"}
     for prompts in (PROMPTS, LONG, GENERAL):
         assert len({(prompt.text, prompt.before) for prompt in prompts}) == len(prompts)

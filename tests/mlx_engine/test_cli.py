@@ -1,4 +1,4 @@
-"""The console script: what it prints, its exit codes, and a sentence for every mistake."""
+"""The `slipstream` command: output, exit codes, and error messages."""
 
 import io
 import json
@@ -6,15 +6,19 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mlx_engine.cli import main
-from mlx_engine.requests import Sampling
+from mlx_engine.events import Commit, Event
+from mlx_engine.requests import GenerationRequest, Sampling
 from tests.golden.__main__ import HERE
-from tests.mlx_engine.scripted_engine import ScriptedEngine
+from tests.mlx_engine.scripted_engine import ScriptedEngine, press_ctrl_c
 
 PAIR = HERE / "e2e_qwen3"
 STATS = {
@@ -31,7 +35,7 @@ def usage_error(*argv: str) -> None:
 
 
 def installed(*argv: object, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """The console script as a program of its own, with a home that is not there."""
+    """Run the command as a process, with a home folder that doesn't exist."""
     return subprocess.run(
         [sys.executable, "-m", "mlx_engine.cli", *map(str, argv)],
         input=stdin,
@@ -43,19 +47,19 @@ def installed(*argv: object, stdin: bytes = b"", **environment: str) -> subproce
 
 
 class TestGenerate:
-    def test_the_text_goes_to_standard_output_and_the_figures_to_standard_error(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_text_goes_to_stdout_and_the_statistics_to_stderr(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["generate", "Hi"], ScriptedEngine) == 0
         shown = capsys.readouterr()
         assert shown.out == "Hello there.\n"
-        assert "DFlash · 300 tok/s · 4.0 tokens a round · 75 % accepted · first token after 0.25 s · 5 tokens" in shown.err
+        assert "DFlash · 300 tok/s · 4.0 tokens/round · 75% accepted · first token after 0.25 s · 5 tokens" in shown.err
 
-    def test_json_is_one_object_of_the_promised_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_json_has_the_documented_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["generate", "Hi", "--json"], ScriptedEngine) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert set(told) == {"text", "tokens", "reason", "stats"}
-        assert (told["text"], told["tokens"], told["reason"]) == ("Hello there.", [0, 1], "eos")
-        assert set(told["stats"]) == STATS
-        assert told["stats"]["accepted_per_round"] == [3]
+        report = json.loads(capsys.readouterr().out)
+        assert set(report) == {"text", "tokens", "reason", "stats"}
+        assert (report["text"], report["tokens"], report["reason"]) == ("Hello there.", [0, 1], "eos")
+        assert set(report["stats"]) == STATS
+        assert report["stats"]["accepted_per_round"] == [3]
 
     def test_options_reach_the_request(self) -> None:
         engine = ScriptedEngine()
@@ -68,13 +72,13 @@ class TestGenerate:
         assert (request.mode, request.ignore_eos, request.thinking, request.stop) == ("plain", True, True, ("X", "Y"))
 
     @pytest.mark.parametrize(("options", "bits"), [((), None), (("--drafter-bits", "8"), 8), (("--drafter-bits", "16"), 16)])
-    def test_the_bits_of_the_drafters_weights_reach_the_engine(self, options: tuple[str, ...], bits: int | None) -> None:
+    def test_the_drafter_bits_reach_the_engine(self, options: tuple[str, ...], bits: int | None) -> None:
         engine = ScriptedEngine()
         assert main(["generate", "Hi", *options], lambda: engine) == 0
         assert engine.drafter_bits == bits
 
     @pytest.mark.parametrize("command", ["generate", "chat"])
-    def test_choices_and_effort_reach_the_engine(self, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_sampling_and_effort_reach_the_engine(self, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = ScriptedEngine()
         options = "--temperature 0.7 --top-k 20 --top-p 0.9 --min-p 0.05 --repetition-penalty 1.1 --effort low"
         options += " --presence-penalty 0.3 --frequency-penalty -0.2"
@@ -94,20 +98,20 @@ class TestGenerate:
         assert main(["generate", "-"], lambda: engine) == 0
         assert engine.requests[0].messages[0].content == "Grüße"
 
-    def test_tokens_take_the_place_of_the_text(self, tmp_path: Path) -> None:
+    def test_tokens_replace_the_text(self, tmp_path: Path) -> None:
         engine = ScriptedEngine()
         (tmp_path / "ids.json").write_text("[3, 1, 2]")
         assert main(["generate", "--tokens", str(tmp_path / "ids.json")], lambda: engine) == 0
         assert engine.requests[0].prompt_tokens == (3, 1, 2)
         assert not engine.requests[0].messages
 
-    def test_thinking_is_kept_apart(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_thinking_is_separate_from_the_answer(self, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes.")))
         assert main(["generate", "Hi", "--json"], lambda: engine) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert (told["text"], told["thinking"]) == ("Yes.", "Hm.")
+        report = json.loads(capsys.readouterr().out)
+        assert (report["text"], report["thinking"]) == ("Yes.", "Hm.")
 
-    def test_on_a_terminal_thinking_is_dimmed_and_escapes_are_harmless(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_on_a_terminal_thinking_is_dimmed_and_escapes_are_replaced(self, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = ScriptedEngine(pieces=(("thinking", "Hm."), ("answer", "Yes\033[2J.\tä\r\x9b2J\x7f")))
         for terminal, expected in (
             (True, "\033[2mHm.\033[0m\n\nYes␛[2J.\tä␍␛[2J␡\n"),
@@ -125,15 +129,28 @@ class TestGenerate:
         assert engine.loaded == (Path("somewhere"), None)
         assert engine.requests[0].mode == "plain"
 
-    def test_ctrl_c_stops_the_reply_and_keeps_what_was_written(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_ctrl_c_stops_the_reply_and_keeps_its_text(self, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine(pieces=(("answer", "Hello"), ("answer", "Ctrl-C"), ("answer", " never")))
         assert main(["generate", "Hi"], lambda: engine) == 130
         shown = capsys.readouterr()
         assert shown.out == "Hello\n"
-        assert "stopped by you" in shown.err
+        assert shown.err.endswith("· stopped\n")
+
+    def test_ctrl_c_pressed_again_exits(self, capsys: pytest.CaptureFixture[str]) -> None:
+        class Deaf(ScriptedEngine):
+            def generate(self, request: GenerationRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
+                yield Commit("Hello", "answer", (0,), ("target",))
+                press_ctrl_c(cancel)
+                press_ctrl_c(cancel)
+                time.sleep(0.5)
+                yield Commit(" never", "answer", (1,), ("target",))
+
+        assert main(["generate", "Hi"], Deaf) == 130
+        shown = capsys.readouterr()
+        assert (shown.out, shown.err) == ("Hello\n", "Stopped.\n")
 
 
-class TestMistakes:
+class TestErrors:
     @pytest.mark.parametrize(
         "argv",
         [
@@ -167,16 +184,16 @@ class TestMistakes:
             (),
         ],
     )
-    def test_of_usage_are_told_before_anything_is_loaded(self, argv: tuple[str, ...]) -> None:
+    def test_usage_errors_come_before_anything_is_loaded(self, argv: tuple[str, ...]) -> None:
         usage_error(*argv)
 
-    def test_of_usage_say_what_is_allowed(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_usage_errors_say_what_is_allowed(self, capsys: pytest.CaptureFixture[str]) -> None:
         for options, words in ((("--width", "17"), "from 1 to 16"), (("--top-p", "1.1"), "from 0 to 1")):
             usage_error("generate", "Hi", *options)
             assert words in capsys.readouterr().err
 
     @pytest.mark.parametrize("text", ["[1, 2", '{"a": 1}', "[1, true]", "[1.5]", '["t1"]', "[" * 100_000])
-    def test_in_a_token_file_are_told_in_a_sentence(self, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_an_invalid_token_file_is_an_error(self, tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
         path = tmp_path / "ids.json"
         path.write_text(text)
         assert main(["generate", "--tokens", str(path)], ScriptedEngine) == 1
@@ -184,22 +201,20 @@ class TestMistakes:
 
     def test_a_missing_token_file(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["generate", "--tokens", str(tmp_path / "none.json")], ScriptedEngine) == 1
-        assert "cannot be read" in capsys.readouterr().err
+        assert "Can't read" in capsys.readouterr().err
 
-    def test_a_prompt_that_is_no_text(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_prompt_must_be_utf8(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe")))
         assert main(["generate", "-"], ScriptedEngine) == 1
         assert main(["generate", "\udcff"], ScriptedEngine) == 1
         assert capsys.readouterr().err.count("UTF-8") == 4
 
-    def test_a_sentence_that_quotes_what_others_wrote_does_nothing_to_the_terminal(
-        self, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_control_characters_in_an_error_are_replaced(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["generate", "Hi"], lambda: ScriptedEngine(refuses="No “\033[2J\x9b2J\x00”.")) == 1
         assert capsys.readouterr().err == "No “␛[2J␛[2J␀”.\n"
 
     @pytest.mark.parametrize("engine", [ScriptedEngine(refuses="No such pair."), ScriptedEngine(fails="No such pair.")])
-    def test_what_the_engine_refuses_is_passed_on(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_errors_of_the_engine_are_printed(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
         for command in ("generate", "compare"):
             assert main([command, "Hi", "--json"], lambda: engine) == 1
             shown = capsys.readouterr()
@@ -208,28 +223,33 @@ class TestMistakes:
 
 
 class TestCompare:
-    def test_tells_speed_and_verdict(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_speed_and_verdict_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", "Hi"], ScriptedEngine) == 0
         shown = capsys.readouterr().out
         assert shown.count("Hello there.") == 2
-        assert "3.00 × as fast as plain" in shown
+        assert "3.00 times as fast as plain" in shown
         assert "identical: 2 of 2 tokens" in shown
 
-    def test_json_is_one_object_of_the_promised_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_json_has_the_documented_shape(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", "Hi", "--json"], ScriptedEngine) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert set(told) == {"plain", "dflash", "ratio", "identical", "first_difference"}
-        assert set(told["dflash"]) == {"text", "tokens", "reason", "stats"}
-        assert (told["ratio"], told["identical"], told["first_difference"]) == (3.0, True, None)
+        report = json.loads(capsys.readouterr().out)
+        assert set(report) == {"plain", "dflash", "ratio", "identical", "first_difference"}
+        assert set(report["dflash"]) == {"text", "tokens", "reason", "stats"}
+        assert (report["ratio"], report["identical"], report["first_difference"]) == (3.0, True, None)
 
-    def test_a_difference_is_told_with_its_margin(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_difference_is_printed_with_its_margin(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["compare", "Hi"], lambda: ScriptedEngine(parts_at=1)) == 0
-        assert "part at token 2" in capsys.readouterr().out
+        assert "differ from token 2 on" in capsys.readouterr().out
         assert main(["compare", "Hi", "--json"], lambda: ScriptedEngine(parts_at=1)) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert (told["identical"], told["first_difference"], told["margin"], told["verdict"]) == (False, 1, 0.5, "different")
+        report = json.loads(capsys.readouterr().out)
+        assert (report["identical"], report["first_difference"], report["margin"], report["verdict"]) == (
+            False,
+            1,
+            0.5,
+            "different",
+        )
 
-    def test_stopped_it_has_nothing_to_say(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_ctrl_c_stops_the_comparison(self, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine(pieces=(("answer", "Ctrl-C"), ("answer", "never")))
         assert main(["compare", "Hi"], lambda: engine) == 130
         assert "nothing to compare" in capsys.readouterr().err
@@ -240,7 +260,7 @@ class TestChat:
         monkeypatch.setattr(sys, "stdin", io.StringIO("".join(line + "\n" for line in lines)))
         assert main(["chat", "--system", "Be kind."], lambda: engine) == 0
 
-    def test_each_turn_sees_the_ones_before(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_each_turn_includes_the_turns_before_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         engine = ScriptedEngine()
         self.chat(monkeypatch, engine, "One", "Two", "/new", "Three")
         turns = [[message.content for message in request.messages] for request in engine.requests]
@@ -267,16 +287,16 @@ class TestChat:
         assert engine.requests[1].messages[0].content == "One"
         shown = capsys.readouterr().err
         for sentence in (
-            "no question to compare on yet",
+            "no question to compare yet",
             "DFlash is off.",
-            "no instructions now",
-            "3.00 ×",
+            "System prompt removed.",
+            "3.00 times",
             "Ctrl-D",
-            "no command /x",
+            "Unknown command /x",
         ):
             assert sentence in shown
 
-    def test_a_failure_leaves_the_chat_as_it_was(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_failed_question_is_not_kept(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine(fails="Too long.")
         self.chat(monkeypatch, engine, "One", "Two")
         assert [len(request.messages) for request in engine.requests] == [2, 2]
@@ -298,26 +318,26 @@ class TestChat:
 
 
 class TestBenchAndDoctor:
-    def test_bench_takes_turns_and_reports_every_run(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_bench_alternates_modes_and_reports_every_reply(self, capsys: pytest.CaptureFixture[str]) -> None:
         engine = ScriptedEngine()
         assert main(["bench", "--json", "--runs", "2", "--prompts", "3"], lambda: engine) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert (told["runs"], told["prompts"], told["compared"], told["identical"]) == (2, 3, 6, 6)
-        assert told["ratio"] == pytest.approx(3.0)
-        assert len(told["replies"]) == 12
+        report = json.loads(capsys.readouterr().out)
+        assert (report["runs"], report["prompts"], report["compared"], report["identical"]) == (2, 3, 6, 6)
+        assert report["ratio"] == pytest.approx(3.0)
+        assert len(report["replies"]) == 12
         modes = [request.mode for request in engine.requests[2:]]  # after the warm-up
         assert modes[:4] in (["plain", "dflash", "dflash", "plain"], ["dflash", "plain", "plain", "dflash"])
-        assert {"blas", "threads", "load_before", "load_after"} <= set(told["machine"])
+        assert {"blas", "threads", "load_before", "load_after"} <= set(report["machine"])
 
-    def test_bench_for_a_person(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_bench_prints_a_table(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["bench", "--runs", "1", "--prompts", "2"], ScriptedEngine) == 0
         assert "DFlash / plain: 3.00" in capsys.readouterr().out
 
     def test_doctor(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor", "--json"], ScriptedEngine) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["ok"]
-        assert {finding["name"] for finding in told["findings"]} >= {
+        report = json.loads(capsys.readouterr().out)
+        assert report["ok"]
+        assert {finding["name"] for finding in report["findings"]} >= {
             "Python",
             "mlx",
             "mlx-lm",
@@ -328,13 +348,13 @@ class TestBenchAndDoctor:
         }
 
     @pytest.mark.parametrize("engine", [ScriptedEngine(refuses="Gone."), ScriptedEngine(fails="Gone."), ScriptedEngine(parts_at=3)])
-    def test_doctor_names_what_fails(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_doctor_reports_failures(self, engine: ScriptedEngine, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["doctor"], lambda: engine) == 1
         assert "fail  demo pair" in capsys.readouterr().out
 
 
 class TestTheProgram:
-    """The real engine, on the reference pair, as a program of its own."""
+    """The real engine with the reference pair, in a process of its own."""
 
     @pytest.fixture
     def case(self, tmp_path: Path) -> tuple[dict[str, Any], Path]:
@@ -348,29 +368,29 @@ class TestTheProgram:
         pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 64, "--width", 8)
         done = installed("generate", "--tokens", path, *pair, "--json")
         assert done.returncode == 0, done.stderr
-        told = json.loads(done.stdout)
-        assert told["tokens"] == expected["output_ids"]
-        assert told["stats"]["accepted_per_round"] == expected["accepted"]
-        assert (told["stats"]["mode"], told["stats"]["plain_steps"]) == ("dflash", 0)
+        report = json.loads(done.stdout)
+        assert report["tokens"] == expected["output_ids"]
+        assert report["stats"]["accepted_per_round"] == expected["accepted"]
+        assert (report["stats"]["mode"], report["stats"]["plain_steps"]) == ("dflash", 0)
 
     def test_compare_agrees(self, case: tuple[dict[str, Any], Path]) -> None:
         pair = ("--target", PAIR / "target", "--drafter", PAIR / "drafter", "--max-tokens", 24)
-        told = json.loads(installed("compare", "--tokens", case[1], *pair, "--json").stdout)
-        assert told["identical"]
-        assert told["plain"]["tokens"] == told["dflash"]["tokens"] == case[0]["output_ids"][:24]
+        report = json.loads(installed("compare", "--tokens", case[1], *pair, "--json").stdout)
+        assert report["identical"]
+        assert report["plain"]["tokens"] == report["dflash"]["tokens"] == case[0]["output_ids"][:24]
 
-    def test_a_mistake_shows_no_traceback(self, tmp_path: Path) -> None:
+    def test_an_error_shows_no_traceback(self, tmp_path: Path) -> None:
         done = installed("generate", "Hi", "--target", tmp_path)
         assert done.returncode == 1
         assert b"config.json" in done.stderr
         assert b"Traceback" not in done.stderr
 
-    def test_an_unknown_blas_is_told_in_a_sentence(self) -> None:
+    def test_an_unknown_blas_is_an_error(self) -> None:
         done = installed("generate", "Hi", SLIPSTREAM_BLAS="fast")
         assert done.returncode == 1
         assert done.stderr.decode().startswith("SLIPSTREAM_BLAS is “fast”")
 
-    def test_help_and_version_do_not_wait_for_mlx(self) -> None:
+    def test_help_and_version_do_not_load_mlx(self) -> None:
         code = "import sys; from mlx_engine.cli import parser; parser(); sys.exit('mlx.core' in sys.modules)"
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
         for argv in (("--help",), ("--version",), ("generate", "--help")):
@@ -387,7 +407,7 @@ class TestTheProgram:
             ([1], "cut short", "is incomplete"),
         ],
     )
-    def test_bad_input_ends_in_a_sentence(
+    def test_bad_input_is_an_error(
         self, tmp_path: Path, prompt: list[int], drafter: str, words: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (tmp_path / "ids.json").write_text(json.dumps(prompt))
@@ -405,18 +425,18 @@ class TestTheProgram:
 
 
 class TestCalibrate:
-    def test_it_tells_what_passes_cost(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_the_costs_are_printed(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["calibrate"], ScriptedEngine) == 0
-        told = capsys.readouterr().out
-        assert "width 8" in told and "4.0 + 11.0" in told and "Kept for later." in told
+        report = capsys.readouterr().out
+        assert "width 8" in report and "4.0 + 11.0" in report and "Saved." in report
 
     def test_as_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["calibrate", "--json"], ScriptedEngine) == 0
         assert json.loads(capsys.readouterr().out)["verify_s"] == [[0.011, 0.012]]
 
-    def test_an_interrupt_keeps_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_ctrl_c_saves_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["calibrate"], lambda: ScriptedEngine(pieces=(("answer", "Ctrl-C"),))) == 130
-        assert "nothing was kept" in capsys.readouterr().err
+        assert "Nothing was saved" in capsys.readouterr().err
 
-    def test_a_pair_without_a_drafter_is_a_mistake_of_usage(self, tmp_path: Path) -> None:
+    def test_a_pair_without_a_drafter_is_a_usage_error(self, tmp_path: Path) -> None:
         usage_error("calibrate", "--target", str(tmp_path))

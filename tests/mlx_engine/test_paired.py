@@ -1,4 +1,4 @@
-"""Paired ratios: what a noisy machine does to both cancels, what it does to one run weighs little."""
+"""Paired ratios: noise in both cancels, and noise in one run matters little."""
 
 import pytest
 from hypothesis import given
@@ -10,20 +10,20 @@ rates = st.lists(st.lists(st.floats(1, 1000), min_size=3, max_size=3), min_size=
 
 
 @given(rates, st.floats(0.1, 10))
-def test_a_constant_factor_is_found_whatever_the_machine_did(table, factor):
+def test_a_constant_factor_is_found_on_any_machine(table, factor):
     ratio = paired_ratio([[rate * factor for rate in runs] for runs in table], table)
     assert ratio.value == pytest.approx(factor) and ratio.low == pytest.approx(factor) and ratio.high == pytest.approx(factor)
 
 
 @given(rates, st.data())
-def test_the_other_way_round_is_the_inverse(table, data):
+def test_swapping_the_sides_inverts_the_ratio(table, data):
     other = [[data.draw(st.floats(1, 1000)) for _ in runs] for runs in table]
     there, back = paired_ratio(table, other), paired_ratio(other, table)
     assert there.value == pytest.approx(1 / back.value)
     assert there.low <= there.value * (1 + 1e-9) and there.value <= there.high * (1 + 1e-9)
 
 
-def test_one_disturbed_run_of_three_does_not_count():
+def test_one_disturbed_run_of_three_does_not_matter():
     quiet = [[100.0, 100.0, 100.0]] * 8
     disturbed = [[200.0, 200.0, 20.0]] * 8
     assert paired_ratio(disturbed, quiet).value == pytest.approx(2.0)

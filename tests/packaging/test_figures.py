@@ -68,7 +68,7 @@ def test_other_measurements_make_other_pages(report: Path) -> None:
     assert front != (ROOT / "README.md").read_text(encoding="utf-8")
     assert "| 7.8 | 6.7 to 8.9 |" in front
     speed = json.loads((report / "speed.json").read_text())
-    assert f"Identical texts: {speed['identical']} of {speed['compared']}" in page
+    assert f"Identical replies: {speed['identical']} of {speed['compared']}" in page
     assert "| dflash | 321.4 |" in page and "speed.svg" in page and speed["machine"]["mlx"] in page
 
 

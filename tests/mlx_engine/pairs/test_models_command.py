@@ -184,14 +184,14 @@ class TestPull:
 
         monkeypatch.setattr(Download, "run", noted)
         monkeypatch.setattr(Hub, "listing", slow)
-        monkeypatch.setattr(model_pull, "_GOODBYE", 60.0 if answers else 0.1)
+        monkeypatch.setattr(model_pull, "_GRACE_S", 60.0 if answers else 0.1)
         try:
             assert main(["models", "pull", *BOTH]) == 130
-            assert "Nothing was fetched." in (told := capsys.readouterr().err) and "is kept" not in told
+            assert "Nothing was downloaded." in (told := capsys.readouterr().err) and "kept" not in told
             assert QueueFile().read() == () and not cache.root.exists()
             QueueFile().put(PAIR, state="failed", reason=NO_NETWORK)  # something came before
             assert main(["models", "pull", *BOTH]) == 130
-            assert "What came is kept; the same command goes on from there." in capsys.readouterr().err
+            assert "Partial download kept. Run the command again to resume." in capsys.readouterr().err
             assert [one.state for one in QueueFile().read()] == ["paused"]
         finally:
             over.set()
@@ -246,7 +246,7 @@ class TestTheRest:
         assert {one["id"] for one in models(capsys, "search", "coding")[1]["pairs"]} == coding
         assert models(capsys, "search", "owner", "--hub")[1]["repos"] == ["owner/drafter", "owner/target"]
         assert main(["models", "search", "zebra"]) == 0
-        assert "Nothing in the catalogue matches" in capsys.readouterr().err
+        assert "Nothing in the catalog matches" in capsys.readouterr().err
 
     def test_fit_adds_up_line_by_line_before_anything_is_fetched(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
@@ -276,7 +276,7 @@ class TestTheRest:
         status, told = models(capsys, "check", *BOTH)
         assert status == 1
         assert [one["faults"] for one in told["repos"]] == [
-            ["model-00002-of-00002.safetensors is damaged. Remove the pair and pull it again."],
+            ["model-00002-of-00002.safetensors is damaged. Remove the pair and download it again."],
             [],
         ]
 

@@ -110,7 +110,7 @@ def test_login_at_the_terminal(gated: LocalHub, monkeypatch: pytest.MonkeyPatch,
     assert json.loads(capsys.readouterr().out) == {"endpoint": gated.url, "account": "me"}
     assert stored_token(gated.url) == "hf_mine"
     assert main(["models", "login", "--forget"]) == 0
-    assert "is gone" in capsys.readouterr().out and stored_token(gated.url) is None
+    assert "Removed the token" in capsys.readouterr().out and stored_token(gated.url) is None
     monkeypatch.setattr(sys, "stdin", io.StringIO("hf_wrong"))
     assert main(["models", "login"]) == 1
     assert "doesn't know this token" in capsys.readouterr().err

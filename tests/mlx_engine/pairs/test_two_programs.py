@@ -349,7 +349,10 @@ def test_a_move_that_goes_on_clearing_up_looks_for_fetches_there_too(hub: LocalH
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_at_the_terminal_does_not_pause_what_a_window_goes_on_fetching(hub: LocalHub, cache: Cache) -> None:
-    for beside, state, words in ((True, "waiting", "another program goes on fetching it"), (False, "paused", "the same command")):
+    for beside, state, words in (
+        (True, "waiting", "Another program is still downloading this pair"),
+        (False, "paused", "Run the command again"),
+    ):
         stop = threading.Event()
         window = threading.Thread(target=lambda stop=stop: download(hub, cache).run(stop))
         hub.allow(MB)

@@ -1,0 +1,82 @@
+"""A command's use of the engine: loading the pair it names, and requests that Ctrl-C cancels."""
+
+import argparse
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from mlx_engine.events import CalibrationProgress, Event, LoadProgress, PairInfo
+from mlx_engine.host import EngineDoor, Job, events
+from mlx_engine.pairs.demo import demo_pair
+from mlx_engine.requests import Calibrate, LoadPair, Request
+from mlx_engine.terminal.console import progress
+
+
+def folders(given: argparse.Namespace) -> tuple[Path, Path | None]:
+    """Return the folders of target and drafter: those given, or the demo pair's."""
+    return (given.target, given.drafter) if given.target else demo_pair()
+
+
+def cancellable(door: EngineDoor, request: Request) -> Iterator[Event]:
+    """Yield a request's events. Ctrl-C cancels the request; pressed again, it raises KeyboardInterrupt.
+
+    Raises:
+        UserError: the request failed.
+    """
+    jobs: list[Job] = []
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not jobs or jobs[0].cancelled.is_set():
+            raise KeyboardInterrupt
+        jobs[0].cancel()
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield from events(door, request, jobs.append)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def measure(door: EngineDoor, request: Request) -> Event | None:
+    """Return the last event of a measurement, showing its progress; None if Ctrl-C stopped it.
+
+    Raises:
+        UserError: the measurement failed.
+    """
+    found = None
+    try:
+        for event in cancellable(door, request):
+            if isinstance(event, CalibrationProgress):
+                progress(f"{event.step}… {event.fraction:.0%}")
+            else:
+                found = event
+    finally:
+        progress("")
+    return found
+
+
+def open_pair(door: EngineDoor, given: argparse.Namespace, calibrated: bool = False) -> PairInfo:
+    """Load the pair that the command line names.
+
+    Args:
+        door: the engine.
+        given: the arguments.
+        calibrated: also measure the cost of its passes, unless that is known. Ctrl-C skips it.
+
+    Raises:
+        UserError: the pair can't be loaded.
+    """
+    info = None
+    try:
+        for event in events(door, LoadPair(*folders(given), given.drafter_bits)):
+            if isinstance(event, PairInfo):
+                info = event
+            elif isinstance(event, LoadProgress):
+                progress(f"{event.step}…")
+    finally:
+        progress("")
+    assert info is not None, "loading ends with the pair's description"
+    if calibrated and not info.calibrated:
+        measure(door, Calibrate())
+    return info
