@@ -1,4 +1,4 @@
-"""Calibration: what it measures, that it can be stopped, and that what is kept fits the pair or is not used."""
+"""Calibration: its results, cancelling it, and that a saved table is only used for its own pair."""
 
 import json
 import os
@@ -27,7 +27,7 @@ PROMPT = (73, 122, 51, 37, 73, 117, 82, 108)
 
 
 @pytest.fixture
-def kept_in(tmp_path, monkeypatch):
+def cache_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(saved.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "cache")
     return tmp_path / "cache"
 
@@ -38,7 +38,7 @@ def _info() -> PairInfo:
     return last
 
 
-def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
+def test_a_calibration_is_used_at_the_next_start(cache_folder):
     engine = loaded(*PAIR)
     events = list(engine.run(Calibrate()))
     assert isinstance(events[-1], Calibrated) and events[-1].saved
@@ -50,21 +50,21 @@ def test_it_measures_keeps_and_is_found_at_the_next_start(kept_in):
     table = calibration.known(loaded(*PAIR).pair)
     assert table is not None
     assert replace(table, scatter=0.0) == CostTable(found.depths, found.widths, found.plain_s, found.verify_s, found.draft_s)
-    # a reply is none the worse for it
+    # replies are not affected
     plain = reply(engine, tokens(PROMPT, mode="plain", max_tokens=40)).tokens
     assert reply(engine, tokens(PROMPT, max_tokens=40)).tokens == plain
 
 
 @pytest.mark.parametrize("pays", [False, True])
 @pytest.mark.parametrize("pair", ["e2e_gpt_oss", "e2e_qwen3_5"])
-def test_rotating_and_recurrent_targets_are_measured_too(kept_in, monkeypatch, pair, pays):
+def test_rotating_and_recurrent_targets_are_calibrated(cache_folder, monkeypatch, pair, pays):
     monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
     engine = loaded(GOLDEN / pair / "target", GOLDEN / pair / "drafter")
     assert isinstance(list(engine.run(Calibrate()))[-1], Calibrated)
 
 
 @pytest.mark.parametrize("depth", [10, 3000])
-def test_windows_are_as_full_as_they_are_at_that_depth_and_their_buffers_no_larger(kept_in, monkeypatch, depth):
+def test_windows_and_their_buffers_are_as_full_as_at_the_measured_depth(cache_folder, monkeypatch, depth):
     reserve, rows = rotating._Window.reserve, []
     monkeypatch.setattr(
         rotating._Window, "reserve", lambda window, *given: (reserve(window, *given), rows.append(window.keys.shape[2]))
@@ -82,7 +82,7 @@ def test_windows_are_as_full_as_they_are_at_that_depth_and_their_buffers_no_larg
     assert rows and max(rows) <= window + 256 + 3 * 8
 
 
-def test_measured_on_a_busy_machine_a_table_serves_but_is_measured_again(kept_in):
+def test_a_table_measured_on_a_busy_machine_is_used_and_measured_again(cache_folder):
     pair = loaded(*PAIR).pair
     table = CostTable((100,), (2, 8), (1.0,), ((1.0, 2.0),), ((0.5, 0.5),), scatter=1.0)
     assert calibration.save(pair, table) and calibration.known(pair) == table
@@ -91,10 +91,10 @@ def test_measured_on_a_busy_machine_a_table_serves_but_is_measured_again(kept_in
     assert _info().calibrated
 
 
-@pytest.mark.parametrize("quicker", [True, False])
-def test_rounds_are_queued_ahead_only_where_that_was_measured_to_be_quicker(kept_in, monkeypatch, quicker):
+@pytest.mark.parametrize("faster", [True, False])
+def test_rounds_are_queued_ahead_only_if_that_was_measured_to_be_faster(cache_folder, monkeypatch, faster):
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)
-    monkeypatch.setattr(PassTimer, "queued", lambda self, width: 0.0 if quicker else 1e9)
+    monkeypatch.setattr(PassTimer, "queued", lambda self, width: 0.0 if faster else 1e9)
     engine, seen = loaded(*PAIR), []
     put = queued_rounds.RoundQueue.put
 
@@ -107,11 +107,11 @@ def test_rounds_are_queued_ahead_only_where_that_was_measured_to_be_quicker(kept
     assert not seen  # nothing was measured yet
     list(engine.run(Calibrate()))
     assert reply(engine, tokens(PROMPT, max_tokens=40, width=8)).tokens == before.tokens
-    assert bool(seen) == quicker
-    assert calibration.known(loaded(*PAIR).pair).queued == quicker
+    assert bool(seen) == faster
+    assert calibration.known(loaded(*PAIR).pair).queued == faster
 
 
-def test_timing_queued_rounds_leaves_caches_and_context_at_one_place(kept_in):
+def test_timing_queued_rounds_leaves_caches_and_context_at_the_same_position(cache_folder):
     pair = loaded(*PAIR).pair
     bench = PassTimer(pair.target, pair.drafter, 32)
     for _ in range(3):
@@ -119,7 +119,7 @@ def test_timing_queued_rounds_leaves_caches_and_context_at_one_place(kept_in):
         assert bench._caches.length == bench._context.position
 
 
-def test_cancelled_while_rounds_are_queued_it_keeps_nothing_either(kept_in, monkeypatch):
+def test_cancelling_while_rounds_are_queued_saves_nothing(cache_folder, monkeypatch):
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     cancel, calls = threading.Event(), []
 
@@ -131,10 +131,10 @@ def test_cancelled_while_rounds_are_queued_it_keeps_nothing_either(kept_in, monk
     monkeypatch.setattr(PassTimer, "queued", queued)
     events = list(loaded(*PAIR).run(Calibrate(), cancel))
     assert len(calls) == 1 and all(isinstance(event, CalibrationProgress) for event in events)
-    assert not kept_in.exists()
+    assert not cache_folder.exists()
 
 
-def test_a_table_is_of_the_kernels_in_use(kept_in):
+def test_a_table_belongs_to_the_kernels_in_use(cache_folder):
     pair = loaded(*PAIR).pair
     calibration.save(pair, ASSUMED)
     pair.use(with_kernels(("kv_injection",)))
@@ -146,40 +146,40 @@ def test_a_table_is_of_the_kernels_in_use(kept_in):
     assert calibration.known(pair).plain == ASSUMED.plain
 
 
-def test_cancelled_it_keeps_nothing(kept_in):
+def test_cancelling_saves_nothing(cache_folder):
     engine, cancel, events = loaded(*PAIR), threading.Event(), []
     for event in engine.run(Calibrate(), cancel):
         events.append(event)
         cancel.set()
     assert all(isinstance(event, CalibrationProgress) for event in events)
-    assert not kept_in.exists()
+    assert not cache_folder.exists()
     assert reply(engine, tokens(PROMPT, max_tokens=5)).reason == "length"
 
 
 @pytest.mark.parametrize("broken", ["", "{", "[]", "[" * 100_000, '{"of": 1}', '{"result": {}}'], ids=lambda text: text[:12])
-def test_a_file_that_cannot_be_read_is_as_good_as_none(kept_in, broken):
+def test_a_damaged_file_is_ignored(cache_folder, broken):
     engine = loaded(*PAIR)
     assert calibration.save(engine.pair, ASSUMED)
     assert calibration.known(engine.pair) == CostTable((0,), (1, 16), (1.0,), ((1.05, 2.4),), ((0.25, 0.45),))
-    [file] = kept_in.rglob("*.json")
+    [file] = cache_folder.rglob("*.json")
     file.write_text(broken)
     assert calibration.known(engine.pair) is None
 
 
-def test_what_cannot_be_kept_leaves_nothing_behind(kept_in, monkeypatch):
+def test_a_table_that_cannot_be_saved_leaves_no_file(cache_folder, monkeypatch):
     def full(*given):
         raise OSError(28, "No space left on device")
 
     engine = loaded(*PAIR)
     monkeypatch.setattr(os, "replace", full)
     assert not calibration.save(engine.pair, ASSUMED)
-    assert not [place for place in kept_in.rglob("*") if place.is_file()]
+    assert not [place for place in cache_folder.rglob("*") if place.is_file()]
 
 
-def test_figures_of_another_pair_or_without_sense_are_not_used(kept_in):
+def test_a_table_of_another_pair_or_with_invalid_values_is_not_used(cache_folder):
     engine = loaded(*PAIR)
     calibration.save(engine.pair, ASSUMED)
-    [file] = kept_in.rglob("*.json")
+    [file] = cache_folder.rglob("*.json")
     kept = json.loads(file.read_text())
     file.write_text(json.dumps({**kept, "of": {**kept["of"], "mlx": "0.1"}}))
     assert calibration.known(engine.pair) is None
@@ -187,14 +187,14 @@ def test_figures_of_another_pair_or_without_sense_are_not_used(kept_in):
     assert calibration.known(engine.pair) is None
 
 
-def test_a_folder_that_cannot_be_written_to_is_no_error(tmp_path, monkeypatch):
+def test_a_read_only_folder_is_not_an_error(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setattr(saved.platformdirs, "user_cache_path", lambda *_, **__: tmp_path / "file")
     found = list(loaded(*PAIR).run(Calibrate()))[-1]
     assert isinstance(found, Calibrated) and not found.saved
 
 
-def test_what_cannot_be_calibrated_says_so(tiny):
+def test_a_pair_that_cannot_be_calibrated_is_refused(tiny):
     with pytest.raises(UserError, match="No model is loaded"):
         list(Engine().run(Calibrate()))
     with pytest.raises(UserError, match="no drafter"):

@@ -46,7 +46,7 @@ def test_selected_kernels_are_warmed_up_before_the_first_reply(chosen):
 
 
 @pytest.mark.parametrize("pays", [False, True])
-def test_rounds_are_queued_ahead_while_warming_if_they_will_be(chosen, monkeypatch, pays):
+def test_warming_up_queues_rounds_ahead_if_replies_will(chosen, monkeypatch, pays):
     calibration.save(loaded(*PAIR).pair, replace(ASSUMED, queued=True))
     monkeypatch.setattr(device, "runs_beside_host", lambda: pays)
     put, seen = queued_rounds.RoundQueue.put, []
@@ -61,7 +61,7 @@ def test_rounds_are_queued_ahead_while_warming_if_they_will_be(chosen, monkeypat
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, ValueError])
-def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen, monkeypatch, kind):
+def test_a_kernel_that_fails_now_is_switched_off_and_the_pair_runs(chosen, monkeypatch, kind):
     def broken(*_):
         raise kind("[metal::Device] Unable to build metal library\nand a page of it")
 
@@ -74,7 +74,7 @@ def test_a_kernel_that_fails_now_is_off_with_its_reason_and_the_pair_runs(chosen
     assert reply(engine, tokens((5, 6, 7), max_tokens=4)).reason == "length"
 
 
-def test_a_failure_that_is_there_without_kernels_too_is_none_of_theirs(chosen, monkeypatch):
+def test_a_failure_without_kernels_is_not_blamed_on_them(chosen, monkeypatch):
     def broken(*_):
         raise ValueError("whatever it is")
 
@@ -87,7 +87,7 @@ def test_a_failure_that_is_there_without_kernels_too_is_none_of_theirs(chosen, m
     assert kernel_selection.known(pair) == SELECTED
 
 
-def test_memory_that_runs_out_is_no_fault_of_the_kernels(chosen, monkeypatch):
+def test_running_out_of_memory_is_not_blamed_on_kernels(chosen, monkeypatch):
     def full(*_):
         raise RuntimeError("[malloc_or_wait] Unable to allocate 9 bytes")
 

@@ -1,4 +1,4 @@
-"""Memory: what is wired, bounded and given back, what goes first when it runs out, and where arrays are copied."""
+"""Memory: what is wired, limited and freed, what is dropped first when it runs out, and when arrays are copied."""
 
 import gc
 from dataclasses import replace
@@ -28,7 +28,7 @@ def pair(name: str = "e2e_qwen3") -> Engine:
 
 @pytest.fixture
 def metal(monkeypatch):
-    """A device that recommends a working set of 64 GB; `calls` are what it was asked."""
+    """A device that recommends a working set of 64 GB; records its calls."""
     calls: list = []
     limits = {"wired": 5, "spare": 1 << 40}
 
@@ -55,7 +55,7 @@ def metal(monkeypatch):
 RESTORED = [("wired", 64 << 30), "synchronize", ("wired", 5)]
 
 
-def test_the_working_set_is_wired_while_generating_and_let_go_after(tiny, metal):
+def test_the_working_set_is_wired_only_during_a_reply(tiny, metal):
     running = tiny.generate(tokens(PROMPT, max_tokens=8))
     assert metal.calls == []
     next(running)
@@ -64,7 +64,7 @@ def test_the_working_set_is_wired_while_generating_and_let_go_after(tiny, metal)
     assert metal.calls == RESTORED
 
 
-def test_nothing_stays_wired_after_a_reply_that_is_closed_or_refused(tiny, metal):
+def test_nothing_stays_wired_after_a_closed_or_refused_reply(tiny, metal):
     running = tiny.generate(tokens(PROMPT, max_tokens=80))
     next(event for event in running if isinstance(event, Commit))
     running.close()
@@ -80,7 +80,7 @@ def test_without_a_recommended_working_set_nothing_is_wired(monkeypatch):
         pass
 
 
-def test_spare_buffers_are_bounded_and_a_lower_bound_stays(metal):
+def test_spare_buffers_are_limited_and_a_lower_limit_is_kept(metal):
     memory.bound_spare_buffers()
     assert metal.limits["spare"] == 4 << 30
     metal.limits["spare"] = 1 << 20
@@ -88,14 +88,14 @@ def test_spare_buffers_are_bounded_and_a_lower_bound_stays(metal):
     assert metal.limits["spare"] == 1 << 20
 
 
-def test_the_budget_is_half_of_what_the_weights_leave(metal):
+def test_the_budget_is_half_of_the_memory_without_weights(metal):
     assert memory.snapshot_budget(24 << 30) == 20 << 30
     assert memory.snapshot_budget(80 << 30) == 0
 
 
 @pytest.fixture
 def as_on_a_gpu(monkeypatch):
-    """Layers are compiled, and rounds queued ahead; called with whether."""
+    """Return a function that switches compiled layers and queued rounds on or off."""
 
     def begin(whether: bool) -> None:
         monkeypatch.setattr(device, "runs_beside_host", lambda: whether)
@@ -106,7 +106,7 @@ def as_on_a_gpu(monkeypatch):
 
 @pytest.fixture
 def no_collector():
-    """A cycle holds what is in it: Python counts objects, and a model is few of them."""
+    """Without the garbage collector, reference cycles are never freed."""
     gc.collect()
     gc.disable()
     yield
@@ -114,7 +114,7 @@ def no_collector():
 
 
 @pytest.mark.parametrize("gpu", [False, True])
-def test_unloading_gives_the_memory_back(as_on_a_gpu, no_collector, gpu):
+def test_unloading_frees_the_memory(as_on_a_gpu, no_collector, gpu):
     as_on_a_gpu(gpu)
     before = mx.get_active_memory()
     for name in ("e2e_qwen3", "e2e_gpt_oss", "e2e_qwen3_5"):
@@ -124,13 +124,13 @@ def test_unloading_gives_the_memory_back(as_on_a_gpu, no_collector, gpu):
             reply(engine, tokens(PROMPT * count, max_tokens=20, reuse=True))
         assert engine.snapshots.nbytes > 0
         engine.unload()
-        # a few constants that mlx-lm keeps for good may remain
+        # mlx-lm keeps a few constants
         assert mx.get_active_memory() - before < 1 << 12
         assert mx.get_cache_memory() == 0
 
 
 @pytest.mark.parametrize("gpu", [False, True])
-def test_a_load_for_which_memory_runs_out_leaves_nothing(as_on_a_gpu, no_collector, monkeypatch, gpu):
+def test_a_load_that_runs_out_of_memory_leaves_nothing(as_on_a_gpu, no_collector, monkeypatch, gpu):
     def full(*_):
         raise RuntimeError("[malloc] Unable to allocate 9 bytes")
 
@@ -142,7 +142,7 @@ def test_a_load_for_which_memory_runs_out_leaves_nothing(as_on_a_gpu, no_collect
     assert mx.get_active_memory() - before < 1 << 12
 
 
-def test_under_pressure_the_least_recently_used_chat_goes_first_and_the_spare_buffers_last():
+def test_the_least_recently_used_chat_is_dropped_first_and_spare_buffers_last():
     engine = pair()
     chats = [PROMPT[at:] + PROMPT for at in range(3)]
     for chat in (*chats, chats[0]):  # the first is used again
@@ -155,7 +155,7 @@ def test_under_pressure_the_least_recently_used_chat_goes_first_and_the_spare_bu
     assert engine.snapshots.nbytes == 0
 
 
-def test_the_budget_holds_and_what_is_over_it_goes():
+def test_snapshots_stay_within_the_budget():
     engine = pair()
     reply(engine, tokens(PROMPT, max_tokens=4, reuse=True))
     engine.snapshots.budget = 2 * engine.snapshots.nbytes
@@ -168,7 +168,7 @@ def test_the_budget_holds_and_what_is_over_it_goes():
 
 
 class Exhausted:
-    """A target's forward that runs out of memory at its n-th passes."""
+    """A target's forward pass that runs out of memory at given passes."""
 
     def __init__(self, engine: Engine, patch: pytest.MonkeyPatch, *failing: int) -> None:
         self._failing, self._passes = failing, 0
@@ -180,7 +180,7 @@ class Exhausted:
             raise RuntimeError("[malloc] Unable to allocate 123 bytes.")
 
 
-def test_where_memory_runs_out_before_the_first_word_what_was_kept_goes_and_the_prompt_is_read_again(monkeypatch):
+def test_if_memory_runs_out_during_prefill_snapshots_are_dropped_and_prefill_repeats(monkeypatch):
     engine = pair()
     expected = reply(engine, tokens(PROMPT, max_tokens=12))
     reply(engine, tokens(PROMPT[:5], max_tokens=4, reuse=True))
@@ -191,7 +191,7 @@ def test_where_memory_runs_out_before_the_first_word_what_was_kept_goes_and_the_
 
 
 @pytest.mark.parametrize("failing", [(1, 2, 3), (4,)], ids=["for good", "in mid-reply"])
-def test_where_memory_stays_short_a_sentence_says_so_and_the_engine_is_ready(monkeypatch, failing):
+def test_if_memory_stays_short_the_reply_fails_and_the_engine_is_ready(monkeypatch, failing):
     engine = pair()
     with pytest.MonkeyPatch.context() as patch:
         Exhausted(engine, patch, *failing)
@@ -200,7 +200,7 @@ def test_where_memory_stays_short_a_sentence_says_so_and_the_engine_is_ready(mon
     assert len(reply(engine, tokens(PROMPT, max_tokens=5, ignore_eos=True, reuse=True)).tokens) == 5
 
 
-def test_an_error_that_is_not_of_memory_is_not_hidden(monkeypatch):
+def test_other_errors_are_not_hidden(monkeypatch):
     engine = pair()
     before_each_pass(engine.pair.target, monkeypatch, lambda rows: (_ for _ in ()).throw(RuntimeError("a defect")))
     with pytest.raises(RuntimeError, match="a defect"):
@@ -209,8 +209,8 @@ def test_an_error_that_is_not_of_memory_is_not_hidden(monkeypatch):
     assert reply(engine, tokens(PROMPT, max_tokens=3)).reason == "length"
 
 
-def test_going_on_with_a_chat_copies_none_of_it_and_leaving_it_copies_it_once():
-    """In place only while nothing else holds the array: checked by memory, not by hope."""
+def test_continuing_a_chat_copies_nothing_and_branching_copies_once():
+    """Arrays are updated in place only while nothing else holds them; checked by memory use."""
     engine = pair()
     prompt = (PROMPT * 300)[:2900]
     answered = reply(engine, tokens(prompt, max_tokens=9, reuse=True, ignore_eos=True)).tokens
@@ -220,16 +220,16 @@ def test_going_on_with_a_chat_copies_none_of_it_and_leaving_it_copies_it_once():
         mx.clear_cache()
         before = mx.get_active_memory()
         assert reply(engine, request).stats.reused_tokens > 1500
-        return mx.get_peak_memory() - before  # the engine resets the peak when a request comes
+        return mx.get_peak_memory() - before  # the engine resets the peak at each request
 
     going_on = grown(tokens((*prompt, *answered, 5, 6), max_tokens=20, reuse=True, ignore_eos=True))
-    assert going_on < whole / 2  # what attention makes in passing
+    assert going_on < whole / 2  # temporary arrays of attention
     leaving = grown(tokens((*prompt[:1700], 5, 6), max_tokens=20, reuse=True, ignore_eos=True))
     assert engine.snapshots.nbytes > 1.5 * whole  # both are there
     assert leaving < 1.4 * whole
 
 
-def test_a_long_prompt_injects_only_what_the_windows_can_still_see(monkeypatch):
+def test_a_long_prompt_injects_only_rows_that_windows_will_see(monkeypatch):
     engine = pair("e2e_qwen3_5")
     drafter, injected = engine.pair.drafter, []
     windows = drafter.config.windows
@@ -265,11 +265,11 @@ def test_memory_stays_flat_within_the_budget_over_many_turns(turns):
         after.append(mx.get_active_memory() - weights)
         assert after[-1] <= engine.snapshots.budget + (64 << 10)
     assert max(after[turns // 2 :]) <= max(after[: turns // 2]) + (64 << 10)
-    assert max(after) > engine.snapshots.budget / 2  # it was made use of
+    assert max(after) > engine.snapshots.budget / 2  # the budget is used
 
 
 def arithmetic(engine: Engine, rows: int) -> int:
-    """Bytes of the keys and values of so many rows, of the target's layers and of the drafter's, which all grow here."""
+    """Return the bytes of keys and values of `rows` rows in all layers of target and drafter, which all grow here."""
     model, config = engine.pair.target.model.args, engine.pair.drafter.config
     target = model.num_hidden_layers * model.num_key_value_heads * model.head_dim
     return 4 * 2 * rows * (target + config.layers * config.kv_heads * config.head_dim)
@@ -278,7 +278,7 @@ def arithmetic(engine: Engine, rows: int) -> int:
 @pytest.mark.parametrize(
     ("name", "length"), [("tiny", 2048), pytest.param("demo", 8192, marks=pytest.mark.long)], ids=["short", "long"]
 )
-def test_a_long_prompt_takes_what_its_keys_and_values_take(name, length, request):
+def test_a_long_prompt_takes_the_memory_of_its_keys_and_values(name, length, request):
     engine: Engine = request.getfixturevalue(name)
     info, budget = engine.pair.info, engine.snapshots.budget
     try:
@@ -287,8 +287,8 @@ def test_a_long_prompt_takes_what_its_keys_and_values_take(name, length, request
         engine.pair.info, engine.snapshots.budget = info, budget
         engine.free_memory()
     for row in (half, whole):
-        # rows are made room for 256 at a time, in a chunk of 512 and once more while decoding
+        # room is made for 256 rows at a time, in a chunk of 512 and while decoding
         assert arithmetic(engine, row["tokens"]) <= row["held"] <= arithmetic(engine, row["tokens"] + 40 + 512)
         assert row["held"] - row["prefilled"] <= arithmetic(engine, 512)
-    # scores of a chunk and arrays that move when they grow: in proportion to the length, not to its square
+    # a chunk's scores and growing arrays: proportional to the length, not to its square
     assert whole["peak"] - whole["held"] <= 2.2 * (half["peak"] - half["held"])

@@ -1,5 +1,4 @@
-"""What a later turn reuses changes nothing but the time: the reply with reuse is the reply without, token by token and round by
-round, for every kind of cache; prefill touches only what is new; what is kept stays within its budget."""
+"""Reuse changes nothing but the time: tokens and rounds are the same for every kind of cache; only new tokens are prefilled."""
 
 import dataclasses
 import json
@@ -29,7 +28,7 @@ WORDS = st.lists(st.integers(3, 120), min_size=1, max_size=24)
 
 
 class Rows:
-    """How many rows went through an engine's target, pass by pass."""
+    """Records the rows of each pass of an engine's target."""
 
     def __init__(self, engine: Engine, patch: pytest.MonkeyPatch) -> None:
         self.passes: list[int] = []
@@ -53,7 +52,7 @@ def sliding(drafter: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module", params=list(PAIRS))
 def kept(request, tmp_path_factory) -> Iterator[Engine]:
-    """One engine for all examples, so that they find what earlier ones left; at most a handful of chats fit.
+    """One engine for all examples, so that they find the snapshots of earlier ones; only a few chats fit.
 
     Chunks are short and contexts tight, so that short chats see what long ones do.
     """
@@ -75,7 +74,7 @@ def reusing(request: GenerationRequest) -> GenerationRequest:
 
 
 def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, close: bool) -> CompletedReply | None:
-    """Stop a reply by cancelling or by closing its events, once `after` events of a kind have come."""
+    """Stop a reply by cancelling or closing it after `after` events of a kind."""
     cancel, count = threading.Event(), 0
     running = engine.generate(request, cancel)
     for event in running:
@@ -90,8 +89,8 @@ def stopped(engine: Engine, request: GenerationRequest, after: int, kind: type, 
 
 @sampled(6)
 @given(data=st.data())
-def test_a_chat_with_reuse_is_the_chat_without(kept, data):
-    """Turns, edits, regenerations, other chats with the same head, switches of mode, stops in mid-prefill and mid-reply.
+def test_reuse_does_not_change_a_chat(kept, data):
+    """Turns, edits, regenerations, chats with the same beginning, changes of mode, stops during prefill and reply.
 
     Its rounds are queued ahead or not; those of the chat without are not.
     """
@@ -125,7 +124,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
         expected, got = reply(kept, request), again(request)
         assert got.tokens == expected.tokens
         assert got.reason == expected.reason
-        if request.width:  # an automatic one depends on the clock
+        if request.width:  # an automatic width depends on the clock
             assert got.stats.accepted_per_round == expected.stats.accepted_per_round
             assert got.stats.widths == expected.stats.widths
         assert expected.stats.reused_tokens == 0
@@ -139,7 +138,7 @@ def test_a_chat_with_reuse_is_the_chat_without(kept, data):
                 prompt = head + data.draw(WORDS, "another question")
 
 
-def test_the_next_turn_prefills_only_what_is_new(kept, monkeypatch):
+def test_the_next_turn_prefills_only_new_tokens(kept, monkeypatch):
     kept.free_memory()
     rows = Rows(kept, monkeypatch)
     seen = events(kept, tokens(PROMPT * 3, max_tokens=20, ignore_eos=True, reuse=True))
@@ -147,7 +146,7 @@ def test_the_next_turn_prefills_only_what_is_new(kept, monkeypatch):
     history = [*PROMPT * 3]
     for question in (PROMPT, PROMPT[:4]):
         said = [event for event in seen if isinstance(event, Commit)]
-        # what the target chose last has not been read: it is new, like the question; a draft was read when it was checked
+        # the target's last choice is new, like the question; drafts were read when they were verified
         unread = [source for event in said for source in event.sources][-1] == "target"
         history += [token for event in said for token in event.tokens]
         prompt = [*history, *question]
@@ -161,7 +160,7 @@ def test_the_next_turn_prefills_only_what_is_new(kept, monkeypatch):
         history = prompt
 
 
-def test_regenerating_reads_one_token(kept, monkeypatch):
+def test_regenerating_prefills_one_token(kept, monkeypatch):
     kept.free_memory()
     for _ in range(2):
         reply(kept, tokens(PROMPT * 3, max_tokens=20, reuse=True))
@@ -171,8 +170,8 @@ def test_regenerating_reads_one_token(kept, monkeypatch):
 
 
 @pytest.mark.parametrize("mode", ["dflash", "plain"])
-def test_a_reply_that_ended_by_itself_is_gone_on_from_its_end(kept, mode):
-    """Also where the round that brought the end had confirmed more after it."""
+def test_the_next_turn_continues_from_the_end_of_the_reply(kept, mode):
+    """Even if the last round accepted tokens after the end."""
     kept.free_memory()
     ends = kept.pair.tokenizer.eos_token_ids
     replies = [(at, reply(kept, tokens(PROMPT[at:] + PROMPT, mode=mode, max_tokens=200, reuse=True))) for at in range(6)]
@@ -184,7 +183,7 @@ def test_a_reply_that_ended_by_itself_is_gone_on_from_its_end(kept, mode):
         assert reply(kept, tokens(prompt, mode=mode, max_tokens=1, reuse=True)).stats.reused_tokens >= len(prompt) - 4
 
 
-def test_what_a_cancelled_prefill_has_read_is_not_read_again(kept):
+def test_a_cancelled_prefill_is_not_repeated(kept):
     kept.free_memory()
     prompt = PROMPT * 6
     stopped(kept, tokens(prompt, reuse=True), 4, PrefillProgress, close=False)

@@ -1,4 +1,4 @@
-"""Rounds that are queued before the one before them is read: the same rounds, and caches and context as if none had been."""
+"""Rounds that are queued before the previous round is read: the same rounds, and the same caches and context."""
 
 import threading
 from collections.abc import Sequence
@@ -46,31 +46,31 @@ def windows(tmp_path_factory):
 
 
 class Run:
-    """One reply's rounds, on caches and a context of their own."""
+    """One reply's rounds with their own caches and context."""
 
-    def __init__(self, engine, prompt: Sequence[int], controller, lag: bool, sampling: Sampling, seed: int, **options) -> None:
+    def __init__(self, engine, prompt: Sequence[int], controller, ahead: bool, sampling: Sampling, seed: int, **options) -> None:
         pair = engine.pair
         self.caches, self.context = pair.target.caches(), pair.drafter.context()
         chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
         *_, logits = prefill(pair.target, self.caches, prompt, pair.drafter, self.context)
         self.first = int(chooser.pick(logits, chooser.noise(len(prompt), 1, logits.shape[-1])).item())
         parts = (pair.target, pair.drafter, self.caches, self.context, chooser, penalties, controller)
-        self.rounds = Rounds(*parts, queue_ahead=lag, **options)
+        self.rounds = Rounds(*parts, queue_ahead=ahead, **options)
 
     def steps(self, limit: int, ends: Sequence[int] = (), stop: int | None = None) -> list[Step]:
-        """At most `stop` of them; whoever listens goes then."""
+        """Return all steps, or close the generator after `stop` of them."""
         running = self.rounds.run(self.first, limit, frozenset(ends))
-        heard = list(islice(running, stop))
+        seen_steps = list(islice(running, stop))
         running.close()
-        return heard
+        return seen_steps
 
 
 def both(engine, prompt, width, sampling, seed) -> list[Run]:
-    return [Run(engine, prompt, FixedWidth(width), lag, sampling, seed) for lag in (False, True)]
+    return [Run(engine, prompt, FixedWidth(width), ahead, sampling, seed) for ahead in (False, True)]
 
 
 def close(found: Sequence[Any], wanted: Sequence[Any]) -> None:
-    """Numbers are the same, and arrays but for roundings."""
+    """Assert that numbers are equal, and arrays within rounding."""
     for ours, theirs in zip(found, wanted, strict=True):
         if isinstance(theirs, mx.array):
             assert ours.shape == theirs.shape and ours.dtype == theirs.dtype
@@ -82,7 +82,7 @@ def close(found: Sequence[Any], wanted: Sequence[Any]) -> None:
 
 
 def same_state(one: Run, other: Run) -> None:
-    """The same keys, values and states in caches and contexts, as far as anything can see them."""
+    """Assert equal keys, values and states in the visible parts of caches and contexts."""
     position = one.caches.length
     assert position == other.caches.length == one.context.position == other.context.position
     close(contents(one.caches.layers), contents(other.caches.layers))
@@ -92,7 +92,7 @@ def same_state(one: Run, other: Run) -> None:
         for held in (kind, other.context.kinds[window]):
             assert held.first + held.rows == position and held.rows >= seen
             rows.append([np.array(part)[..., held.rows - seen :, :] for part in held.layer(0)])
-        # made of the target's hidden states, which differ by the same roundings
+        # from the target's hidden states, which differ by the same rounding
         np.testing.assert_allclose(*rows, rtol=0, atol=1e-4)
 
 
@@ -101,12 +101,12 @@ def check(engine, prompt, width, sampling, seed, limit, data) -> None:
     whole = runs[0].steps(limit)
     assert runs[1].steps(limit) == whole
     same_state(*runs)
-    # and once more, ended by a token in the midst of a round, or by whoever listens
+    # again, ended by a token inside a round, or by closing the generator
     end = data.draw(st.sampled_from([token for step in whole for token in step.tokens]))
     stop = data.draw(st.integers(1, len(whole)))
     runs = both(engine, prompt, width, sampling, seed)
-    heard = [run.steps(limit, [end], stop) for run in runs]
-    assert heard[0] == heard[1]
+    seen_steps = [run.steps(limit, [end], stop) for run in runs]
+    assert seen_steps[0] == seen_steps[1]
     same_state(*runs)
 
 
@@ -119,13 +119,13 @@ def check(engine, prompt, width, sampling, seed, limit, data) -> None:
     data=st.data(),
 )
 @pytest.mark.parametrize("which", ["tiny", "windows", "tiny2"])
-def test_the_rounds_are_those_of_a_loop_that_reads_each_before_the_next(request, which, prompt, width, sampling, seed, limit, data):
+def test_queued_rounds_equal_rounds_that_are_read_one_by_one(request, which, prompt, width, sampling, seed, limit, data):
     check(request.getfixturevalue(which), prompt, width, sampling, seed, limit, data)
 
 
 @given(asked=st.sampled_from(QUESTIONS), width=st.integers(2, 16), sampling=SAMPLING, limit=st.integers(2, 24))
 @settings(max_examples=6)
-def test_the_demo_pairs_rounds_too(demo, asked, width, sampling, limit):
+def test_queued_rounds_of_the_demo_pair(demo, asked, width, sampling, limit):
     prompt = chat.template(demo.pair.tokenizer, [Message(**turn) for turn in asked.messages], asked.thinking)
     runs = both(demo, prompt, width, sampling, 5)
     steps = [run.steps(limit) for run in runs]
@@ -133,7 +133,7 @@ def test_the_demo_pairs_rounds_too(demo, asked, width, sampling, limit):
     same_state(*runs)
 
 
-def test_every_round_but_the_first_and_the_last_is_queued_before_the_one_before_it_is_read(tiny, monkeypatch):
+def test_every_round_but_the_first_and_last_is_queued_before_the_previous_one_is_read(tiny, monkeypatch):
     log = []
     put, read = RoundQueue.put, RoundQueue.read
     monkeypatch.setattr(RoundQueue, "put", lambda self, *args, **how: log.append("put") or put(self, *args, **how))
@@ -144,12 +144,12 @@ def test_every_round_but_the_first_and_the_last_is_queued_before_the_one_before_
     left = limit - sum(len(step.tokens) for step in steps[:-1])
     whole = sum(1 for at in range(len(steps)) if limit - sum(len(step.tokens) for step in steps[:at]) >= 7)
     assert whole >= 3 and left > 0
-    # behind every round that leaves room for a whole one after it, whatever is accepted, stands another
+    # a round is queued after every round that always leaves room for a whole one
     assert log[: 2 * whole + 1] == ["put", *["put", "read"] * whole]
 
 
-def test_beyond_the_room_that_arrays_had_at_first(windows):
-    """Caches grow and windows drop rows while a round is in flight whose place nobody knows."""
+def test_arrays_grow_while_rounds_are_queued(windows):
+    """Caches grow and windows drop rows while the position of a round is only known on the device."""
     prompt = [3 + at % 120 for at in range(230)]
     runs = both(windows, prompt, 8, Sampling(), 0)
     steps = [run.steps(120) for run in runs]
@@ -160,7 +160,7 @@ def test_beyond_the_room_that_arrays_had_at_first(windows):
 
 
 @given(passes=st.lists(st.sampled_from([PLAIN_STEP, PassKind("drafter", 3), PassKind("drafter", 8)]), min_size=1, max_size=6))
-def test_times_are_told_of_passes_that_were_queued_ahead(tiny, passes):
+def test_only_passes_that_were_queued_ahead_are_timed(tiny, passes):
     ticks = count()
     script = Scripted(passes)
     run = Run(tiny, (9, 8, 7), script, True, Sampling(), 0, clock=lambda: float(next(ticks)))
@@ -169,14 +169,14 @@ def test_times_are_told_of_passes_that_were_queued_ahead(tiny, passes):
     assert len(steps) == len(kinds)
     for at, outcome in enumerate(script.outcomes):
         if at == 0 or kinds[at] != kinds[at - 1]:
-            assert outcome.seconds is None  # it had to wait for what came before
+            assert outcome.seconds is None  # it had to wait for the previous pass
         elif not kinds[at] and steps[at].width == outcome.choice.kind.width and sum(len(s.tokens) for s in steps[at - 1 :]) > 16:
             assert outcome.seconds is not None
 
 
 @given(data=st.data(), total=st.integers(1, 60), rounds=st.integers(1, 12), seed=st.integers(0, 1000), width=st.integers(2, 8))
 @pytest.mark.parametrize("which", [SLIDING, FULL], ids=["sliding", "full"])
-def test_a_context_written_at_places_drafts_as_one_in_one_piece(which, data, total, rounds, seed, width):
+def test_a_context_written_at_device_positions_gives_the_same_drafts(which, data, total, rounds, seed, width):
     mx.random.seed(seed)
     size = len(which.config.taps) * which.config.hidden_size
     features = [mx.random.normal((total, size))]
@@ -210,7 +210,7 @@ def test_a_context_written_at_places_drafts_as_one_in_one_piece(which, data, tot
         ("tiny2", ("kv_injection", "block_verify", "delta_inputs", "gated_delta_replay")),
     ],
 )
-def test_with_the_kernels_that_are_told_a_place_in_the_emulator(which, names, request, monkeypatch):
+def test_kernels_that_take_a_device_position_in_the_emulator(which, names, request, monkeypatch):
     tiny = request.getfixturevalue(which)
     monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
     asked = tokens((5, 17, 40, 41, 42, 17, 40), temperature=0.8, seed=11, max_tokens=16, ignore_eos=True, width=8)
@@ -226,8 +226,8 @@ def test_with_the_kernels_that_are_told_a_place_in_the_emulator(which, names, re
 
 
 @pytest.mark.parametrize("which", ["tiny", "tiny2"])
-def test_a_reply_that_is_stopped_costs_one_round_more_at_most(which, request, monkeypatch):
-    """Its events are the same, in the same order, and the next turn goes on from what was said."""
+def test_a_stopped_reply_costs_at_most_one_more_round(which, request, monkeypatch):
+    """Its events are the same, and the next turn continues from its text."""
     tiny = request.getfixturevalue(which)
     asked = tokens((9, 8, 7), max_tokens=200, ignore_eos=True, width=6, reuse=True)
     passes = []
@@ -249,10 +249,10 @@ def test_a_reply_that_is_stopped_costs_one_round_more_at_most(which, request, mo
     kinds, said, made, next_turn = stopped_after(5)
     monkeypatch.setattr(device, "runs_beside_host", lambda: True)
     tiny.pair.use_costs(replace(ASSUMED, queued=True))
-    lagging = stopped_after(5)
-    assert lagging[:2] == (kinds, said)
-    assert made == 5 and lagging[2] == 6
-    assert lagging[3].tokens == next_turn.tokens
-    assert lagging[3].stats.accepted_per_round == next_turn.stats.accepted_per_round
-    assert lagging[3].stats.reused_tokens == next_turn.stats.reused_tokens > 3
+    queued = stopped_after(5)
+    assert queued[:2] == (kinds, said)
+    assert made == 5 and queued[2] == 6
+    assert queued[3].tokens == next_turn.tokens
+    assert queued[3].stats.accepted_per_round == next_turn.stats.accepted_per_round
+    assert queued[3].stats.reused_tokens == next_turn.stats.reused_tokens > 3
     assert events(tiny, asked)[-1].stats.tokens == 200

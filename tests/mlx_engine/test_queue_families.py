@@ -1,4 +1,4 @@
-"""Rounds queued ahead on every kind of cache: what a pass leaves to the next one stays on the device, and comes to the same."""
+"""Rounds queued ahead with every kind of cache give the same results as rounds that the host reads one by one."""
 
 import threading
 from dataclasses import replace
@@ -44,13 +44,13 @@ def target_of(name: str) -> Target:
 )
 @settings(max_examples=max(6, settings.default.max_examples // 2))
 @pytest.mark.parametrize("name", FAMILIES)
-def test_passes_that_begin_where_only_the_device_knows(name, before, passes, after, in_vain):
-    """Each pass keeps some rows; `ahead`, it is queued before the host knows how many the one before it kept."""
+def test_passes_at_positions_that_only_the_device_knows(name, before, passes, after, in_vain):
+    """Each pass keeps some rows. With `ahead`, it is queued before the host knows how many rows the previous one kept."""
     target = target_of(name)
     known, placed = target.caches(), target.caches()
     for caches in (known, placed):
         target.forward(mx.array(before), caches)
-    held, waiting = len(before), None  # rows kept of a pass that is not settled
+    held, waiting = len(before), None  # rows kept of an unsettled pass
     for block, kept, ahead in passes:
         kept = min(kept, len(block))
         place = DevicePosition.known(held)
@@ -66,7 +66,7 @@ def test_passes_that_begin_where_only_the_device_knows(name, before, passes, aft
         known.rewind(len(block) - kept)
         close([found], [expected])
         held, waiting = held + kept, (len(block), kept)
-    if in_vain:  # one more that nobody reads
+    if in_vain:  # one more that is never read
         rows, last = waiting
         place = DevicePosition(mx.array([held]), held - last + 1, held - last + rows, mx.array([last]))
         target.forward(mx.array(draw(5, held)), placed, place.span(5))
@@ -79,8 +79,8 @@ def test_passes_that_begin_where_only_the_device_knows(name, before, passes, aft
 
 @given(passes=st.lists(st.tuples(st.integers(2, 16), st.integers(1, 16)), min_size=2, max_size=8), seed=st.integers(0, 99))
 @pytest.mark.parametrize("name", ["qwen3_5", "qwen3_next"])
-def test_a_recurrent_state_is_the_same_bit_for_bit(name, passes, seed):
-    """Of the first layer, whose rows no attention has touched."""
+def test_a_recurrent_state_is_bit_identical(name, passes, seed):
+    """In the first layer, before any attention."""
     target = target_of(name)
     known, placed = target.caches(), target.caches()
     for caches in (known, placed):
@@ -104,7 +104,7 @@ def test_a_recurrent_state_is_the_same_bit_for_bit(name, passes, seed):
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """Loads the pair of a family, whose drafter foresees what follows `draw(19, 11)` and errs now and then."""
+    """Return a function that loads a family's pair, whose drafter predicts what follows `draw(19, 11)` with a few errors."""
     place = tmp_path_factory.mktemp("families")
 
     @cache
@@ -129,7 +129,7 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
         want = reply(engine, asked)
         monkeypatch.setattr(device, "runs_beside_host", lambda: True)
         engine.pair.use_costs(replace(ASSUMED, queued=True))
-        for compiled in (False, True):  # which changes nothing where no layer is of ours
+        for compiled in (False, True):  # no difference without layers of ours
             engine.pair.target.use(operations.PLAIN, compiled=compiled)
             got = reply(engine, asked)
             assert got.tokens == want.tokens == plain[:60]
@@ -149,8 +149,8 @@ def test_a_reply_is_the_plain_text_in_the_same_rounds(pair, name, monkeypatch):
     compiled=st.booleans(),
 )
 @pytest.mark.parametrize("name", KINDS)
-def test_whatever_widths_and_plain_steps_follow_each_other_and_wherever_it_ends(pair, name, script, limit, end, stop, compiled):
-    """Ended by a token in the midst of a round with another behind it, by the budget, or by whoever listens."""
+def test_any_sequence_of_widths_and_plain_steps_and_any_end(pair, name, script, limit, end, stop, compiled):
+    """The end is a token inside a round with another one queued, the token limit, or a closed generator."""
     engine, prompt, plain = pair(name)
     engine.pair.target.use(operations.PLAIN, compiled=compiled)
     runs = [Run(engine, prompt, Scripted(script), lag, Sampling(), 0) for lag in (False, True)]
@@ -162,8 +162,8 @@ def test_whatever_widths_and_plain_steps_follow_each_other_and_wherever_it_ends(
 
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("how", ["by its end", "by whoever listens"])
-def test_the_next_turn_goes_on_from_what_was_said(pair, name, how, monkeypatch):
-    """In the midst of a round and with another queued behind it: what is reused, what is said and the rounds are the same."""
+def test_the_next_turn_continues_from_the_reply(pair, name, how, monkeypatch):
+    """After an end inside a round with another one queued, the reused tokens, the text and the rounds are the same."""
     engine, prompt, plain = pair(name)
     ends = {plain[30]} if how == "by its end" else set()
     monkeypatch.setattr(engine.pair.tokenizer, "_eos_token_ids", ends)
