@@ -1,1 +1,1 @@
-"""Drafters: they propose the next block of tokens from what the target has computed."""
+"""Drafters, which propose the next block of tokens from the target's hidden states."""

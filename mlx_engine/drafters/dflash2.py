@@ -1,8 +1,8 @@
-"""The DFlash 2 drafter: DFlash with short convolutions along the block and a choice of tokens that go together.
+"""The DFlash 2 drafter: DFlash with short convolutions along the block, and a joint choice of the block's tokens.
 
-Every attention and MLP has a grouped dynamic causal convolution before and after it, over the block's rows alone. Instead of taking
-each row's likeliest token by itself, a selector walks from the anchor through the likeliest tokens of each row: an edge between two
-neighbours adds to the score of the second. Source: z-lab's published checkpoints, and speculators' and vLLM's readers of them.
+Every attention and MLP has a grouped dynamic causal convolution before and after it, over the block's rows. Instead of choosing
+each row's token separately, a selector walks from the anchor through the likeliest tokens of each row: an edge between two
+neighbors adds to the second one's score. Sources: z-lab's published checkpoints, and speculators' and vLLM's readers of them.
 """
 
 from dataclasses import dataclass
@@ -10,33 +10,33 @@ from dataclasses import dataclass
 import mlx.core as mx
 
 from mlx_engine.drafters.context import DraftContext
-from mlx_engine.drafters.dflash import DFlashDrafter
-from mlx_engine.drafters.drafter import Proposals
+from mlx_engine.drafters.dflash import DFlashDrafter, LayerView
+from mlx_engine.drafters.drafter import ProposalChooser
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.drafters.tensors import Tensors
 
-_SPAN = 512  # tokens: the largest of each span are compared before all of them are
+_SPAN = 512  # tokens whose largest logit is found first
 
 
 @dataclass(frozen=True)
 class _Convolution:
     """out[i] = sum over taps t of (base[side, t] + dynamic[i, side, t, group]) * x[i - t]; rows before the block are zero.
 
-    Both sides, 0 before the sublayer and 1 after it, take their dynamic part from the sublayer's input.
+    Side 0 is before the sublayer, side 1 after it. The dynamic part of both comes from the sublayer's input.
     """
 
     base: mx.array  # [2, taps, H]
     projection: Matrix  # [2 * taps * groups, H]
 
     def kernels(self, x: mx.array, groups: int) -> mx.array:
-        """Of every row, [2, taps, w, H], from the sublayer's input x [1, w, H]."""
+        """Return every row's kernels, [2, taps, w, H], from the sublayer's input x [1, w, H]."""
         _, taps, hidden = self.base.shape
         dynamic = self.projection(x[0]).reshape(-1, 2, taps, groups, 1).transpose(1, 2, 0, 3, 4)
         return (dynamic + self.base.reshape(2, taps, 1, groups, -1)).reshape(2, taps, -1, hidden)
 
     @staticmethod
     def apply(kernels: mx.array, x: mx.array) -> mx.array:
-        """One side: kernels [taps, w, H] on x [1, w, H]."""
+        """Apply one side's kernels [taps, w, H] to x [1, w, H]."""
         out = kernels[0] * x
         for tap in range(1, min(kernels.shape[0], x.shape[1])):
             out = out + kernels[tap] * mx.pad(x[:, :-tap], [(0, 0), (tap, 0), (0, 0)])
@@ -68,47 +68,42 @@ class DFlash2Drafter(DFlashDrafter):
         super()._take_layers(tensors)
 
     def parameters(self) -> list[mx.array]:
-        """Every array that the drafter holds."""
+        """Return every array that the drafter holds."""
         convolutions = [part for both in self._convolutions for part in both]
         matrices = [self._predecessors, self._successors, self._edge, *(part.projection for part in convolutions)]
         bases = [part.base for part in convolutions]
         return super().parameters() + bases + [array for matrix in matrices for array in matrix.arrays]
 
-    def _through(
-        self,
-        index: int,
-        x: mx.array,
-        held: tuple[mx.array, mx.array] | None,
-        mask: mx.array | None,
-        position: int | mx.array,
-        read: int,
-    ) -> mx.array:
+    def _run_layer(self, index: int, x: mx.array, view: LayerView) -> mx.array:
         weights, eps = self._layers[index], self.config.norm_eps
         attention, mlp = self._convolutions[index]
         h = mx.fast.rms_norm(x, weights.input_norm, eps)
         before, after = attention.kernels(h, self._groups)
-        # every row is needed: the convolution after a sublayer reads the anchor's
-        x = x + attention.apply(after, self._attention(weights, attention.apply(before, h), held, mask, position, 0))
+        # all rows are needed: the convolution after a sublayer reads the anchor's
+        whole = LayerView(view.held, view.mask, view.start, 0)
+        x = x + attention.apply(after, self._attention(weights, attention.apply(before, h), whole))
         h = mx.fast.rms_norm(x, weights.mlp_norm, eps)
         before, after = mlp.kernels(h, self._groups)
-        return (x + mlp.apply(after, self._feed_forward(weights, mlp.apply(before, h))))[:, read:]
+        return (x + mlp.apply(after, self._feed_forward(weights, mlp.apply(before, h))))[:, view.read :]
 
-    def propose(self, context: DraftContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None) -> mx.array:
-        """Proposals, uint32 [rows - 1], for the positions after the anchor; see `Drafter.propose`."""
+    def propose(
+        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
+    ) -> mx.array:
+        """Return proposals for the positions after the anchor; see `Drafter.propose`."""
         hidden = self.hidden(context, anchor, rows)
         tokens, logits = self.candidates(self.logits(hidden))
         return self.path(tokens, self.scores(anchor, tokens, logits, hidden), chooser, noise)
 
     def candidates(self, logits: mx.array) -> tuple[mx.array, mx.array]:
-        """The likeliest tokens of each row, uint32 [rows, k] in no order, and their logits, float32, from logits [rows, V]."""
+        """Return each row's likeliest tokens, uint32 [rows, k] in no order, and their logits, float32, from logits [rows, V]."""
         assert self.config.selector is not None
         tokens = largest(logits, self.config.selector.top_k)
         return tokens, mx.take_along_axis(logits, tokens, axis=-1).astype(mx.float32)
 
     def scores(self, anchor: mx.array, tokens: mx.array, logits: mx.array, hidden: mx.array) -> mx.array:
-        """Score of candidate c of a row after candidate p of the row before it, float32 [rows, k of p, k of c].
+        """Return scores of candidate c of a row after candidate p of the row before it, float32 [rows, k of p, k of c].
 
-        The anchor stands in for all candidates before the first row.
+        Before the first row, the anchor takes the place of all candidates.
         """
         count = tokens.shape[1]
         before = mx.concatenate([mx.broadcast_to(anchor.astype(tokens.dtype)[:, None], (1, count)), tokens[:-1]])
@@ -118,11 +113,11 @@ class DFlash2Drafter(DFlashDrafter):
         return logits[:, None] + left @ right.transpose(0, 2, 1)
 
     @staticmethod
-    def path(tokens: mx.array, scores: mx.array, chooser: Proposals, noise: mx.array | None) -> mx.array:
-        """The tokens, uint32 [rows], that the chooser walks through: candidates [rows, k], scores [rows, k, k] as from `scores`.
+    def path(tokens: mx.array, scores: mx.array, chooser: ProposalChooser, noise: mx.array | None) -> mx.array:
+        """Return the tokens, uint32 [rows], on the chooser's path: candidates [rows, k], scores [rows, k, k] as from `scores`.
 
-        What follows each candidate is chosen for all of them at once, so that the walk itself is looking up: row i's table leads
-        from a candidate of the row before to one of its own, and tables are joined in pairs, in pairs of pairs and so on.
+        The successor of every candidate is chosen at once. Row i's table then maps a candidate of the row before to one of its own,
+        and tables are composed in pairs, in pairs of pairs and so on.
         """
         rows, count = tokens.shape
         if noise is not None:
@@ -137,9 +132,9 @@ class DFlash2Drafter(DFlashDrafter):
 
 
 def largest(values: mx.array, count: int) -> mx.array:
-    """Indices, uint32 [rows, count] in no order, of the largest values [rows, n] of each row.
+    """Return indices, uint32 [rows, count] in no order, of the largest values [rows, n] of each row.
 
-    A row of a vocabulary is long, and sorting it slow: the largest are all in the spans with the largest maxima.
+    Sorting a row as long as a vocabulary is slow. The largest values are all in the spans with the largest maxima.
     """
     rows, n = values.shape
     spans = -(-n // _SPAN)

@@ -1,4 +1,4 @@
-"""What decoding asks of a drafter, whatever its kind."""
+"""The interface between decoding and a drafter."""
 
 from typing import Protocol
 
@@ -9,11 +9,11 @@ from mlx_engine.kernels.operations import Operations
 from mlx_engine.pairs.drafter_config import DrafterConfig
 
 
-class Proposals(Protocol):
-    """How a proposal is chosen from scores; `mlx_engine.decoding.sampling.Chooser` is one."""
+class ProposalChooser(Protocol):
+    """Chooses proposals from scores; `mlx_engine.decoding.sampling.Chooser` is one."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Indices, uint32 [rows], chosen from logits [rows, n] and the noise of the same tokens, [rows, n] or None."""
+        """Return indices, uint32 [rows], chosen from logits [rows, n] with noise of the same shape, or None."""
         ...
 
 
@@ -25,32 +25,34 @@ class Drafter(Protocol):
 
     @property
     def bits(self) -> int:
-        """Bits of a weight of its largest matrices: 16 stands for floating point."""
+        """Bits per weight of its largest matrices; 16 stands for floating point."""
         ...
 
     def context(self) -> DraftContext:
-        """A fresh, empty context."""
+        """Return a fresh, empty context."""
         ...
 
     def inject(self, context: DraftContext, features: mx.array) -> None:
-        """Append features [S, taps * H] of the S positions from `context.position` on to the context."""
+        """Append features [S, taps * H] of the S positions from `context.start` on to the context."""
         ...
 
-    def propose(self, context: DraftContext, anchor: mx.array, rows: int, chooser: Proposals, noise: mx.array | None) -> mx.array:
-        """Proposals for the positions after the anchor, built lazily: nothing here waits for the device.
+    def propose(
+        self, context: DraftContext, anchor: mx.array, rows: int, chooser: ProposalChooser, noise: mx.array | None
+    ) -> mx.array:
+        """Return proposals for the positions after the anchor, lazily: nothing here waits for the device.
 
         Args:
-            context: every position before the anchor, which stands at `context.position`.
+            context: holds every position before the anchor, which is at `context.start`.
             anchor: the last token, uint32 [1].
-            rows: of the block, the anchor's included; 2 to the block size.
+            rows: of the block, including the anchor's; 2 to the block size.
             chooser: turns scores into tokens.
-            noise: of the tokens at the positions after the anchor, [at least rows - 1, V] float32; None when greedy.
+            noise: of the tokens at the positions after the anchor, [at least rows - 1, V] float32; None if greedy.
 
         Returns:
-            Token ids of the target, uint32 [rows - 1].
+            The target's token ids, uint32 [rows - 1].
         """
         ...
 
     def parameters(self) -> list[mx.array]:
-        """Every array that the drafter holds."""
+        """Return every array that the drafter holds."""
         ...

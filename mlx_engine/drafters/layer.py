@@ -1,4 +1,4 @@
-"""The weights of one drafter layer, projections of the same input fused."""
+"""The weights of one drafter layer; projections of the same input are fused."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from mlx_engine.pairs.drafter_config import DrafterConfig
 
 @dataclass(frozen=True)
 class Layer:
-    """Heads below are query heads, then key heads, then (in `qkv`) value heads."""
+    """Weights of a layer's own rows. Heads are query heads, then key heads, then (in `qkv`) value heads."""
 
     input_norm: mx.array
     qkv: Matrix
@@ -26,14 +26,14 @@ class Layer:
 
     @property
     def arrays(self) -> list[mx.array]:
-        """What the layer consists of."""
+        """Every array that it consists of."""
         parts = [part for part in vars(self).values() if part is not None]
         return [array for part in parts for array in (part.arrays if isinstance(part, Matrix) else [part])]
 
 
 @dataclass(frozen=True)
 class Injected:
-    """What turns the fused features into one layer's context: keys' rows, then values'."""
+    """Weights that turn fused features into one layer's context: rows of the keys, then of the values."""
 
     keys_values: Matrix
     bias: mx.array | None
@@ -41,7 +41,7 @@ class Injected:
 
 
 def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, Injected]:
-    """One layer's weights.
+    """Take one layer's weights.
 
     Raises:
         UserError: a tensor is missing or of the wrong shape.
@@ -52,10 +52,9 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
     if f"{attention}qkv_proj.weight" in tensors:
         qkv = tensors.matrix(attention + "qkv_proj", queries + 2 * keys, hidden)
     else:
-        q, k, v = (
-            tensors.matrix(f"{attention}{name}_proj", rows, hidden) for name, rows in (("q", queries), ("k", keys), ("v", keys))
-        )
-        qkv = q.below(k, v)
+        rows_by_name = {"q": queries, "k": keys, "v": keys}
+        q, k, v = (tensors.matrix(f"{attention}{name}_proj", rows, hidden) for name, rows in rows_by_name.items())
+        qkv = q.concatenated(k, v)
     sizes = (("q", queries), ("k", keys), ("v", keys), ("o", hidden)) if c.attention_bias else ()
     bias = [tensors.take(f"{attention}{name}_proj.bias", size) for name, size in sizes]
     q_norm, k_norm = (tensors.take(f"{attention}{name}_norm.weight", c.head_dim) for name in ("q", "k"))
@@ -69,10 +68,10 @@ def take(tensors: Tensors, config: DrafterConfig, index: int) -> tuple[Layer, In
         output=tensors.matrix(attention + "o_proj", hidden, queries),
         output_bias=bias[3] if bias else None,
         mlp_norm=tensors.take(at + "post_attention_layernorm.weight", hidden),
-        gate_up=gate.below(up),
+        gate_up=gate.concatenated(up),
         down=tensors.matrix(mlp + "down_proj", hidden, c.intermediate_size),
     )
     keys_values = qkv.part(queries, queries + 2 * keys)
-    if c.laguna:  # its context passes each layer's input norm, whose weights go into the matrix
-        keys_values = Matrix(keys_values.floating().weight * layer.input_norm).quantised(keys_values.bits)
+    if c.laguna:  # the context passes each layer's input norm, whose weights become part of the matrix
+        keys_values = Matrix(keys_values.floating().weight * layer.input_norm).quantized(keys_values.bits)
     return layer, Injected(keys_values, mx.concatenate(bias[1:3]) if bias else None, k_norm)

@@ -1,4 +1,4 @@
-"""A drafter's folder -> a drafter of the kind that its config names."""
+"""Loading a drafter from its folder."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +11,7 @@ from mlx_engine.drafters.tensors import read
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 
-_LARGE = 1e9  # bytes from which on a drafter on a GPU is quantised unless asked otherwise
+_LARGE = 1e9  # bytes above which a drafter on a GPU is quantized by default
 
 
 def make(
@@ -22,7 +22,7 @@ def make(
     head: Callable[[mx.array], mx.array],
     bits: int = 16,
 ) -> DFlashDrafter:
-    """The drafter of a config and its tensors; arguments and errors as for `DFlashDrafter`."""
+    """Return the drafter for a config and its tensors; arguments and errors as for `DFlashDrafter`."""
     kind = DFlashDrafter if config.selector is None else DFlash2Drafter
     return kind(config, weights, dtype, embed, head, bits)
 
@@ -37,15 +37,15 @@ def load(
     """Read a drafter's folder.
 
     Raises:
-        UserError: files missing, cut short or not a supported drafter.
+        UserError: files are missing, damaged or not of a supported drafter.
     """
     return make(parse(read_config(folder)), read(folder), dtype, embed, head, bits)
 
 
 def usual_bits(nbytes: int) -> int:
-    """Bits of a drafter's weights when none are asked for; `nbytes` are its files'.
+    """Return the default bits per weight of a drafter whose files have `nbytes` bytes.
 
-    A draft reads every weight once, so on a GPU fewer bits are faster, and what a drafter proposes hardly depends on them. A small
-    drafter stays as published, and so does every one on a CPU, where products of quantised matrices are slow.
+    A draft reads every weight once, so fewer bits are faster on a GPU, and proposals hardly depend on them. Small drafters stay as
+    published, and so do all on a CPU, where products of quantized matrices are slow.
     """
     return 4 if mx.default_device().type == mx.gpu and nbytes > _LARGE else 16

@@ -1,20 +1,20 @@
-"""Lookup drafting: what followed the last few tokens when they stood in the prompt or the reply before.
+"""Lookup drafting: propose what followed the last few tokens earlier in the prompt or the reply.
 
-Edits, summaries and quotations repeat their sources word for word; there a copy is a draft for nothing (prompt lookup decoding,
-Saxena, 2023). The longest match among the latest places wins.
+Edits, summaries and quotations repeat their sources word for word, so a copy is a free draft (prompt lookup decoding, Saxena,
+2023). The longest match among the latest occurrences wins.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_SHORTEST = 3  # tokens that have to match
-_LONGEST = 32  # beyond which a match is not measured
-_PLACES = 4  # the latest ones, that are compared
+_SHORTEST = 3  # tokens that must match
+_LONGEST = 32  # match length that is measured at most
+_PLACES = 4  # occurrences compared, the latest ones
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What could be proposed now: so many tokens, continuing a match that is so many tokens long."""
+    """A possible proposal: its number of tokens, and the length of the match that it continues."""
 
     tokens: int
     match: int
@@ -24,23 +24,23 @@ class Lookup:
     """Proposals copied from the tokens so far.
 
     Args:
-        tokens: the prompt, and what of the reply there is.
-        most: tokens of a proposal.
+        tokens: the prompt and the reply so far.
+        most: tokens per proposal, at most.
     """
 
     def __init__(self, tokens: Sequence[int], most: int) -> None:
         self._tokens = list(tokens)
         self._most = most
-        self._places: dict[tuple[int, ...], list[int]] = {}  # what follows these tokens stands there
-        self._indexed = 0  # places before it are in the index
-        self._from = 0  # where the present offer is copied from
+        self._places: dict[tuple[int, ...], list[int]] = {}  # where each sequence of tokens is continued
+        self._indexed = 0  # places before this one are in the index
+        self._from = 0  # where the latest offer is copied from
 
     def add(self, tokens: Sequence[int]) -> None:
-        """These tokens of the reply are final."""
+        """Add final tokens of the reply."""
         self._tokens += tokens
 
     def offer(self) -> Offer | None:
-        """What the last tokens' latest places offer; None where they did not stand before."""
+        """Return what followed the last tokens earlier; None if they have not occurred before."""
         tokens, end = self._tokens, len(self._tokens)
         for place in range(max(self._indexed, _SHORTEST), end):
             self._places.setdefault(tuple(tokens[place - _SHORTEST : place]), []).append(place)
@@ -56,7 +56,7 @@ class Lookup:
         return Offer(self._most, best) if best and self._most else None
 
     def propose(self, count: int) -> list[int]:
-        """The first `count` tokens of what `offer` found; where the source runs into its own copy, it goes round."""
+        """Return the first `count` tokens of the latest offer; a source that reaches the end repeats."""
         copied = self._tokens[self._from : self._from + count]
         while len(copied) < count:
             copied.append(copied[len(copied) - (len(self._tokens) - self._from)])

@@ -1,4 +1,4 @@
-"""A weight matrix, in floating point or quantised."""
+"""A weight matrix, in floating point or quantized."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Self
 
 import mlx.core as mx
 
-GROUPS = (64, 32)  # values that share one scale: the first that divides a row
+GROUPS = (64, 32)  # elements that share a scale: the first that divides a row
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix [rows, columns]. Quantised: `weight` holds packed uint32, `scales` and `biases` [rows, columns / group]."""
+    """A matrix [rows, columns]. If quantized, `weight` is packed uint32, `scales` and `biases` are [rows, columns / group]."""
 
     weight: mx.array
     scales: mx.array | None = None
@@ -19,23 +19,29 @@ class Matrix:
     bits: int = 16
     group: int = 0
 
-    def __call__(self, x: mx.array) -> mx.array:
-        """x [..., columns] -> [..., rows]."""
-        if self.scales is None:
-            return x @ self.weight.T
-        return mx.quantized_matmul(x, self.weight, self.scales, self.biases, transpose=True, group_size=self.group, bits=self.bits)
+    def __call__(self, x: mx.array, multiply: Callable[..., mx.array] | None = None, gated: bool = False) -> mx.array:
+        """Return the product of x [..., columns], [..., rows].
 
-    def through(self, multiply: Callable[..., mx.array], x: mx.array, gated: bool = False) -> mx.array:
-        """The same by `multiply`, which has the contract of `kernels.verify_matmul`, and for any number of rows.
-
-        `gated`: silu of the result's first half times the second, [..., rows / 2].
+        Args:
+            x: the input.
+            multiply: the kernel `verify_matmul`, or None for MLX's own products.
+            gated: whether to return silu of the product's first half times the second, [..., rows / 2].
         """
-        operands = (self.weight, self.scales, self.biases, self.group, self.bits)
-        return multiply(x.reshape(-1, x.shape[-1]), *operands, None, gated).reshape(*x.shape[:-1], -1)
+        if multiply is not None:
+            operands = (self.weight, self.scales, self.biases, self.group, self.bits)
+            return multiply(x.reshape(-1, x.shape[-1]), *operands, None, gated).reshape(*x.shape[:-1], -1)
+        if self.scales is None:
+            y = x @ self.weight.T
+        else:
+            y = mx.quantized_matmul(x, self.weight, self.scales, self.biases, transpose=True, group_size=self.group, bits=self.bits)
+        if not gated:
+            return y
+        gate, up = mx.split(y, 2, axis=-1)
+        return gate * mx.sigmoid(gate) * up
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the matrix that is meant."""
+        """Rows and columns, unpacked."""
         rows, stored = self.weight.shape
         return rows, stored if self.scales is None else self.scales.shape[1] * self.group
 
@@ -46,19 +52,19 @@ class Matrix:
         biases = None if self.biases is None else self.biases[indices]
         return mx.dequantize(self.weight[indices], self.scales[indices], biases, group_size=self.group, bits=self.bits)
 
-    def below(self, *others: Self) -> "Matrix":
-        """This matrix with others of the same columns below it. A row is quantised by itself, so nothing is rounded anew.
+    def concatenated(self, *others: Self) -> "Matrix":
+        """This matrix with the rows of others after its own. Rows are quantized separately, so nothing is rounded again.
 
-        Matrices that are quantised otherwise than this one are dequantised, and so is this one.
+        If the matrices are quantized in different ways, the result is dequantized.
         """
         parts = (self, *others)
         if any((part.bits, part.group) != (self.bits, self.group) for part in others):
             return Matrix(mx.concatenate([part.floating().weight for part in parts]))
+        weight = mx.concatenate([part.weight for part in parts])
         if self.scales is None:
-            return Matrix(mx.concatenate([part.weight for part in parts]))
+            return Matrix(weight)
         scales = mx.concatenate([part.scales for part in parts if part.scales is not None])
         biases = [part.biases for part in parts if part.biases is not None]
-        weight = mx.concatenate([part.weight for part in parts])
         return Matrix(weight, scales, mx.concatenate(biases) if biases else None, self.bits, self.group)
 
     def part(self, start: int, stop: int) -> "Matrix":
@@ -67,13 +73,13 @@ class Matrix:
         return Matrix(self.weight[start:stop], scales, biases, self.bits, self.group)
 
     def floating(self) -> "Matrix":
-        """In floating point."""
+        """The matrix in floating point."""
         if self.scales is None:
             return self
         return Matrix(mx.dequantize(self.weight, self.scales, self.biases, group_size=self.group, bits=self.bits))
 
-    def quantised(self, bits: int) -> "Matrix":
-        """At so many bits; unchanged when it is quantised already, at 16, or when its rows do not divide into groups."""
+    def quantized(self, bits: int) -> "Matrix":
+        """The matrix at `bits`; unchanged if it is quantized already, at 16 bits, or if no group size divides its rows."""
         group = next((group for group in GROUPS if self.shape[1] % group == 0), None)
         if bits == 16 or self.scales is not None or group is None:
             return self
@@ -82,5 +88,5 @@ class Matrix:
 
     @property
     def arrays(self) -> list[mx.array]:
-        """What it consists of."""
+        """Every array that it consists of."""
         return [array for array in (self.weight, self.scales, self.biases) if array is not None]

@@ -1,4 +1,4 @@
-"""A drafter's tensors by their published names: checked for shape, for numbers that are none, and for any that nobody asked for."""
+"""A drafter's tensors by their published names, checked for shape, dtype and finite values, and for unexpected ones."""
 
 from pathlib import Path
 from typing import cast
@@ -7,25 +7,25 @@ import mlx.core as mx
 
 from mlx_engine.drafters.matrix import Matrix
 from mlx_engine.errors import UserError
+from mlx_engine.kernels.messages import dtype_name
 from mlx_engine.pairs.checkpoint import weight_files
 from mlx_engine.pairs.drafter_config import Stored
 
-# Published under other names: the part of a name -> what it is called here
+# Published under other names: part of a name -> the name used here
 _ALIASES = (("encoder.output_norm_enc.", "hidden_norm."), ("encoder.fc.", "fc."), ("midlayer.", "layers.0."))
-# What training left in a checkpoint and proposing has no use for
+# Left in a checkpoint by training, and not used for proposing
 _UNUSED = ("t2d", "verifier_norm.weight", "verifier_lm_head.weight")
 _FLOATS = (mx.float32, mx.bfloat16, mx.float16)
-AGAIN = "Download it again, or pick another drafter."
 
 
 class Tensors:
-    """Hands out tensors in one dtype; what is left at the end is an error.
+    """Hands out tensors in one dtype; a tensor that is left at the end is an error.
 
     Args:
         weights: by their published names.
         dtype: to compute in.
-        stored: how quantised ones are stored, if the config says that there are any.
-        bits: what matrices are quantised to that are stored in floating point; 16 leaves them.
+        stored: how quantized tensors are stored, if the config says that there are any.
+        bits: what floating-point matrices are quantized to; 16 leaves them as they are.
     """
 
     def __init__(self, weights: dict[str, mx.array], dtype: mx.Dtype, stored: Stored | None = None, bits: int = 16) -> None:
@@ -37,19 +37,25 @@ class Tensors:
         return name in self._weights
 
     def take(self, name: str, *shape: int) -> mx.array:
-        """A tensor of this shape, in floating point.
+        """Take a floating-point tensor of this shape.
 
         Raises:
-            UserError: it is missing, of another shape, or no floating-point tensor.
+            UserError: the tensor is missing, of another shape, or not in floating point.
         """
         array = self._pop(name)
         if array.dtype not in _FLOATS:
-            raise UserError(f"The drafter's “{name}” is stored as {_words(array.dtype)}, not in floating point. {AGAIN}")
+            raise UserError(
+                "drafter_tensor_not_floating",
+                "The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.",
+                name=name,
+                dtype=dtype_name(array.dtype),
+            )
         _check_shape(name, array.shape, shape)
-        return self._finite(name, array.astype(self._dtype))
+        self._check_finite_later(name, array)
+        return array.astype(self._dtype)
 
-    def matrix(self, module: str, rows: int, columns: int, quantise: bool = True) -> Matrix:
-        """The matrix `module`.weight [rows, columns], quantised as stored, or if `quantise` as asked for.
+    def matrix(self, module: str, rows: int, columns: int, quantize: bool = True) -> Matrix:
+        """Take the matrix `module`.weight [rows, columns], quantized as stored, or if `quantize`, as requested.
 
         Raises:
             UserError: as for `take`.
@@ -57,90 +63,127 @@ class Tensors:
         name = f"{module}.weight"
         if f"{module}.scales" not in self._weights:
             whole = Matrix(self.take(name, rows, columns))
-            return whole.quantised(self._bits) if quantise else whole
+            return whole.quantized(self._bits) if quantize else whole
         if self._stored is None:
-            raise UserError(f"The drafter's “{module}” is stored quantised, but its config.json lacks “quantization”. {AGAIN}")
+            raise UserError(
+                "drafter_quantization_undeclared",
+                "The drafter's “{name}” is stored quantized, but its config.json lacks “quantization”. Download it again, "
+                "or choose another drafter.",
+                name=module,
+            )
         bits, group = self._stored.exceptions.get(module, (self._stored.bits, self._stored.group))
         if columns * bits % 32 or columns % group:
-            raise UserError(f"The drafter's “{module}” has {columns} columns, which do not divide into groups of {group}. {AGAIN}")
+            raise UserError(
+                "drafter_groups_do_not_divide",
+                "The drafter's “{name}” has {columns} columns, which don't divide into groups of {group}. Download it again, or "
+                "choose another drafter.",
+                name=module,
+                columns=columns,
+                group=group,
+            )
         weight, scales, biases = (self._pop(f"{module}.{part}") for part in ("weight", "scales", "biases"))
         if weight.dtype != mx.uint32:
-            raise UserError(f"The drafter's “{name}” is stored as {_words(weight.dtype)}, not as packed integers. {AGAIN}")
+            raise UserError(
+                "drafter_tensor_not_packed",
+                "The drafter's “{name}” is stored as {dtype}, not as packed integers. Download it again, or choose another "
+                "drafter.",
+                name=name,
+                dtype=dtype_name(weight.dtype),
+            )
         _check_shape(name, weight.shape, (rows, columns * bits // 32))
         for part, array in (("scales", scales), ("biases", biases)):
             _check_shape(f"{module}.{part}", array.shape, (rows, columns // group))
-            self._finite(f"{module}.{part}", array)
+            self._check_finite_later(f"{module}.{part}", array)
         return Matrix(weight, scales.astype(self._dtype), biases.astype(self._dtype), bits, group)
 
     def table(self, name: str, rows: int, columns: int) -> Matrix:
-        """A matrix whose rows are looked up, which is published with or without `.weight` and not quantised at load."""
+        """Take a matrix whose rows are looked up, published with or without `.weight`; it is not quantized on loading."""
         if name in self._weights:
             return Matrix(self.take(name, rows, columns))
-        return self.matrix(name, rows, columns, quantise=False)
+        return self.matrix(name, rows, columns, quantize=False)
 
-    def whole_numbers(self, name: str, count: int) -> mx.array:
-        """A list of whole numbers, int64 [count]."""
+    def integers(self, name: str, count: int) -> mx.array:
+        """Take a list of integers, int64 [count]."""
         array = self._pop(name)
         if array.dtype not in (mx.int64, mx.int32, mx.uint32):
-            raise UserError(f"The drafter's “{name}” is stored as {_words(array.dtype)}, not as whole numbers. {AGAIN}")
+            raise UserError(
+                "drafter_tensor_not_integer",
+                "The drafter's “{name}” is stored as {dtype}, not as integers. Download it again, or choose another drafter.",
+                name=name,
+                dtype=dtype_name(array.dtype),
+            )
         _check_shape(name, array.shape, (count,))
         return array.astype(mx.int64)
 
     def settle(self, arrays: list[mx.array]) -> None:
-        """Compute what was made of the tensors taken so far, so that their published form need not stay in memory.
+        """Compute arrays made of the tensors taken so far, so that the published tensors can leave memory.
 
         Raises:
-            UserError: one of them holds a number that is none.
+            UserError: a tensor contains NaN or infinity.
         """
         checks, self._checks = self._checks, []
         mx.eval(arrays, [check for _, check in checks])
         for name, check in checks:
             if not check.item():
-                raise UserError(f"The drafter's “{name}” holds numbers that are none (NaN or infinite). {AGAIN}")
+                raise UserError(
+                    "drafter_tensor_not_finite",
+                    "The drafter's “{name}” contains NaN or infinity. Download it again, or choose another drafter.",
+                    name=name,
+                )
 
     def finish(self) -> None:
-        """Nothing more is asked for.
+        """Check that every tensor was taken.
 
         Raises:
-            UserError: a tensor is left over.
+            UserError: a tensor is left.
         """
         if self._weights:
-            name, more = min(self._weights), len(self._weights) - 1
-            others = f" and {more} more tensors" if more else ""
             raise UserError(
-                f"The drafter's weights hold “{name}”{others} that its config.json does not account for, so Slipstream would run "
-                "it wrongly. Pick another drafter, or decode plainly."
+                "drafter_tensors_unexpected",
+                "The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). "
+                "Choose another drafter, or decode plainly.",
+                count=len(self._weights),
+                name=min(self._weights),
             )
 
     def _pop(self, name: str) -> mx.array:
         array = self._weights.pop(name, None)
         if array is None:
-            raise UserError(f"The drafter's weights lack “{name}”. {AGAIN}")
+            raise UserError(
+                "drafter_tensor_missing",
+                "The drafter's weights lack “{name}”. Download it again, or choose another drafter.",
+                name=name,
+            )
         return array
 
-    def _finite(self, name: str, array: mx.array) -> mx.array:
-        """Has the tensor looked at when it is settled."""
+    def _check_finite_later(self, name: str, array: mx.array) -> None:
         self._checks.append((name, mx.isfinite(array).all()))
-        return array
 
 
 def read(folder: Path) -> dict[str, mx.array]:
-    """All tensors of a drafter's folder, not yet in memory.
+    """Return all tensors of a drafter's folder, not yet in memory.
 
     Raises:
-        UserError: files missing, cut short or damaged; or a part that only Python could read.
+        UserError: files are missing or damaged, or a part can be read only by Python code.
     """
     if (folder / "mask_embedding.pt").exists():
         raise UserError(
-            f"The drafter in {folder.name} keeps its mask's embedding in mask_embedding.pt, a format that runs code when read. "
-            "Pick another drafter, or decode plainly."
+            "drafter_mask_needs_code",
+            "The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that runs code when it is read. "
+            "Choose another drafter, or decode plainly.",
+            folder=folder.name,
         )
     weights: dict[str, mx.array] = {}
     for file in weight_files(folder):
         try:
             weights.update(cast(dict[str, mx.array], mx.load(str(file))))
         except (RuntimeError, ValueError) as error:
-            raise UserError(f"The drafter's {file.name} cannot be read: {str(error).splitlines()[0]}") from error
+            raise UserError(
+                "drafter_file_unreadable",
+                "Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.",
+                file=file.name,
+                error=str(error).splitlines()[0].rstrip("."),
+            ) from error
     return weights
 
 
@@ -152,12 +195,13 @@ def _plain_name(name: str) -> str:
     return name
 
 
-def _check_shape(name: str, shape: tuple[int, ...], meant: tuple[int, ...]) -> None:
-    if shape != meant:
+def _check_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    if shape != expected:
         raise UserError(
-            f"The drafter's “{name}” has shape {list(shape)}, but its config.json means {list(meant)}. Download it again."
+            "drafter_tensor_shape",
+            "The drafter's “{name}” has shape {shape}, but its config.json requires {expected}. Download it again, or choose "
+            "another drafter.",
+            name=name,
+            shape=str([*shape]),
+            expected=str([*expected]),
         )
-
-
-def _words(dtype: mx.Dtype) -> str:
-    return str(dtype).removeprefix("mlx.core.")
