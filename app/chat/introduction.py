@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.conversations.wording import size
 from app.language import tr
-from app.models.recommendation import Suiting
+from app.models.recommendation import Recommendation
 from app.widgets.button import button
 from app.widgets.label import Label
 from app.widgets.theme import SMALL, Theme, set_look
@@ -29,7 +29,7 @@ class Introduction(QWidget):
     begun = Signal()  # with the demo pair
     choose = Signal()  # among the pairs of the catalogue
 
-    def __init__(self, theme: Theme, found: Suiting | None, no_gpu: bool = False, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, found: Recommendation | None, no_gpu: bool = False, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(tr("Welcome"))
         self.what = Label(_what_it_is())
@@ -79,7 +79,7 @@ class Introduction(QWidget):
         layout.addWidget(private)
         self.show_suiting(found, no_gpu)
 
-    def show_suiting(self, found: Suiting | None, no_gpu: bool = False) -> None:
+    def show_suiting(self, found: Recommendation | None, no_gpu: bool = False) -> None:
         """Name the pair, with the arithmetic; without a GPU the demo pair, since any other would be too slow."""
         if found is None or no_gpu:
             self.name.setText(tr("The demo pair"))

@@ -22,8 +22,8 @@ class DeletedBar(QFrame):
         self.label = small_label(theme, wrap=True)
         self.label.setAccessibleName(tr("Removed"))
         self.undo = button(tr("Undo"), tr("Restore the pair removed last"), "bordered", storage.undo)
-        self.free = button(tr("Free Up Now"), tr("Delete the removed pairs now"), "bordered", storage.free)
-        column(self.label, row(self.undo, self.free, None), margins=(12, 8, 12, 8), parent=self)
+        self.purge = button(tr("Free Up Now"), tr("Delete the removed pairs now"), "bordered", storage.purge)
+        column(self.label, row(self.undo, self.purge, None), margins=(12, 8, 12, 8), parent=self)
         storage.changed.connect(self.refresh)
         self.refresh()
 

@@ -1,8 +1,7 @@
-"""The download queue as the window sees it: a process of its own, told by lines and heard by lines."""
+"""The download queue of the window: a process of its own, which reads commands and writes events as JSON lines."""
 
 import json
 import logging
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,198 +10,185 @@ from PySide6.QtCore import QObject, QProcess, QTimer, Signal, Slot
 
 from app import child
 from app.language import tr, translated
+from app.models.candidate import PairState
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.download_queue import QueuedPair, QueueFile, text_from_json
 from mlx_engine.pairs.pair import Pair
 
 log = logging.getLogger(__name__)
 
-BEAT_MS = 100
 MODULE = "mlx_engine.pairs.download_queue"
-GOODBYE_MS = 5000
+EXIT_MS = 5000
 
 
 @dataclass(frozen=True)
-class Transfer:
-    """One pair on its way. Bytes; the speed is bytes a second."""
+class PairDownload:
+    """A pair in the queue. Sizes in bytes, speed in bytes per second."""
 
-    state: str  # waiting, running, paused, failed
+    state: PairState  # waiting, running, paused, or failed
     done: int = 0
     total: int = 0
     speed: float = 0.0
     seconds_left: float | None = None
-    words: EngineText | None = None
+    note: EngineText | None = None  # what it waits for, or why it failed
+
+    @property
+    def fraction(self) -> float:
+        return self.done / self.total if self.total else 0.0
+
+    def stopped(self, state: PairState, note: EngineText | None = None) -> "PairDownload":
+        return replace(self, state=state, note=note, speed=0.0, seconds_left=None)
 
 
 class Downloads(QObject):
-    """Starts the process when there is something to fetch; tells the window on a beat, never a signal a line."""
+    """Starts the process when there is something to download."""
 
     changed = Signal()
-    ready = Signal(object, list)  # Pair, notes
-    left = Signal()  # a pair has left the queue by another program's doing: it may be on this disk now, or no more
+    finished = Signal(object, list)  # Pair, list of EngineText
+    removed = Signal()  # another program has finished or canceled a download
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.transfers: dict[Pair, Transfer] = {}
-        self.trouble = ""  # why nothing can be fetched at all
+        self.pairs: dict[Pair, PairDownload] = {}
+        self.problem = ""  # why nothing can be downloaded
         self._process: QProcess | None = None
-        self._lines: deque[bytes] = deque()
-        self._rest = b""
+        self._incomplete = b""
         self._closed = False
-        self._then: Callable[[], None] | None = None  # to be done once the process has ended, while nothing may be fetched
-        self._meanwhile: list[tuple[str, Pair]] = []  # commands that wait for `go_on`
-        self._beat = QTimer(self)
-        self._beat.setInterval(BEAT_MS)
-        self._beat.timeout.connect(self._take)
+        self._suspended: Callable[[], None] | None = None  # called when the process has ended
+        self._pending: list[tuple[str, Pair]] = []  # commands for when downloads resume
 
-    def resume_queue(self, queued: tuple[QueuedPair, ...]) -> None:
-        """Go on with what an earlier run left."""
+    def load(self, queued: tuple[QueuedPair, ...]) -> None:
+        """Continue the downloads of an earlier run."""
         self._show_queue(queued)
         if any(one.state == "waiting" for one in queued):
             self._start()
 
     def add(self, pair: Pair) -> None:
-        """Fetch a pair, or go on with it."""
-        known = self.transfers.get(pair, Transfer("waiting"))
-        self.transfers[pair] = replace(known, state="waiting", words=None, speed=0.0, seconds_left=None)
-        self._tell("add", pair)
-        self.changed.emit()
+        """Download a pair or resume its download."""
+        self.pairs[pair] = self.pairs.get(pair, PairDownload("waiting")).stopped("waiting")
+        self._send("add", pair)
 
     def pause(self, pair: Pair) -> None:
-        if pair in self.transfers:
-            self.transfers[pair] = replace(self.transfers[pair], state="paused", speed=0.0, seconds_left=None)
-        self._tell("pause", pair)
-        self.changed.emit()
+        if pair in self.pairs:
+            self.pairs[pair] = self.pairs[pair].stopped("paused")
+        self._send("pause", pair)
 
     def cancel(self, pair: Pair) -> None:
-        """Stop fetching and remove what came."""
-        self.transfers.pop(pair, None)
-        self._tell("cancel", pair)
-        self.changed.emit()
+        """Stop a download and delete the partial files."""
+        self.pairs.pop(pair, None)
+        self._send("cancel", pair)
 
-    def limit(self, rate: float | None) -> None:
-        """At most so many bytes a second. A process that starts later finds the limit where it is kept."""
+    def set_limit(self, rate: float | None) -> None:
+        """Limit the running process to this many bytes per second. A later process reads the saved limit."""
         if self._process is not None:
             self._process.write(json.dumps({"do": "limit", "bytes_per_s": rate}).encode() + b"\n")
 
-    def hold(self, then: Callable[[], None]) -> None:
-        """Let the process end, keep what came, and then do that. `go_on` lets it start again."""
-        self._then = then
+    def suspend(self, then: Callable[[], None]) -> None:
+        """End the process, keep the partial files, and call `then`. No process starts before `resume`."""
+        self._suspended = then
         if self._process is None:
             then()
-            return
-        self._process.closeWriteChannel()
-        QTimer.singleShot(2 * GOODBYE_MS, self._process, self._process.kill)
+        else:
+            self._process.closeWriteChannel()
+            QTimer.singleShot(2 * EXIT_MS, self._process, self._process.kill)
 
-    def go_on(self) -> None:
-        """After `hold`."""
-        self._then = None
-        commands, self._meanwhile = self._meanwhile, []
-        asked = {pair: self.transfers[pair] for _, pair in commands if pair in self.transfers}
-        self.resume_queue(left_in_queue())
-        self.transfers |= asked
-        for do, pair in commands:
-            self._tell(do, pair)
+    def resume(self) -> None:
+        """Continue after `suspend`."""
+        self._suspended = None
+        commands, self._pending = self._pending, []
+        added = {pair: self.pairs[pair] for _, pair in commands if pair in self.pairs}
+        self.load(QueueFile().read())
+        self.pairs |= added
+        for command, pair in commands:
+            self._send(command, pair)
 
     @property
     def running(self) -> bool:
-        return any(one.state in ("waiting", "running") for one in self.transfers.values())
+        return any(one.state in ("waiting", "running") for one in self.pairs.values())
 
     def close(self) -> None:
-        """Let the process end; what came is kept."""
+        """End the process and keep the partial files."""
         self._closed = True
-        self._beat.stop()
         process, self._process = self._process, None
         if process is not None:
             process.blockSignals(True)
             process.closeWriteChannel()
-            if not process.waitForFinished(GOODBYE_MS):
+            if not process.waitForFinished(EXIT_MS):
                 process.kill()
-                process.waitForFinished(GOODBYE_MS)
+                process.waitForFinished(EXIT_MS)
 
     # The process
 
     def _start(self) -> QProcess | None:
-        if self._process is None and not self._closed and self._then is None:
-            process = QProcess(self)
-            program, arguments = child.command(MODULE)
-            process.setStandardErrorFile(QProcess.nullDevice())
-            process.readyReadStandardOutput.connect(self._read)
-            process.finished.connect(self._ended)
-            process.errorOccurred.connect(self._failed)
-            self._rest = b""
-            self._process = process
-            self._beat.start()
-            process.start(program, arguments)
+        if self._process is None and not self._closed and self._suspended is None:
+            self._process, self._incomplete = QProcess(self), b""
+            self._process.setStandardErrorFile(QProcess.nullDevice())
+            self._process.readyReadStandardOutput.connect(self._read)
+            self._process.finished.connect(self._ended)
+            self._process.errorOccurred.connect(self._failed)
+            self._process.start(*child.command(MODULE))
         return self._process
 
-    def _tell(self, do: str, pair: Pair) -> None:
-        if self._then is not None:
-            self._meanwhile.append((do, pair))
-            return
-        process = self._start()
-        if process is not None:
-            self.trouble = ""
-            process.write(json.dumps({"do": do, "target": pair.target, "drafter": pair.drafter}).encode() + b"\n")
+    def _send(self, command: str, pair: Pair) -> None:
+        if self._suspended is not None:
+            self._pending.append((command, pair))
+        elif (process := self._start()) is not None:
+            self.problem = ""
+            process.write(json.dumps({"do": command, "target": pair.target, "drafter": pair.drafter}).encode() + b"\n")
+        self.changed.emit()
 
     @Slot()
     def _read(self) -> None:
         if self._process is not None:
-            *lines, self._rest = (self._rest + bytes(self._process.readAllStandardOutput().data())).split(b"\n")
-            self._lines.extend(lines)
+            self.receive(bytes(self._process.readAllStandardOutput().data()))
 
     @Slot(QProcess.ProcessError)
     def _failed(self, error: QProcess.ProcessError) -> None:
-        """A process that cannot start never ends either."""
+        """A process that can't start does not report its end."""
         if error == QProcess.ProcessError.FailedToStart and self._process is not None:
-            log.error("The download process cannot start: %s", self._process.errorString())
-            self.trouble = tr("The download process cannot be started. If Slipstream was moved or replaced, start it again.")
+            log.error("Can't start the download process: %s", self._process.errorString())
+            self.problem = tr("Can’t start the download process. If you moved or replaced Slipstream, restart it.")
             self._ended()
 
     @Slot()
     def _ended(self) -> None:
-        self._read()
-        if self._process is not None:
-            self._process.deleteLater()
-        self._process = None
-        self._take()
-        if self._then is not None:
-            self._then()
+        process, self._process = self._process, None
+        if process is not None:
+            self.receive(bytes(process.readAllStandardOutput().data()))
+            process.deleteLater()
+        if self._suspended is not None:
+            self._suspended()
         elif not self._closed and self.running:
-            if not self.trouble:
-                self.trouble = tr("The download process ended by itself. What came is kept; press Resume to go on.")
-            for pair, one in self.transfers.items():
+            self.problem = self.problem or tr("The download process stopped unexpectedly. Click Resume to continue.")
+            for pair, one in self.pairs.items():
                 if one.state in ("waiting", "running"):
-                    self.transfers[pair] = replace(
-                        one, state="failed", words=EngineText("window", self.trouble), speed=0.0, seconds_left=None
-                    )
-        if self._process is None:  # else another was started just now
-            self._beat.stop()
+                    self.pairs[pair] = one.stopped("failed", EngineText("window", self.problem))
         self.changed.emit()
 
-    @Slot()
-    def _take(self) -> None:
-        touched = bool(self._lines)
-        while self._lines:
+    def receive(self, data: bytes) -> None:
+        """Accept output of the process."""
+        *lines, self._incomplete = (self._incomplete + data).split(b"\n")
+        for line in lines:
             try:
-                self._hear(json.loads(self._lines.popleft()))
+                self._accept(json.loads(line))
             except (ValueError, KeyError, TypeError, UserError):
-                log.exception("A line of the download process makes no sense")
-        if touched:
+                log.exception("Can't read a line of the download process")
+        if lines:
             self.changed.emit()
 
-    def _hear(self, event: dict[str, Any]) -> None:
+    def _accept(self, event: dict[str, Any]) -> None:
         kind = event["event"]
-        if kind == "error":
-            self._refused(text_from_json(event["reason"]), Pair(event["target"], event["drafter"]) if "target" in event else None)
-            return
         if kind == "queue":
             self._show_queue(tuple(queued for one in event["pairs"] if (queued := QueuedPair.from_json(one))))
             return
+        reason = text_from_json(event.get("reason"))
+        if kind == "error" and "target" not in event:
+            self.problem = translated(reason) if reason else ""
+            return
         pair = Pair(event["target"], event["drafter"])
-        known = self.transfers.get(pair)
+        known = self.pairs.get(pair)
         if kind == "progress" and known is not None and known.state in ("waiting", "running"):
-            self.transfers[pair] = Transfer(
+            self.pairs[pair] = PairDownload(
                 "running",
                 event["done"],
                 event["total"],
@@ -210,36 +196,20 @@ class Downloads(QObject):
                 event["seconds_left"],
                 text_from_json(event["status"]),
             )
-        elif kind == "failed" and known is not None:
-            self.transfers[pair] = replace(
-                known, state="failed", words=text_from_json(event["reason"]), speed=0.0, seconds_left=None
-            )
+        elif kind in ("failed", "error") and known is not None:
+            self.pairs[pair] = known.stopped("failed", reason)
         elif kind == "ready":
-            self.transfers.pop(pair, None)
-            self.ready.emit(pair, [note for one in event["notes"] if (note := text_from_json(one))])
-
-    def _refused(self, reason: EngineText | None, pair: Pair | None) -> None:
-        """A command was not obeyed; or, where no pair is named, nothing can be."""
-        if pair is None:
-            self.trouble = translated(reason) if reason else ""
-        elif pair in self.transfers:
-            self.transfers[pair] = replace(self.transfers[pair], state="failed", words=reason, speed=0.0, seconds_left=None)
+            self.pairs.pop(pair, None)
+            self.finished.emit(pair, [note for one in event["notes"] if (note := text_from_json(one))])
 
     def _show_queue(self, queued: tuple[QueuedPair, ...]) -> None:
-        shown: dict[Pair, Transfer] = {}
+        before, self.pairs = self.pairs, {}
         for one in queued:
-            known = self.transfers.get(one.pair, Transfer("waiting"))
-            running = known.state == "running" and one.state == "waiting"
-            still = known if one.state == "waiting" else replace(known, speed=0.0, seconds_left=None)
-            shown[one.pair] = replace(
-                still, state="running" if running else one.state, words=known.words if running else one.reason
-            )
-        left = set(self.transfers) - set(shown)
-        self.transfers = shown
-        if left:
-            self.left.emit()
-
-
-def left_in_queue() -> tuple[QueuedPair, ...]:
-    """What an earlier run did not finish."""
-    return QueueFile().read()
+            known = before.get(one.pair, PairDownload("waiting"))
+            if one.state != "waiting":
+                known = known.stopped(one.state, one.reason)
+            elif known.state != "running":
+                known = replace(known, state="waiting", note=one.reason)
+            self.pairs[one.pair] = known
+        if set(before) - set(self.pairs):
+            self.removed.emit()

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QLineEdit, QWidge
 
 from app.conversations.wording import size
 from app.language import tr
-from app.models.background import while_there
+from app.models.background import while_open
 from app.models.picker import Picker
 from app.widgets.button import button
 from app.widgets.form import Form
@@ -58,27 +58,29 @@ class ModelSettingsDialog(QDialog):
         self.message.hide()
         lay_out(self, column(form, self.message, None, spacing=16, margins=(24, 22, 24, 22)), WIDTH, tr("Close settings"))
         self._storage.changed.connect(self.refresh)
-        self._storage.told.connect(self._say)
+        self._storage.message.connect(self._say)
         self._storage.look()
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         """Show the current state."""
-        place, moving = self._storage.place, self._storage.moving
-        self.folder.setText(str(place.folder) if place else "")
-        fixed = place.fixed_by if place else ""
+        folder, moving = self._storage.folder, self._storage.moving
+        self.folder.setText(str(folder.path) if folder else "")
+        variable = folder.variable if folder else ""
         self.move_button.setVisible(moving is None)
-        self.move_button.setEnabled(place is not None and not fixed)
+        self.move_button.setEnabled(folder is not None and not variable)
         self.stop.setVisible(moving is not None)
         self.bar.setVisible(moving is not None)
         if moving is not None:
             self.bar.show_fraction(moving.done / moving.total if moving.total else 0.0)
             moved = tr("Moving models: {done} of {total}", done=size(moving.done), total=size(moving.total))
             self.room.setText(f"{moved}. {tr('You can keep chatting, but not download, load, or delete models.')}")
-        elif place is not None:
-            text = tr("{size} available", size=size(place.free))
-            self.room.setText(f"{text}. {tr('Set by {variable}, so it can’t be moved here.', variable=fixed)}" if fixed else text)
+        elif folder is not None:
+            text = tr("{size} available", size=size(folder.free))
+            self.room.setText(
+                f"{text}. {tr('Set by {variable}, so it can’t be moved here.', variable=variable)}" if variable else text
+            )
         self._show_limit(self._storage.limit)
         self.save.setEnabled(bool(self.token.text().strip()))
 
@@ -109,7 +111,7 @@ class ModelSettingsDialog(QDialog):
     def _log_in(self) -> None:
         self.save.setEnabled(False)
         self._say(tr("Checking the token…"))
-        self._picker.log_in(self.token.text().strip(), while_there(self._logged_in), while_there(self._refused))
+        self._picker.log_in(self.token.text().strip(), while_open(self._logged_in), while_open(self._refused))
 
     def _logged_in(self, account: str) -> None:
         self.token.clear()
@@ -121,7 +123,7 @@ class ModelSettingsDialog(QDialog):
 
     @Slot()
     def _log_out(self) -> None:
-        self._storage.log_out(while_there(self._logged_out), while_there(self._say))
+        self._storage.log_out(while_open(self._logged_out), while_open(self._say))
 
     def _logged_out(self, removed: bool) -> None:
         self._say(tr("Token removed.") if removed else tr("There is no token in the keychain."))

@@ -4,7 +4,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QGridLayout, QLineEdit, QWidget
 
 from app.language import tr
-from app.models.background import while_there
+from app.models.background import while_open
 from app.models.picker import Picker, is_folder
 from app.widgets.button import button
 from app.widgets.label import small_label
@@ -90,13 +90,13 @@ class OwnPairDialog(QDialog):
         else:
             self._wait(True)
             self._say(tr("Checking…"), "secondary")
-            self._picker.check(target, drafter, while_there(self._answered))
+            self._picker.check(target, drafter, while_open(self._answered))
 
     @Slot()
     def _find(self) -> None:
         self._wait(True)
         self._say(tr("Searching for a drafter…"), "secondary")
-        self._picker.find_drafter(self.names[0], while_there(self._found), while_there(self._answered))
+        self._picker.find_drafter(self.names[0], while_open(self._found), while_open(self._answered))
 
     def _found(self, drafter: str) -> None:
         self.drafter.setText(drafter)

@@ -93,8 +93,8 @@ class _Rows(QAbstractListModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return one.name
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            state = wording.status(self._picker.state(one), self._picker.transfer(one))
-            return ", ".join(filter(None, (one.name, wording.row(one).replace(" · ", ", "), state)))
+            state = wording.status(self._picker.state(one), self._picker.download_of(one))
+            return ", ".join(filter(None, (one.name, wording.summary(one).replace(" · ", ", "), state)))
         return None
 
 
@@ -118,7 +118,7 @@ class _Row(QStyledItemDelegate):
             painter.setBrush(QColor(colors.chosen if selected else colors.hover))
             painter.drawRoundedRect(area, 7, 7)
         inside = area.adjusted(8, 6, -8, -6)
-        word = wording.status(state, self._picker.transfer(one))
+        word = wording.status(state, self._picker.download_of(one))
         painter.setFont(self._theme.small())
         width = painter.fontMetrics().horizontalAdvance(word) if word else 0
         upper = QRectF(inside.left(), inside.top(), inside.width(), inside.height() / 2)
@@ -126,7 +126,7 @@ class _Row(QStyledItemDelegate):
         painter.setPen(QColor(colors.accent if state in ("loaded", "loading", "running") else colors.secondary))
         painter.drawText(upper, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, word)
         painter.setPen(QColor(colors.secondary))
-        second = painter.fontMetrics().elidedText(wording.row(one), Qt.TextElideMode.ElideRight, int(lower.width()))
+        second = painter.fontMetrics().elidedText(wording.summary(one), Qt.TextElideMode.ElideRight, int(lower.width()))
         painter.drawText(lower, Qt.AlignmentFlag.AlignVCenter, second)
         painter.setFont(self._theme.list_font())
         painter.setPen(QColor(colors.faint if one.why_not else colors.text))

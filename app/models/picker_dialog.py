@@ -39,8 +39,8 @@ class PickerDialog(QDialog):
         window = parent.size() if parent is not None else QSize(960, 680)
         self.resize(min(max(window.width() - 40, 640), 960), min(max(window.height() - 40, 420), 680))
         self.search = SearchField(theme, tr("Search models"), tr("Search models"))
-        self.search.setText(picker.words)
-        self.search.textChanged.connect(picker.search)
+        self.search.setText(picker.search)
+        self.search.textChanged.connect(picker.set_search)
         self.filters = QButtonGroup(self)
         self.filters.setExclusive(True)
         for index, (which, text) in enumerate(filter_names().items()):
@@ -83,8 +83,8 @@ class PickerDialog(QDialog):
         QWidget.setTabOrder(self.search, self.filters.button(0))
         QWidget.setTabOrder(self.list, self.card.main)
         picker.storage.changed.connect(self._show_space)
-        picker.told.connect(self.say)
-        picker.fetched.connect(self._say_fetched)
+        picker.message.connect(self.say)
+        picker.downloaded.connect(self._say_downloaded)
         picker.listed.connect(self._show_empty)
         picker.changed.connect(self._show_empty)
         picker.refresh()
@@ -107,7 +107,7 @@ class PickerDialog(QDialog):
         self._message_timer.start()
 
     @Slot(str)
-    def _say_fetched(self, name: str) -> None:
+    def _say_downloaded(self, name: str) -> None:
         self.say(tr("{name} has been downloaded and verified.", name=name))
 
     @Slot(int)
@@ -116,7 +116,7 @@ class PickerDialog(QDialog):
 
     @Slot()
     def _show_empty(self) -> None:
-        empty, search = not self._picker.rows, self._picker.words.strip()
+        empty, search = not self._picker.rows, self._picker.search.strip()
         self.list.setVisible(not empty)
         self.empty.setVisible(empty)
         if self._picker.loading:
@@ -143,8 +143,8 @@ class PickerDialog(QDialog):
         storage = self._picker.storage
         if (move := storage.moving) is not None:
             self.space.setText(tr("Moving models: {done} of {total}", done=size(move.done), total=size(move.total)))
-        elif storage.place is not None:
-            self.space.setText(tr("{size} available", size=size(storage.place.free)))
+        elif storage.folder is not None:
+            self.space.setText(tr("{size} available", size=size(storage.folder.free)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Return clicks the focused button or the main button of the card."""

@@ -1,4 +1,4 @@
-"""Where models lie and what they take there: room, what was deleted and may come back, moving; and how and as whom to fetch."""
+"""The model folder: free space, deleting and restoring pairs, moving the folder, and how downloads use the network."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -11,6 +11,7 @@ from app.conversations.wording import size
 from app.language import tr, translated
 from app.models.background import Background
 from app.models.downloads import Downloads
+from mlx_engine.errors import EngineText
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.deleted_models import DeletedModels
@@ -21,24 +22,22 @@ from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.tokens import delete_token, store_token
 
-BEAT_MS = 200
+PROGRESS_MS = 200
 
 
 @dataclass(frozen=True)
-class Place:
-    """The model folder as it is now. Bytes; `fixed_by` names the environment variable that has the last word on it. `trouble`: why
-    the folder that was chosen is not known."""
+class ModelFolder:
+    """The state of the model folder."""
 
-    folder: Path
-    free: int
-    fixed_by: str
-    limit: float | None  # bytes a second
-    trouble: str
+    path: Path
+    free: int  # bytes
+    variable: str  # the environment variable that sets the folder, if one does
+    problem: EngineText | None  # why the chosen folder is not used
 
 
 @dataclass(frozen=True)
-class Deleted:
-    """A pair that can be brought back. `bytes` become free when it no longer can."""
+class DeletedPair:
+    """A pair that can be restored until the app quits."""
 
     name: str
     repos: tuple[str, ...]
@@ -46,54 +45,60 @@ class Deleted:
 
 
 class Storage(QObject):
-    """All that takes time is done in the background."""
+    """Disk access runs in the background."""
 
     changed = Signal()
-    rearranged = Signal()  # files have come, gone or moved
-    moved = Signal(object, object)  # from which folder, to which
-    told = Signal(str)
+    files_changed = Signal()
+    moved = Signal(object, object)  # old and new Path of the model folder
+    message = Signal(str)
 
     def __init__(self, background: Background, downloads: Downloads, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._background, self._downloads = background, downloads
-        self.place: Place | None = None
-        self.limit: float | None = None  # bytes a second
-        self._limit_known = False  # from then on it changes here, and what a look finds is older
-        self.deleted: list[Deleted] = []
+        self.folder: ModelFolder | None = None
+        self.limit: float | None = None  # of downloads, bytes per second
+        self.deleted: list[DeletedPair] = []
         self.moving: ModelMove | None = None
         self._stop = threading.Event()
-        self._beat = QTimer(self)
-        self._beat.setInterval(BEAT_MS)
-        self._beat.timeout.connect(self.changed)
+        self._timer = QTimer(self, interval=PROGRESS_MS)
+        self._timer.timeout.connect(self.changed)
 
     def start(self) -> None:
-        """Free what a run that was cut off had deleted."""
-        self._background.run(lambda: DeletedModels().purge(), lambda freed: self.look(), self.told.emit)
+        """Purge what an earlier run has deleted but not purged."""
+
+        def show_limit(limit: float | None) -> None:
+            self.limit = limit
+            self.changed.emit()
+
+        self._background.run(lambda: DeletedModels().purge(), lambda _: self.look())
+        self._background.run(download_limit, show_limit)
 
     def close(self) -> None:
-        """What was deleted goes for good; a move that runs stops, and what it copied is kept."""
+        """Purge deleted pairs and stop a move. Its copies are kept."""
         self._stop.set()
         if self.deleted:
-            DeletedModels().purge([repo for one in self.deleted for repo in one.repos])
-            self.deleted = []
+            DeletedModels().purge(self._take_deleted())
 
     @Slot()
     def look(self) -> None:
-        """How much room there is now."""
-        self._background.run(_place, self._seen, self.told.emit)
+        """Read the state of the model folder."""
 
-    def _seen(self, place: Place) -> None:
-        if place.trouble and (self.place is None or self.place.trouble != place.trouble):
-            self.told.emit(place.trouble)
-        self.place = place
-        if not self._limit_known:
-            self.limit, self._limit_known = place.limit, True
+        def work() -> ModelFolder:
+            cache = Cache()
+            return ModelFolder(cache.root, cache.free_bytes(), folder_variable(), model_folder_problem())
+
+        self._background.run(work, self._show_folder)
+
+    def _show_folder(self, folder: ModelFolder) -> None:
+        if folder.problem and (self.folder is None or self.folder.problem != folder.problem):
+            self.message.emit(translated(folder.problem))
+        self.folder = folder
         self.changed.emit()
 
     # Deleting
 
     def delete(self, name: str, repos: Sequence[str], pair: Pair) -> None:
-        """Take a pair's repos out of the model folder; `undo` brings them back until the app is quit."""
+        """Take repos out of the model folder. `undo` restores them until the app quits."""
 
         def work() -> int:
             taken = DeletedModels().delete(repos)
@@ -101,121 +106,116 @@ class Storage(QObject):
             return taken
 
         def then(taken: int) -> None:
-            self.deleted.append(Deleted(name, tuple(repos), taken))
+            self.deleted.append(DeletedPair(name, tuple(repos), taken))
             self.changed.emit()
-            self.rearranged.emit()
+            self.files_changed.emit()
 
-        self._background.run(work, then, self.told.emit)
+        self._background.run(work, then)
 
     @Slot()
     def undo(self) -> None:
-        """Bring back what was deleted last."""
+        """Restore the pair deleted last."""
         if self.deleted:
-            self.bring_back(self.deleted[-1])
+            self.restore(self.deleted[-1])
 
-    def bring_back(self, one: Deleted) -> None:
-        self.deleted.remove(one)
-
-        def refused(words: str) -> None:
-            if any(DeletedModels().size_of(repo) for repo in one.repos):  # it is still there, to be brought back later
-                self.deleted.append(one)
+    def restore(self, one: DeletedPair) -> None:
+        def failed(reason: str) -> None:
+            if any(DeletedModels().size_of(repo) for repo in one.repos):
+                self.deleted.append(one)  # can be restored later
                 self.changed.emit()
-            self.rearranged.emit()  # a part of it may be back
-            self.told.emit(words)
+            self.files_changed.emit()  # a part of it may have been restored
+            self.message.emit(reason)
 
-        self._background.run(lambda: DeletedModels().restore(one.repos), lambda _: self.rearranged.emit(), refused)
+        self.deleted.remove(one)
+        self._background.run(lambda: DeletedModels().restore(one.repos), lambda _: self.files_changed.emit(), failed)
         self.changed.emit()
 
     @Slot()
-    def free(self) -> None:
-        """Give up bringing back, and have the room now."""
-        repos = [repo for one in self.deleted for repo in one.repos]
-        self.deleted = []
+    def purge(self) -> None:
+        """Delete the deleted pairs for good."""
 
         def then(freed: int) -> None:
-            self.told.emit(tr("{freed} are free again.", freed=size(freed)))
+            self.message.emit(tr("{size} freed.", size=size(freed)))
             self.look()
 
-        self._background.run(lambda: DeletedModels().purge(repos), then, self.told.emit)
+        repos = self._take_deleted()
+        self._background.run(lambda: DeletedModels().purge(repos), then)
         self.changed.emit()
+
+    def _take_deleted(self) -> list[str]:
+        deleted, self.deleted = self.deleted, []
+        return [repo for one in deleted for repo in one.repos]
 
     # Moving
 
+    @property
+    def busy_reason(self) -> str:
+        """Why models can't be downloaded, loaded, or deleted now; empty if they can."""
+        return tr("Models are being moved. Wait until they are, or stop moving in Settings.") if self.moving is not None else ""
+
     def move(self, folder: Path) -> None:
-        """Move all models. Downloads rest meanwhile, and what was deleted goes for good."""
-        if self.moving is not None:
-            return
-        self.moving, self._stop = ModelMove(folder), threading.Event()
-        self._beat.start()
-        self._downloads.hold(self._begin_move)
-        self.changed.emit()
+        """Move all models. Downloads pause until then; deleted pairs are purged."""
+        if self.moving is None:
+            self.moving, self._stop = ModelMove(folder), threading.Event()
+            self._timer.start()
+            self._downloads.suspend(self._run_move)
+            self.changed.emit()
 
     @Slot()
     def stop_moving(self) -> None:
         self._stop.set()
 
-    def _begin_move(self) -> None:
-        made, stop = self.moving, self._stop
-        assert made is not None
+    def _run_move(self) -> None:
+        move, stop = self.moving, self._stop
+        assert move is not None
 
         def work() -> tuple[Path, Path, bool]:
-            before = Cache().root
-            done = made.run(stop)
-            return before, Cache().root, done
+            old = Cache().root
+            done = move.run(stop)
+            return old, Cache().root, done
 
         def then(outcome: tuple[Path, Path, bool]) -> None:
-            before, now, done = outcome
-            for note in made.notes:
-                self.told.emit(translated(note))
+            old, new, done = outcome
+            for note in move.notes:
+                self.message.emit(translated(note))
             if done:
                 self.deleted = []
-                self.told.emit(tr("The models lie in {folder} now.", folder=now))
-                self.moved.emit(before, now)
+                self.message.emit(tr("Models moved to {folder}.", folder=new))
+                self.moved.emit(old, new)
             else:
-                self.told.emit(tr("The move was stopped. The models lie where they lay; what was copied is kept for the next try."))
+                self.message.emit(tr("Move stopped. The models stay where they were; copied files are kept for the next try."))
             self._end_move()
 
-        def failed(sentence: str) -> None:
-            self.told.emit(sentence)
+        def failed(reason: str) -> None:
+            self.message.emit(reason)
             self._end_move()
 
         self._background.run(work, then, failed)
 
     def _end_move(self) -> None:
         self.moving = None
-        self._beat.stop()
-        self._downloads.go_on()
+        self._timer.stop()
+        self._downloads.resume()
         self.look()
-        self.rearranged.emit()
+        self.files_changed.emit()
 
-    @property
-    def in_the_way(self) -> str:
-        """Why models can be neither fetched, used nor deleted just now; empty when they can."""
-        return tr("The models are being moved. Wait for its end, or stop it in Settings.") if self.moving is not None else ""
-
-    # Fetching
+    # The network
 
     def set_limit(self, rate: float | None) -> None:
-        """Hold downloads to so many bytes a second, from now on and after a restart."""
-
-        self.limit, self._limit_known = rate, True
-        self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.limit(rate), self.told.emit)
+        """Limit downloads to this many bytes per second, now and after a restart."""
+        self.limit = rate
+        self._background.run(lambda: save_download_limit(rate), lambda _: self._downloads.set_limit(rate))
         self.changed.emit()
 
-    def log_in(self, token: str, then: Callable[[str], None], failed: Callable[[str], None]) -> None:
-        """Keep a token in the system's keychain; `then` is given the account's name."""
+    def log_in(self, token: str, then: Callable[[str], object], failed: Callable[[str], object]) -> None:
+        """Check a token and save it in the keychain. `then` receives the account's name."""
 
-        def kept(account: str) -> None:
-            self._downloads.hold(self._downloads.go_on)  # its process may have found the keychain empty
+        def saved(account: str) -> None:
+            self._downloads.suspend(self._downloads.resume)  # a new process reads the keychain again
             then(account)
 
-        self._background.run(lambda: store_token(Hub().endpoint, token), kept, failed)
+        self._background.run(lambda: store_token(Hub().endpoint, token), saved, failed)
 
-    def log_out(self, then: Callable[[bool], None], failed: Callable[[str], None]) -> None:
-        """Remove the token from the keychain; `then` is told whether there was one."""
+    def log_out(self, then: Callable[[bool], object], failed: Callable[[str], object]) -> None:
+        """Remove the token from the keychain. `then` receives whether there was one."""
         self._background.run(lambda: delete_token(Hub().endpoint), then, failed)
-
-
-def _place() -> Place:
-    cache, problem = Cache(), model_folder_problem()
-    return Place(cache.root, cache.free_bytes(), folder_variable(), download_limit(), translated(problem) if problem else "")

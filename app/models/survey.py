@@ -1,20 +1,19 @@
-"""What there is to pick from: the catalogue, this disk, and what is known of each pair's fit and speed. Slow; done off the window's
-thread."""
+"""Everything that can be picked, with memory and speed estimates. Slow, so it runs off the window's thread."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.language import tr, translated
-from app.models.candidate import Candidate, Choice, of_entry, order
-from app.models.recommendation import USABLE, fastest, needed_bytes, without_gpu
+from app.language import tr
+from app.models.candidate import Candidate, Folders, Variant, best_first
+from app.models.recommendation import MIN_SPEED, estimate_size, max_speed, without_gpu
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import MachineFacts
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, TargetRepo, load_catalog
+from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.custom_pairs import CustomPair, custom_pairs
@@ -25,236 +24,208 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.inspection import inspect_pair
 from mlx_engine.pairs.library import LocalModel, local_models
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
+from mlx_engine.pairs.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_state import whole
-from mlx_engine.requests import Mode
 
 log = logging.getLogger(__name__)
 
 
-def _found_in() -> dict[str, str]:
+def _place_names() -> dict[str, str]:
     return {
-        "hub cache": tr("Found in the hub’s cache."),
-        "LM Studio": tr("Found among LM Studio’s models."),
-        "folder": tr("Found in the folder of models."),
+        "hub cache": tr("In the hub cache."),
+        "LM Studio": tr("In LM Studio’s models."),
+        "folder": tr("In one of your model folders."),
+    }
+
+
+def _notes() -> dict[str, str]:
+    """Translations of the notes in the catalog."""
+    return {
+        "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.": tr(
+            "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code."
+        ),
+        "The drafter was trained on replies without thinking.": tr("The drafter was trained on replies without thinking."),
     }
 
 
 @dataclass(frozen=True)
 class Survey:
-    """All pairs, those that suit this machine first, and sentences about what could not be read."""
+    """All pairs, the best for this machine first, and problems with entries of the catalog."""
 
     candidates: tuple[Candidate, ...]
-    complaints: tuple[str, ...]
+    problems: tuple[EngineText, ...]
     facts: MachineFacts | None
 
 
-def survey(context: int = CONTEXT) -> Survey:
-    """Look through catalogue and disk; asks no network."""
-    known, here, facts = load_catalog(), local_models(), machine.load_facts()
-    judge = Judge(facts, context, MeasuredSpeeds())
-    found = [of_entry(entry, _choices(entry, here, judge)) for entry in known.entries]
-    own = [_own(pair, here, judge) for pair in custom_pairs()]
-    mine = {choice.folders for one in own for choice in one.choices}
-    found += own + [one for one in _others(known, here, judge) if one.shown.folders not in mine]
-    found = [_with_pace(one, facts) for one in found]
-    return Survey(tuple(order(found)), tuple(map(translated, known.problems)), facts)
+def survey() -> Survey:
+    """List the pairs of the catalog, the user's pairs, and models on this disk. Does not ask the hub."""
+    catalog, models, estimator = load_catalog(), local_models(), Estimator()
+    custom = [_custom(pair, models, estimator) for pair in custom_pairs()]
+    listed = {variant.folders for one in custom for variant in one.variants}
+    others = [one for one in _others(catalog, models, estimator) if one.shown.folders not in listed]
+    entries = [_entry(entry, models, estimator) for entry in catalog.entries]
+    return Survey(tuple(best_first([*entries, *custom, *others])), catalog.problems, estimator.facts)
 
 
-def _with_pace(one: Candidate, facts: MachineFacts | None) -> Candidate:
-    """With a note of which choices are too slow here: by the speed that is foretold or, where a pair's files were not seen yet, by
-    its size and name."""
-    return replace(one, choices=tuple(replace(choice, slow=_too_slow(one.name, choice, facts)) for choice in one.choices))
+class Estimator:
+    """Adds memory and speed on this machine to variants, for the default context."""
 
-
-def _too_slow(name: str, choice: Choice, facts: MachineFacts | None) -> bool:
-    if choice.speeds:
-        return max(speed.high for speed in choice.speeds.values()) < USABLE
-    if not choice.size or choice.folders:
-        return False
-    return without_gpu(facts) if facts is None else fastest(name, choice.size, facts) < USABLE
-
-
-class Judge:
-    """Fit and speed on this machine, at one context."""
-
-    def __init__(self, facts: MachineFacts | None, context: int, measured: MeasuredSpeeds) -> None:
-        self._facts, self._context, self._measured = facts, context, measured
+    def __init__(self) -> None:
+        self.facts = machine.load_facts()
+        self._measured = MeasuredSpeeds()
         self._free = machine.free_memory()
 
-    def judged(self, choice: Choice, configs: tuple[dict, ...], sizes: tuple[int, int]) -> Choice:
-        """With fit and speed from config.json files and weight sizes. No folder's oddity takes the others' place in the list."""
+    def from_files(self, variant: Variant, configs: Sequence[dict], sizes: tuple[int, int]) -> Variant:
+        """Estimate from config.json files and weight sizes. A problem is part of the result, so that it hides no other pair."""
+        variant = replace(variant, size=sum(sizes), estimated=False, family=str(configs[0].get("model_type") or ""))
         try:
-            return self._judged(choice, configs, sizes)
+            return self._from_files(variant, configs[0], configs[1] if len(configs) > 1 else None, sizes)
         except UserError as error:
-            trouble = error.text
+            return replace(variant, problem=error.text)
         except Exception:
-            log.exception("A pair cannot be judged: %s", choice.folders or choice.pair)
-            trouble = EngineText("window", tr("Its config.json is so unusual that Slipstream cannot judge it."))
-        return replace(choice, trouble=trouble, size=sum(sizes), estimated=False)
+            log.exception("Can't estimate %s", variant.folders or variant.pair)
+            return replace(variant, problem=EngineText("window", tr("Can’t estimate its memory: config.json is unusual.")))
 
-    def _judged(self, choice: Choice, configs: tuple[dict, ...], sizes: tuple[int, int]) -> Choice:
-        target, drafter = configs[0], configs[1] if len(configs) > 1 else None
-        text = text_config(target)
-        name = speed_key(choice.pair.target, choice.pair.drafter) if choice.pair else folders_key(choice.folders)
-        speeds: dict[Mode, SpeedRange] = {}
-        limit = whole(text, "max_position_embeddings")
-        context = min(self._context, limit or self._context)
-        fitting = predict_fit(target, drafter, *sizes, context, self._facts, free=self._free)
-        if self._facts is not None:
+    def _from_files(self, variant: Variant, target: dict, drafter: dict | None, sizes: tuple[int, int]) -> Variant:
+        limit = whole(text_config(target), "max_position_embeddings")
+        context = min(CONTEXT, limit or CONTEXT)
+        fit = predict_fit(target, drafter, *sizes, context, self.facts, free=self._free)
+        speeds = measured_speeds(self._measured.rates(variant.speed_key))
+        if self.facts is not None:
             parsed = parse(drafter) if drafter else None
             generation = 2 if parsed and parsed.selector else 1
-            speeds = predict_speeds(self._facts, target, parsed, sizes, context, generation)
-        speeds |= measured_speeds(self._measured.rates(name))
-        return replace(choice, fit=fitting, speeds=speeds, size=sum(sizes), estimated=False, context=limit or choice.context)
+            speeds = predict_speeds(self.facts, target, parsed, sizes, context, generation) | speeds
+        slow = max(speed.high for speed in speeds.values()) < MIN_SPEED if speeds else variant.slow
+        return replace(variant, fit=fit, speeds=speeds, slow=slow, context=limit or variant.context)
 
-    def guessed(self, choice: Choice, size: int) -> Choice:
-        """With what the size alone says, before the hub was asked."""
+    def from_folders(self, folders: Folders) -> Variant:
+        """Estimate from two folders.
+
+        Raises:
+            UserError: one of them can't be read.
+        """
+        present = [folder for folder in folders if folder]
+        sizes = [weight_bytes(folder) for folder in present]
+        return self.from_files(Variant(folders=folders), [read_config(folder) for folder in present], (sizes[0], sum(sizes[1:])))
+
+    def from_size(self, variant: Variant, name: str, size: int) -> Variant:
+        """Estimate from the size alone, before the hub has answered. 0 is unknown."""
+        speeds = measured_speeds(self._measured.rates(variant.speed_key))
+        if not size:
+            return replace(variant, speeds=speeds)
         how = EngineText.of("fit_estimated", "From the catalog, or from the number of weights in the name")
-        lines = (FitLine("weights of both", size, how),)
-        told = Fit(lines, self._context, machine.working_set(self._facts), machine.allocation_limit(self._facts), self._free)
-        speeds = measured_speeds(self._measured.rates(speed_key(choice.pair.target, choice.pair.drafter))) if choice.pair else {}
-        return replace(choice, size=size, fit=told if size else None, speeds=speeds)
+        lines, facts = (FitLine("weights of both", size, how),), self.facts
+        fit = Fit(lines, CONTEXT, machine.working_set(facts), machine.allocation_limit(facts), self._free)
+        if speeds:
+            slow = max(speed.high for speed in speeds.values()) < MIN_SPEED
+        else:
+            slow = without_gpu(facts) if facts is None else max_speed(name, size, facts) < MIN_SPEED
+        return replace(variant, size=size, fit=fit, speeds=speeds, slow=slow)
+
+    def from_models(self, variant: Variant, target: LocalModel, drafter: LocalModel | None) -> Variant:
+        """Estimate from models on this disk."""
+        models = [target, drafter] if drafter else [target]
+        removable = variant.pair is not None and all(model.place == "hub cache" for model in models)
+        variant = replace(variant, folders=(target.folder, drafter.folder if drafter else None), removable=removable)
+        return self.from_files(variant, [model.config for model in models], (target.bytes, drafter.bytes if drafter else 0))
+
+    def from_pair(self, variant: Variant, name: str, size: int, models: Sequence[LocalModel]) -> Variant:
+        """Estimate from the files if both repos are on this disk, or else from the size."""
+        assert variant.pair is not None
+        usable = {model.repo.lower(): model for model in reversed(models) if not model.problem}
+        target, *drafter = [usable.get(repo.lower()) for repo in variant.pair.repos]
+        if target is None or None in drafter:
+            return self.from_size(variant, name, size)
+        return self.from_models(variant, target, drafter[0] if drafter else None)
 
 
-def folders_key(folders: tuple[Path, Path | None] | None) -> str:
-    """What the speeds of two folders are kept under."""
-    return speed_key(str(folders[0]), str(folders[1]) if folders[1] else None) if folders else ""
-
-
-def ask_hub(choice: Choice, context: int = CONTEXT) -> Choice:
-    """What the hub says of a pair: whether it is there, its exact size, fit and speed, and whether the disk has room.
+def check_hub(variant: Variant) -> Variant:
+    """Ask the hub about a pair: exact sizes, license, and whether there is room on the disk.
 
     Raises:
-        UserError: it cannot be reached, does not know the pair, or does not give it to this account.
+        UserError: the hub can't be reached, doesn't know the pair, or denies access.
     """
-    assert choice.pair is not None
+    assert variant.pair is not None
     cache = Cache()
-    found = inspect_pair(Hub(), cache, choice.pair)
-    sizes = found.weight_sizes
-    judge = Judge(machine.load_facts(), context, MeasuredSpeeds())
-    license = found.listings[0].license or ""
-    told = replace(choice, asked=True, missing=found.size - found.on_disk, license=license, trouble=None)
-    told = judge.judged(told, found.configs, sizes)
-    return replace(told, trouble=told.trouble or found.problem or found.space_problem(cache))
+    found = inspect_pair(Hub(), cache, variant.pair)
+    to_download, license = found.size - found.on_disk, found.listings[0].license or ""
+    variant = replace(variant, checked=True, to_download=to_download, license=license, problem=None)
+    variant = Estimator().from_files(variant, found.configs, found.weight_sizes)
+    return replace(variant, problem=variant.problem or found.problem or found.space_problem(cache))
 
 
-def check_folders(target: Path, drafter: Path | None) -> str:
-    """Why two folders do not go together; empty when they do.
+def check_folders(target: Path, drafter: Path | None) -> EngineText | None:
+    """Return why two folders can't be used together, or None.
 
     Raises:
-        UserError: one of them cannot be read.
+        UserError: one of them can't be read.
     """
     config = read_config(target)
     problem = target_problem(config)
     if problem is None and drafter is not None:
         problem = dflash_problem(config) or pair_problem(config, read_config(drafter))
-    return translated(problem) if problem else ""
+    return problem
 
 
-def own_id(pair: CustomPair) -> str:
-    """What a pair of the user's own is called in the list."""
-    return f"{'folder' if pair.is_local else 'own'}:{speed_key(pair.target, pair.drafter)}"
-
-
-def of_repos(pair: CustomPair, choice: Choice) -> Candidate:
-    """A pair of two repos."""
-    return Candidate(own_id(pair), pair.target.split("/")[-1], (choice,), note=tr("A pair of your own."), own=pair)
-
-
-def of_folders(pair: CustomPair, judge: Judge) -> Candidate:
-    """A pair of two folders.
-
-    Raises:
-        UserError: one of them cannot be read.
-    """
-    target, drafter = pair.folders
-    configs = tuple(read_config(folder) for folder in (target, drafter) if folder)
-    sizes = (weight_bytes(target), weight_bytes(drafter) if drafter else 0)
-    choice = judge.judged(Choice("", None, (target, drafter)), configs, sizes)
-    return replace(_unseen(pair), choices=(choice,), family=str(configs[0].get("model_type") or ""))
-
-
-def _own(pair: CustomPair, here: list[LocalModel], judge: Judge) -> Candidate:
-    """As far as it is known without the hub; one whose folders cannot be read is listed with the reason."""
+def custom_candidate(pair: CustomPair, variant: Variant) -> Candidate:
+    name = pair.target.split("/")[-1]
     if pair.is_local:
-        try:
-            return of_folders(pair, judge)
-        except UserError as error:
-            return replace(_unseen(pair), why_not=error.text)
-    halves = [_whole(here, repo) for repo in pair.pair.repos]
-    if None in halves:
-        return of_repos(pair, judge.guessed(Choice("", pair.pair), 0))
-    target, *drafter = [one for one in halves if one is not None]
-    return of_repos(pair, _from_disk("", pair.pair, target, drafter[0] if drafter else None, judge))
+        target, _ = pair.folders
+        name = target.parent.name if target.name == "target" else target.name
+    id = f"{'folder' if pair.is_local else 'own'}:{speed_key(pair.target, pair.drafter)}"
+    return Candidate(id, name, (variant,), note=tr("Custom pair."), custom=pair)
 
 
-def _unseen(pair: CustomPair) -> Candidate:
-    target, _ = pair.folders
-    name = target.parent.name if target.name == "target" else target.name
-    return Candidate(own_id(pair), name, (Choice("", None),), note=tr("A pair of your own."), own=pair)
+def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) -> Candidate:
+    """Return a pair of the user; one whose folders can't be read says why."""
+    try:
+        if pair.is_local:
+            return custom_candidate(pair, estimator.from_folders(pair.folders))
+        return custom_candidate(pair, estimator.from_pair(Variant(pair=pair.pair), "", 0, models))
+    except UserError as error:
+        return replace(custom_candidate(pair, Variant()), why_not=error.text)
 
 
-def _choices(entry: CatalogEntry, here: list[LocalModel], judge: Judge) -> tuple[Choice, ...]:
-    if BUILT_IN in entry.tags:
-        folders = demo_pair()
-        with suppress(UserError):
-            configs = (read_config(folders[0]), read_config(folders[1]))
-            sizes = (weight_bytes(folders[0]), weight_bytes(folders[1]))
-            return (judge.judged(Choice("", None, folders), configs, sizes),)
-        return (Choice("", None, folders),)
-    made = [_choice(entry, target, here, judge) for target in entry.targets]
-    made.sort(key=lambda one: one.folders is None)  # what is here first; else as listed
+def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) -> Candidate:
+    variants = []
     context = int(entry.context.value) if entry.context else None
-    return tuple(replace(one, context=one.context or context) for one in made) or (Choice("", None),)
+    if BUILT_IN in entry.tags:
+        variants = [Variant(folders=demo_pair())]
+        with suppress(UserError):
+            variants = [estimator.from_folders(demo_pair())]
+    for target in entry.targets:
+        label = tr("{bits}-bit", bits=target.bits) if target.bits else target.repo.split("/")[-1]
+        variant = Variant(label, context=context)
+        if entry.drafter is not None:
+            variant = replace(variant, pair=Pair(target.repo, str(entry.drafter.value)))
+            variant = estimator.from_pair(variant, entry.name, estimate_size(entry, target)[0], models)
+        variants.append(variant)
+    variants.sort(key=lambda variant: variant.folders is None)  # what is on disk first
+    note = _notes().get(entry.note, entry.note)
+    return Candidate(entry.id, entry.name, tuple(variants) or (Variant(),), entry=entry, note=note, why_not=entry.why_not)
 
 
-def _choice(entry: CatalogEntry, target: TargetRepo, here: list[LocalModel], judge: Judge) -> Choice:
-    label = tr("{bits} bits", bits=target.bits) if target.bits else target.repo.split("/")[-1]
-    if entry.drafter is None:
-        return Choice(label, None)
-    pair = Pair(target.repo, str(entry.drafter.value))
-    halves = [_whole(here, repo) for repo in pair.repos]
-    size, _ = needed_bytes(entry, target)
-    if halves[0] is None or halves[1] is None:
-        return judge.guessed(Choice(label, pair), size)
-    return _from_disk(label, pair, halves[0], halves[1], judge)
-
-
-def _from_disk(label: str, pair: Pair | None, target: LocalModel, drafter: LocalModel | None, judge: Judge) -> Choice:
-    halves = [target] if drafter is None else [target, drafter]
-    removable = all(one.place == "hub cache" for one in halves)
-    choice = Choice(label, pair, (target.folder, drafter.folder if drafter else None), removable=removable and pair is not None)
-    return judge.judged(choice, tuple(one.config for one in halves), (target.bytes, drafter.bytes if drafter else 0))
-
-
-def _whole(here: Iterable[LocalModel], repo: str) -> LocalModel | None:
-    return next((one for one in here if one.repo.lower() == repo.lower() and not one.problem), None)
-
-
-def _others(known: Catalog, here: list[LocalModel], judge: Judge) -> list[Candidate]:
-    """Targets on this disk that no entry names, each with the first drafter here that goes with it, or alone."""
-    listed = {target.repo.lower() for entry in known.entries for target in entry.targets}
+def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
+    """Return targets on this disk that the catalog lacks, each with the first drafter on this disk that fits, or alone."""
+    listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
+    drafters = [model for model in models if model.is_drafter and not model.problem]
     found = []
-    for target in here:
+    for target in models:
         if target.is_drafter or target.problem or target.repo.lower() in listed or target_problem(target.config):
             continue
-        drafter = next((one for one in here if one.is_drafter and not one.problem and _goes_with(target.config, one.config)), None)
-        pair = None
+        drafter = next((one for one in drafters if _fits(target.config, one.config)), None)
+        variant, note = Variant(), _place_names().get(target.place, "")
         if target.place == "hub cache" and (drafter is None or drafter.place == "hub cache"):
             with suppress(UserError):
-                pair = Pair(target.repo, drafter.repo if drafter else None)
-        choice = _from_disk("", pair, target, drafter, judge)
-        note = _found_in().get(target.place, "")
+                variant = Variant(pair=Pair(target.repo, drafter.repo if drafter else None))
         if drafter is None:
-            note = f"{note} {tr('No drafter for it is on this disk, so it decodes plainly.')}".strip()
-        family = str(target.config.get("model_type") or "")
-        name = target.repo.split("/")[-1]
-        found.append(Candidate(f"disk:{target.folder}", name, (choice,), note=note, family=family))
+            note = f"{note} {tr('No drafter for it on this disk, so decoding is plain.')}".strip()
+        variant = estimator.from_models(variant, target, drafter)
+        found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], (variant,), note=note))
     return found
 
 
-def _goes_with(target: dict, drafter: dict) -> bool:
+def _fits(target: dict, drafter: dict) -> bool:
     try:
         return not (dflash_problem(target) or pair_problem(target, drafter))
     except UserError:

@@ -1,77 +1,75 @@
-"""What the picker says of a pair."""
+"""Texts about the size, fit, and state of a pair."""
 
 from app.conversations.wording import size
 from app.language import tr, translated
-from app.models.candidate import Candidate, State
-from app.models.downloads import Transfer
+from app.models.candidate import Candidate, PairState
+from app.models.downloads import PairDownload
 from mlx_engine.pairs.fit import FitVerdict
 
 
-def verdict_names() -> dict[FitVerdict, str]:
-    """How a pair fits, in words."""
-    return {
+def verdict(one: Candidate) -> str:
+    if one.why_not:
+        return tr("Not supported yet")
+    names: dict[FitVerdict, str] = {
         "comfortable": tr("Fits comfortably"),
-        "tight": tr("Fits, tightly"),
+        "tight": tr("Tight fit"),
         "will swap": tr("Too large: would swap"),
-        "no": tr("Does not fit"),
-        "unknown": tr("Fit unknown"),
+        "no": tr("Doesn’t fit"),
+        "unknown": tr("Unknown fit"),
     }
+    return names[one.verdict]
 
 
-def _state_names() -> dict[State, str]:
-    return {
+def summary(one: Candidate) -> str:
+    """Return the second line of a row: size and fit."""
+    if one.why_not:
+        return verdict(one)
+    weights = tr("Unknown size")
+    if one.shown.size:
+        weights = tr("about {size}", size=size(one.shown.size)) if one.shown.estimated else size(one.shown.size)
+    return f"{weights} · {verdict(one)}"
+
+
+def status(state: PairState, download: PairDownload | None) -> str:
+    """Return the text at the end of a row; empty for a pair that can be downloaded."""
+    if state == "running" and download is not None and download.total:
+        return f"{download.fraction:.0%}".replace("%", " %")
+    names: dict[PairState, str] = {
         "waiting": tr("Waiting"),
+        "running": tr("Downloading"),
         "paused": tr("Paused"),
         "failed": tr("Stopped"),
         "ready": tr("On disk"),
         "loading": tr("Loading"),
         "loaded": tr("In use"),
     }
+    return names.get(state, "")
 
 
-def status(state: State, transfer: Transfer | None) -> str:
-    """A word for the end of a row; empty for a pair that is just there to be had."""
-    if state == "running" and transfer is not None and transfer.total:
-        return f"{transfer.done / transfer.total:.0%}".replace("%", " %")
-    return tr("Fetching") if state == "running" else _state_names().get(state, "")
-
-
-def row(one: Candidate) -> str:
-    """The second line of a row."""
-    if one.why_not:
-        return tr("Cannot be run yet")
-    shown = one.shown
-    weight = tr("Size unknown")
-    if shown.size:
-        weight = tr("about {size}", size=size(shown.size)) if shown.estimated else size(shown.size)
-    return f"{weight} · {verdict_names()[one.verdict]}"
-
-
-def progress(transfer: Transfer) -> str:
-    """How far a download is: bytes, speed, time left, and what else there is to say."""
+def progress(download: PairDownload) -> str:
+    """Return how far a download is: bytes, speed, time left, and state."""
     parts = []
-    if transfer.total:
-        parts.append(tr("{done} of {total}", done=size(transfer.done), total=size(transfer.total)))
-    if transfer.state == "running":
-        if transfer.speed:
-            parts.append(f"{size(transfer.speed)}/s")
-        if transfer.seconds_left is not None and transfer.total and transfer.done < transfer.total:
-            parts.append(tr("{time} left", time=duration(transfer.seconds_left)))
+    if download.total:
+        parts.append(tr("{done} of {total}", done=size(download.done), total=size(download.total)))
+    if download.state == "running":
+        if download.speed:
+            parts.append(f"{size(download.speed)}/s")
+        if download.seconds_left is not None and download.total and download.done < download.total:
+            parts.append(tr("{time} left", time=duration(download.seconds_left)))
         if not parts:
-            parts.append(tr("Asking the hub…"))
-    elif transfer.state == "waiting":
-        parts.append(tr("waits for its turn") if parts else tr("Waits for its turn"))
-    elif transfer.state == "paused":
-        parts.append(tr("paused; what came is kept") if parts else tr("Paused; what came is kept"))
-    if transfer.words:
-        parts.append(translated(transfer.words))
+            parts.append(tr("Connecting…"))
+    elif download.state == "failed":
+        return tr("Stopped. Partial download kept.")
+    else:
+        parts.append(tr("Paused. Partial download kept.") if download.state == "paused" else tr("Waiting"))
+    if download.note:
+        parts.append(translated(download.note))
     return " · ".join(parts)
 
 
 def duration(seconds: float) -> str:
-    """In the largest units that say something."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{max(whole, 1)} s"
-    minutes = round(whole / 60)
+    """Format a duration in its largest units, such as "1 h 2 min"."""
+    if seconds < 59.5:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -19,7 +19,7 @@ from app.language import tr
 from app.machine.this_mac import ThisMacDialog
 from app.models.picker import Picker
 from app.models.picker_dialog import PickerDialog
-from app.models.recommendation import suiting, without_gpu
+from app.models.recommendation import recommend, without_gpu
 from app.release import this_release
 from app.settings.preferences import Preferences
 from app.settings.settings_dialog import SettingsDialog
@@ -101,7 +101,7 @@ class MainWindow(QMainWindow):
         self.top_bar.sidebar.clicked.connect(self.toggle_sidebar)
         self.top_bar.settings.clicked.connect(self.show_chat_settings)
         self.top_bar.name.clicked.connect(self.show_models)
-        self.picker.fetched.connect(self._tell_fetched)
+        self.picker.downloaded.connect(self._tell_fetched)
         self.sidebar.new_chat.connect(self.commands.new.trigger)
         self.sidebar.list.customContextMenuRequested.connect(self.commands.show_menu)
         conductor.chat_changed.connect(self._show_title)
@@ -144,7 +144,7 @@ class MainWindow(QMainWindow):
         if self._settings.value("welcomed", False, bool) is True:
             return
         facts = machine.load_facts()
-        page = Introduction(self.theme, suiting(load_catalog(), facts=facts), without_gpu(facts))
+        page = Introduction(self.theme, recommend(load_catalog(), facts=facts), without_gpu(facts))
         page.begun.connect(self.begin)
         page.choose.connect(self.show_models)
         self.transcript.welcome.introduce(page)

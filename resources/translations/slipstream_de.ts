@@ -1315,13 +1315,8 @@
         </message>
         <message>
             <location filename="../../app/models/background.py" />
-            <source>Something went wrong inside Slipstream ({error}); the log has the details.</source>
-            <translation>In Slipstream ist etwas schiefgegangen ({error}); Näheres steht im Protokoll.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>A DFlash 2 drafter, the current generation: it keeps more drafts than the first.</source>
-            <translation>Ein DFlash-2-Drafter, die heutige Generation: Von seinen Entwürfen bleiben mehr als von denen der ersten.</translation>
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>Etwas ist schiefgegangen ({error}). Näheres steht im Protokoll.</translation>
         </message>
         <message>
             <location filename="../../app/models/candidate.py" />
@@ -1335,23 +1330,8 @@
         </message>
         <message>
             <location filename="../../app/models/candidate.py" />
-            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
-            <translation>Kommt mit Slipstream und braucht kein Laden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
             <source>Fits</source>
             <translation>Passt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Fits, with little room to spare.</source>
-            <translation>Passt, mit wenig Spielraum.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Leaves room for long chats and your other programs.</source>
-            <translation>Lässt Platz für lange Chats und Ihre anderen Programme.</translation>
         </message>
         <message>
             <location filename="../../app/models/candidate.py" />
@@ -1362,21 +1342,6 @@
             <location filename="../../app/models/candidate.py" />
             <source>Small</source>
             <translation>Klein</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Small, so quick to fetch and light on memory.</source>
-            <translation>Klein, also schnell geladen und sparsam mit Speicher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>The drafter was trained on replies without thinking.</source>
-            <translation>Der Drafter wurde an Antworten ohne Denken trainiert.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Trained for code.</source>
-            <translation>Für Code trainiert.</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
@@ -1410,13 +1375,13 @@
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
-            <translation>Der Prozess, der lädt, lässt sich nicht starten. Wurde Slipstream verschoben oder ersetzt, so starten Sie es neu.</translation>
+            <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <translation>Der Download-Prozess lässt sich nicht starten. Wenn Sie Slipstream verschoben oder ersetzt haben, starten Sie es neu.</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
-            <translation>Der Prozess, der lädt, ist von selbst zu Ende gegangen. Was da ist, bleibt; mit „Fortsetzen“ geht es weiter.</translation>
+            <source>The download process stopped unexpectedly. Click Resume to continue.</source>
+            <translation>Der Download-Prozess wurde unerwartet beendet. Klicken Sie auf „Fortsetzen“.</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1645,23 +1610,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>A reply is still being written.</source>
-            <translation>Es wird noch eine Antwort geschrieben.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Ask Again</source>
-            <translation>Erneut fragen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Ask the hub again</source>
             <translation>Den Hub erneut fragen</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Asking the hub…</source>
-            <translation>Der Hub wird gefragt…</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1670,13 +1620,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Cancel the download and remove what came</source>
-            <translation>Laden abbrechen und entfernen, was da ist</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Cannot be run yet</source>
-            <translation>Läuft noch nicht</translation>
+            <source>Cancel the download and delete the partial files</source>
+            <translation>Download abbrechen und Teildateien löschen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1700,8 +1645,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Give a token of your account</source>
-            <translation>Ein Token Ihres Kontos angeben</translation>
+            <source>Enter a hub token</source>
+            <translation>Hub-Token eingeben</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1710,18 +1655,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.</source>
-            <translation>Sein Besitzer verlangt, dass vor dem Laden Bedingungen angenommen werden: Slipstream sagt, wo, falls der Hub ablehnt.</translation>
+            <source>Not verified</source>
+            <translation>Nicht überprüft</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Nobody vouches for these repos. The hub is asked before anything is offered.</source>
-            <translation>Für diese Repos bürgt niemand. Bevor etwas angeboten wird, wird der Hub gefragt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Not confirmed</source>
-            <translation>Nicht bestätigt</translation>
+            <source>Not verified by Slipstream</source>
+            <translation>Nicht von Slipstream überprüft</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1740,8 +1680,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Quantisation</source>
+            <source>Quantization</source>
             <translation>Quantisierung</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Remove Download</source>
+            <translation>Download entfernen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1750,7 +1695,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Remove this pair from the list; its files stay</source>
+            <source>Remove this pair from the list and keep its files</source>
             <translation>Dieses Paar aus der Liste nehmen; die Dateien bleiben</translation>
         </message>
         <message>
@@ -1760,18 +1705,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Stopped; what came is kept.</source>
-            <translation>Angehalten; was da ist, bleibt.</translation>
+            <source>Selected pair</source>
+            <translation>Ausgewähltes Paar</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The pair that is selected</source>
-            <translation>Das gewählte Paar</translation>
+            <source>This model is gated: you may have to accept its conditions on the hub first.</source>
+            <translation>Dieses Modell ist zugangsbeschränkt: Eventuell müssen Sie zuerst im Hub die Bedingungen annehmen.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Token…</source>
             <translation>Token…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Try Again</source>
+            <translation>Erneut versuchen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1790,33 +1740,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Estimated once the hub has said which files there are.</source>
-            <translation>Wird geschätzt, sobald der Hub gesagt hat, welche Dateien es gibt.</translation>
+            <source>DFlash 2 drafter: more drafts are accepted.</source>
+            <translation>DFlash-2-Drafter: Mehr Entwürfe werden angenommen.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Everything is here</source>
-            <translation>Alles ist hier</translation>
+            <source>Estimated once the hub has answered.</source>
+            <translation>Wird geschätzt, sobald der Hub geantwortet hat.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Hide the arithmetic</source>
-            <translation>Rechnung verbergen</translation>
+            <source>Fits, with little memory to spare.</source>
+            <translation>Passt, mit wenig freiem Speicher.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>How much memory it needs is not known before the hub was asked.</source>
-            <translation>Wie viel Speicher es braucht, ist erst bekannt, wenn der Hub gefragt wurde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Its weights take about {needed} of the {budget} that models may use here.</source>
-            <translation>Seine Gewichte nehmen etwa {needed} von den {budget}, die Modelle hier nutzen dürfen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Its weights take about {needed}.</source>
-            <translation>Seine Gewichte nehmen etwa {needed}.</translation>
+            <source>Hide Memory Details</source>
+            <translation>Speicherdetails ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1825,43 +1765,53 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Licence</source>
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>Lässt Speicher für lange Chats und andere Apps.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>License</source>
             <translation>Lizenz</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Memory line by line</source>
-            <translation>Speicher, Zeile für Zeile</translation>
+            <source>Location</source>
+            <translation>Speicherort</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Needs {size} at {tokens}</source>
-            <translation>Braucht {size} bei {tokens}</translation>
+            <source>Memory details</source>
+            <translation>Speicherdetails</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>None: decodes plainly</source>
-            <translation>Keiner: dekodiert einfach</translation>
+            <source>Memory use is unknown until the hub has answered.</source>
+            <translation>Der Speicherbedarf ist unbekannt, bis der Hub geantwortet hat.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Not estimated yet. Help ▸ {page} measures how fast this computer is.</source>
-            <translation>Noch nicht geschätzt. Hilfe ▸ {page} misst, wie schnell dieser Computer ist.</translation>
+            <source>None (plain decoding)</source>
+            <translation>Keiner (einfaches Dekodieren)</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>On disk at</source>
-            <translation>Liegt in</translation>
+            <source>Nothing to download</source>
+            <translation>Nichts zu laden</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Others measured</source>
-            <translation>Andere maßen</translation>
+            <source>Published speedups</source>
+            <translation>Veröffentlichte Beschleunigung</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Show the arithmetic</source>
-            <translation>Rechnung zeigen</translation>
+            <source>Quick to download, light on memory.</source>
+            <translation>Schnell geladen, braucht wenig Speicher.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Show Memory Details</source>
+            <translation>Speicherdetails anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1875,8 +1825,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>The exact sum comes with the hub’s answer.</source>
-            <translation>Die genaue Summe kommt mit der Antwort des Hubs.</translation>
+            <source>The weights take about {needed} of the {budget} for models.</source>
+            <translation>Die Gewichte brauchen etwa {needed} der {budget} für Modelle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>The weights take about {needed}.</source>
+            <translation>Die Gewichte brauchen etwa {needed}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>To see an estimate, measure this computer in Help ▸ {page}.</source>
+            <translation>Für eine Schätzung messen Sie diesen Computer unter „Hilfe“ ▸ „{page}“.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Trained for code.</source>
+            <translation>Für Code trainiert.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1885,13 +1850,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>What it needs is not known before its config.json says more.</source>
-            <translation>Was es braucht, ist nicht bekannt, solange seine config.json nicht mehr sagt.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Why this one</source>
-            <translation>Warum dieses</translation>
+            <source>Why this pair</source>
+            <translation>Warum dieses Paar</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1900,8 +1860,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>block of {count}</source>
-            <translation>Block von {count}</translation>
+            <source>block size {count}</source>
+            <translation>Blockgröße {count}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1915,8 +1875,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>drafter {licence}</source>
-            <translation>Drafter {licence}</translation>
+            <source>drafter: {license}</source>
+            <translation>Drafter: {license}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1935,13 +1895,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>this machine</source>
+            <source>this computer</source>
             <translation>dieser Computer</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>together</source>
-            <translation>zusammen</translation>
+            <source>total</source>
+            <translation>gesamt</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1965,26 +1925,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>{needed} of the {budget} that models may use here.</source>
-            <translation>{needed} von den {budget}, die Modelle hier nutzen dürfen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{needed} of the {budget} that models may use here; {free} are free just now, so quit other programs first.</source>
-            <translation>{needed} von den {budget}, die Modelle hier nutzen dürfen; {free} sind gerade frei, beenden Sie also erst andere Programme.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{needed}, more than the {budget} that models may use here: the system would swap.</source>
-            <translation>{needed}, mehr als die {budget}, die Modelle hier nutzen dürfen: das System würde auslagern.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{needed}, more than the {ceiling} that can be had here at all.</source>
-            <translation>{needed}, mehr als die {ceiling}, die hier überhaupt zu haben sind.</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
             <source>{ratio}× plain on {machine}</source>
             <translation>{ratio}× einfach auf {machine}</translation>
         </message>
@@ -2000,13 +1940,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>{size} of memory are free just now</source>
-            <translation>{size} Speicher sind gerade frei</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{size} to fetch</source>
-            <translation>{size} zu laden</translation>
+            <source>{size} free now</source>
+            <translation>{size} derzeit frei</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
@@ -2035,23 +1970,23 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>A pair is being loaded. Wait for its end before you move the models.</source>
-            <translation>Ein Paar wird gerade geladen. Warten Sie das Ende ab, bevor Sie die Modelle verschieben.</translation>
+            <source>Enter one, or leave the drafter empty for plain decoding.</source>
+            <translation>Geben Sie einen an oder lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
-            <translation>Eine Antwort wird noch geschrieben. Stoppen Sie sie oder warten Sie ihr Ende ab, bevor Sie die Modelle wechseln.</translation>
+            <source>Leave the drafter empty for plain decoding.</source>
+            <translation>Lassen Sie den Drafter leer, um einfach zu dekodieren.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
-            <translation>{reason} Nennen Sie einen, oder nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
+            <source>Stop the reply, or wait until it is complete, to switch models.</source>
+            <translation>Stoppen Sie die Antwort oder warten Sie ihr Ende ab, um Modelle zu wechseln.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>{reason} Take the target alone: it decodes plainly.</source>
-            <translation>{reason} Nehmen Sie das Zielmodell allein: Es dekodiert einfach.</translation>
+            <source>Wait until the pair is loaded before you move models.</source>
+            <translation>Warten Sie, bis das Paar geladen ist, bevor Sie Modelle verschieben.</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2115,83 +2050,88 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
-            <translation>Die Modelle werden gerade verschoben. Warten Sie das Ende ab, oder halten Sie es in den Einstellungen an.</translation>
+            <source>Models are being moved. Wait until they are, or stop moving in Settings.</source>
+            <translation>Modelle werden verschoben. Warten Sie das Ende ab oder stoppen Sie in den Einstellungen.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>The models lie in {folder} now.</source>
-            <translation>Die Modelle liegen jetzt in {folder}.</translation>
+            <source>Models moved to {folder}.</source>
+            <translation>Modelle nach {folder} verschoben.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
-            <translation>Das Verschieben wurde angehalten. Die Modelle liegen, wo sie lagen; was kopiert ist, bleibt für den nächsten Versuch.</translation>
+            <source>Move stopped. The models stay where they were; copied files are kept for the next try.</source>
+            <translation>Verschieben gestoppt. Die Modelle bleiben, wo sie waren; Kopien bleiben für den nächsten Versuch erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>{freed} are free again.</source>
-            <translation>{freed} sind wieder frei.</translation>
+            <source>{size} freed.</source>
+            <translation>{size} freigegeben.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>A pair of your own.</source>
-            <translation>Ein eigenes Paar.</translation>
+            <source>Can’t estimate its memory: config.json is unusual.</source>
+            <translation>Speicherbedarf nicht abschätzbar: config.json ist ungewöhnlich.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Found among LM Studio’s models.</source>
-            <translation>Gefunden unter den Modellen von LM Studio.</translation>
+            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
+            <translation>Kommt mit Slipstream und braucht kein Laden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Found in the folder of models.</source>
-            <translation>Gefunden im Ordner der Modelle.</translation>
+            <source>Custom pair.</source>
+            <translation>Eigenes Paar.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Found in the hub’s cache.</source>
-            <translation>Gefunden im Cache des Hubs.</translation>
+            <source>In LM Studio’s models.</source>
+            <translation>Bei den Modellen von LM Studio.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
-            <translation>Ihre config.json ist so ungewöhnlich, dass Slipstream sie nicht beurteilen kann.</translation>
+            <source>In one of your model folders.</source>
+            <translation>In einem Ihrer Modellordner.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>No drafter for it is on this disk, so it decodes plainly.</source>
-            <translation>Auf dieser Platte ist kein Drafter dafür, daher dekodiert es einfach.</translation>
+            <source>In the hub cache.</source>
+            <translation>Im Hub-Cache.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>{bits} bits</source>
+            <source>No drafter for it on this disk, so decoding is plain.</source>
+            <translation>Kein passender Drafter auf diesem Volume, daher wird einfach dekodiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>The drafter was trained on replies without thinking.</source>
+            <translation>Der Drafter wurde an Antworten ohne Denken trainiert.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>{bits}-bit</source>
             <translation>{bits} Bit</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Does not fit</source>
+            <source>Connecting…</source>
+            <translation>Verbinden …</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Doesn’t fit</source>
             <translation>Passt nicht</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Fetching</source>
-            <translation>Lädt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fit unknown</source>
-            <translation>Passung unbekannt</translation>
+            <source>Downloading</source>
+            <translation>Wird geladen</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
             <source>Fits comfortably</source>
             <translation>Passt bequem</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits, tightly</source>
-            <translation>Passt knapp</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2205,18 +2145,28 @@
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
+            <source>Not supported yet</source>
+            <translation>Noch nicht unterstützt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
             <source>Paused</source>
             <translation>Angehalten</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Paused; what came is kept</source>
-            <translation>Angehalten; was da ist, bleibt</translation>
+            <source>Paused. Partial download kept.</source>
+            <translation>Pausiert. Bisheriger Download bleibt erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Size unknown</source>
-            <translation>Größe unbekannt</translation>
+            <source>Stopped. Partial download kept.</source>
+            <translation>Gestoppt. Bisheriger Download bleibt erhalten.</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Tight fit</source>
+            <translation>Passt knapp</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2225,28 +2175,23 @@
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
+            <source>Unknown fit</source>
+            <translation>Passung unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Unknown size</source>
+            <translation>Größe unbekannt</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
             <source>Waiting</source>
             <translation>Wartet</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Waits for its turn</source>
-            <translation>Wartet, bis es an der Reihe ist</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
             <source>about {size}</source>
             <translation>etwa {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>paused; what came is kept</source>
-            <translation>angehalten; was da ist, bleibt</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>waits for its turn</source>
-            <translation>wartet, bis es an der Reihe ist</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2627,11 +2572,6 @@
             <location filename="../../app/transcript/message.py" />
             <source>Show all of your message</source>
             <translation>Ihre ganze Nachricht zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try Again</source>
-            <translation>Erneut versuchen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message.py" />
@@ -4008,7 +3948,7 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_ok</source>
             <extracomment>Needs {needed} of the {budget} available for models at {context:,} tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>Benötigt {needed} der {budget} für Modelle bei {context:,} Tokens.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4020,7 +3960,7 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
             <extracomment>Unknown: config.json doesn't say enough.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Speicherbedarf ist unbekannt: config.json sagt nicht genug.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />

@@ -1315,13 +1315,8 @@
         </message>
         <message>
             <location filename="../../app/models/background.py" />
-            <source>Something went wrong inside Slipstream ({error}); the log has the details.</source>
-            <translation>Slipstream 内部出错（{error}）；详情见日志。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>A DFlash 2 drafter, the current generation: it keeps more drafts than the first.</source>
-            <translation>DFlash 2 草稿模型，当前一代：比第一代有更多草稿被接受。</translation>
+            <source>Something went wrong ({error}). See the log for details.</source>
+            <translation>出错了（{error}）。详情请查看日志。</translation>
         </message>
         <message>
             <location filename="../../app/models/candidate.py" />
@@ -1335,23 +1330,8 @@
         </message>
         <message>
             <location filename="../../app/models/candidate.py" />
-            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
-            <translation>随 Slipstream 提供，无需下载。只是玩具：一点算术、列表和代码。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
             <source>Fits</source>
             <translation>合适</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Fits, with little room to spare.</source>
-            <translation>可以装下，但余量不多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Leaves room for long chats and your other programs.</source>
-            <translation>为长对话和您的其他程序留有余地。</translation>
         </message>
         <message>
             <location filename="../../app/models/candidate.py" />
@@ -1362,21 +1342,6 @@
             <location filename="../../app/models/candidate.py" />
             <source>Small</source>
             <translation>小型</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Small, so quick to fetch and light on memory.</source>
-            <translation>体积小，下载快，占用内存少。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>The drafter was trained on replies without thinking.</source>
-            <translation>草稿模型是用不带思考的回复训练的。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/candidate.py" />
-            <source>Trained for code.</source>
-            <translation>为编程而训练。</translation>
         </message>
         <message>
             <location filename="../../app/models/deleted_bar.py" />
@@ -1410,13 +1375,13 @@
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>The download process cannot be started. If Slipstream was moved or replaced, start it again.</source>
-            <translation>下载进程无法启动。如果 Slipstream 被移动或替换过，请重新启动它。</translation>
+            <source>Can’t start the download process. If you moved or replaced Slipstream, restart it.</source>
+            <translation>无法启动下载进程。如果您移动或替换过 Slipstream，请重新启动它。</translation>
         </message>
         <message>
             <location filename="../../app/models/downloads.py" />
-            <source>The download process ended by itself. What came is kept; press Resume to go on.</source>
-            <translation>下载进程自行结束了。已下载的部分会保留；按“继续”接着下载。</translation>
+            <source>The download process stopped unexpectedly. Click Resume to continue.</source>
+            <translation>下载进程意外停止。点按“继续”即可继续。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1645,23 +1610,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>A reply is still being written.</source>
-            <translation>回复仍在书写中。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Ask Again</source>
-            <translation>再次询问</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
             <source>Ask the hub again</source>
             <translation>再次询问模型库</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Asking the hub…</source>
-            <translation>正在询问模型库…</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1670,13 +1620,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Cancel the download and remove what came</source>
-            <translation>取消下载并移除已下载的部分</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Cannot be run yet</source>
-            <translation>尚不能运行</translation>
+            <source>Cancel the download and delete the partial files</source>
+            <translation>取消下载并删除已下载的部分</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1700,8 +1645,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Give a token of your account</source>
-            <translation>提供你账户的令牌</translation>
+            <source>Enter a hub token</source>
+            <translation>输入 Hub 令牌</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1710,18 +1655,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Its owner wants conditions accepted before the download: Slipstream says where, should the hub refuse.</source>
-            <translation>其所有者要求下载前先接受条款：如果模型库拒绝，Slipstream 会说明在哪里接受。</translation>
+            <source>Not verified</source>
+            <translation>未经验证</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Nobody vouches for these repos. The hub is asked before anything is offered.</source>
-            <translation>没有人为这些仓库担保。在提供任何内容之前会先询问模型库。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_card.py" />
-            <source>Not confirmed</source>
-            <translation>未经确认</translation>
+            <source>Not verified by Slipstream</source>
+            <translation>未经 Slipstream 验证</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1740,8 +1680,13 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Quantisation</source>
+            <source>Quantization</source>
             <translation>量化</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Remove Download</source>
+            <translation>移除下载</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1750,7 +1695,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Remove this pair from the list; its files stay</source>
+            <source>Remove this pair from the list and keep its files</source>
             <translation>从列表中移除这一对；文件保留</translation>
         </message>
         <message>
@@ -1760,18 +1705,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>Stopped; what came is kept.</source>
-            <translation>已停止；已下载的部分会保留。</translation>
+            <source>Selected pair</source>
+            <translation>所选模型对</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
-            <source>The pair that is selected</source>
-            <translation>所选的模型对</translation>
+            <source>This model is gated: you may have to accept its conditions on the hub first.</source>
+            <translation>此模型受限：您可能需要先在 Hub 上接受其条款。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Token…</source>
             <translation>令牌…</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_card.py" />
+            <source>Try Again</source>
+            <translation>重试</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1790,33 +1740,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Estimated once the hub has said which files there are.</source>
-            <translation>模型库告知有哪些文件之后再作估计。</translation>
+            <source>DFlash 2 drafter: more drafts are accepted.</source>
+            <translation>DFlash 2 草稿模型：更多草稿被接受。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Everything is here</source>
-            <translation>全部已在本机</translation>
+            <source>Estimated once the hub has answered.</source>
+            <translation>Hub 响应后给出估计。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Hide the arithmetic</source>
-            <translation>隐藏计算</translation>
+            <source>Fits, with little memory to spare.</source>
+            <translation>可以容纳，但剩余内存不多。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>How much memory it needs is not known before the hub was asked.</source>
-            <translation>询问模型库之后才能知道它需要多少内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Its weights take about {needed} of the {budget} that models may use here.</source>
-            <translation>其权重约占 {needed}，模型在此可用 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Its weights take about {needed}.</source>
-            <translation>其权重约占 {needed}。</translation>
+            <source>Hide Memory Details</source>
+            <translation>隐藏内存详情</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1825,43 +1765,53 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Licence</source>
+            <source>Leaves memory for long chats and other apps.</source>
+            <translation>为长对话和其他应用留出内存。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>License</source>
             <translation>许可</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Memory line by line</source>
-            <translation>逐行列出内存</translation>
+            <source>Location</source>
+            <translation>位置</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Needs {size} at {tokens}</source>
-            <translation>{tokens}时需要 {size}</translation>
+            <source>Memory details</source>
+            <translation>内存详情</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>None: decodes plainly</source>
-            <translation>无：以普通方式解码</translation>
+            <source>Memory use is unknown until the hub has answered.</source>
+            <translation>Hub 响应前无法得知内存用量。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Not estimated yet. Help ▸ {page} measures how fast this computer is.</source>
-            <translation>尚未估计。“帮助 ▸ {page}”会测量这台电脑有多快。</translation>
+            <source>None (plain decoding)</source>
+            <translation>无（普通解码）</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>On disk at</source>
-            <translation>位于</translation>
+            <source>Nothing to download</source>
+            <translation>无需下载</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Others measured</source>
-            <translation>他人测得</translation>
+            <source>Published speedups</source>
+            <translation>已公布的加速比</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>Show the arithmetic</source>
-            <translation>显示计算</translation>
+            <source>Quick to download, light on memory.</source>
+            <translation>下载快，占用内存少。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Show Memory Details</source>
+            <translation>显示内存详情</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1875,8 +1825,23 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>The exact sum comes with the hub’s answer.</source>
-            <translation>精确的总和随模型库的答复而来。</translation>
+            <source>The weights take about {needed} of the {budget} for models.</source>
+            <translation>权重约占模型可用的 {budget} 中的 {needed}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>The weights take about {needed}.</source>
+            <translation>权重约需 {needed}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>To see an estimate, measure this computer in Help ▸ {page}.</source>
+            <translation>要查看估计值，请在“帮助”▸“{page}”中测量这台电脑。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/pair_facts.py" />
+            <source>Trained for code.</source>
+            <translation>为编程而训练。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1885,13 +1850,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>What it needs is not known before its config.json says more.</source>
-            <translation>在其 config.json 给出更多信息之前，无法得知所需内存。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>Why this one</source>
-            <translation>为何选它</translation>
+            <source>Why this pair</source>
+            <translation>推荐理由</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1900,7 +1860,7 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>block of {count}</source>
+            <source>block size {count}</source>
             <translation>块大小 {count}</translation>
         </message>
         <message>
@@ -1915,8 +1875,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>drafter {licence}</source>
-            <translation>草稿模型 {licence}</translation>
+            <source>drafter: {license}</source>
+            <translation>草稿模型：{license}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1935,12 +1895,12 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>this machine</source>
+            <source>this computer</source>
             <translation>这台电脑</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>together</source>
+            <source>total</source>
             <translation>合计</translation>
         </message>
         <message>
@@ -1965,26 +1925,6 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>{needed} of the {budget} that models may use here.</source>
-            <translation>{needed}，模型在此可用 {budget}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{needed} of the {budget} that models may use here; {free} are free just now, so quit other programs first.</source>
-            <translation>{needed}，模型在此可用 {budget}；目前空闲 {free}，请先退出其他程序。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{needed}, more than the {budget} that models may use here: the system would swap.</source>
-            <translation>{needed}，超过模型在此可用的 {budget}：系统会用到交换空间。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{needed}, more than the {ceiling} that can be had here at all.</source>
-            <translation>{needed}，超过这里最多可分配的 {ceiling}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
             <source>{ratio}× plain on {machine}</source>
             <translation>{machine} 上为普通的 {ratio} 倍</translation>
         </message>
@@ -2000,13 +1940,8 @@
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
-            <source>{size} of memory are free just now</source>
-            <translation>目前空闲内存 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/pair_facts.py" />
-            <source>{size} to fetch</source>
-            <translation>需下载 {size}</translation>
+            <source>{size} free now</source>
+            <translation>当前可用 {size}</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_list.py" />
@@ -2035,23 +1970,23 @@
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>A pair is being loaded. Wait for its end before you move the models.</source>
-            <translation>正在载入一对模型。请等它结束后再移动模型。</translation>
+            <source>Enter one, or leave the drafter empty for plain decoding.</source>
+            <translation>请输入一个，或将草稿模型留空以使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>A reply is still being written. Stop it, or wait for its end, before you switch models.</source>
-            <translation>回复仍在撰写。请先停止它或等它结束，再切换模型。</translation>
+            <source>Leave the drafter empty for plain decoding.</source>
+            <translation>将草稿模型留空以使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>{reason} Name one, or take the target alone: it decodes plainly.</source>
-            <translation>{reason} 请指定一个，或只用目标模型：以普通方式解码。</translation>
+            <source>Stop the reply, or wait until it is complete, to switch models.</source>
+            <translation>请停止回复或等其完成后再切换模型。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker.py" />
-            <source>{reason} Take the target alone: it decodes plainly.</source>
-            <translation>{reason} 请只用目标模型：以普通方式解码。</translation>
+            <source>Wait until the pair is loaded before you move models.</source>
+            <translation>请等模型对加载完成后再移动模型。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2115,83 +2050,88 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>The models are being moved. Wait for its end, or stop it in Settings.</source>
-            <translation>正在移动模型。请等它结束，或在设置中停止。</translation>
+            <source>Models are being moved. Wait until they are, or stop moving in Settings.</source>
+            <translation>正在移动模型。请等待移动完成，或在设置中停止。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>The models lie in {folder} now.</source>
-            <translation>模型现在位于 {folder}。</translation>
+            <source>Models moved to {folder}.</source>
+            <translation>模型已移至 {folder}。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>The move was stopped. The models lie where they lay; what was copied is kept for the next try.</source>
-            <translation>移动已停止。模型仍在原处；已复制的部分会留到下次继续。</translation>
+            <source>Move stopped. The models stay where they were; copied files are kept for the next try.</source>
+            <translation>移动已停止。模型仍在原处；已复制的文件保留供下次使用。</translation>
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>{freed} are free again.</source>
-            <translation>已释放 {freed}。</translation>
+            <source>{size} freed.</source>
+            <translation>已释放 {size}。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>A pair of your own.</source>
-            <translation>您自己的模型对。</translation>
+            <source>Can’t estimate its memory: config.json is unusual.</source>
+            <translation>无法估计其内存：config.json 不常见。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Found among LM Studio’s models.</source>
-            <translation>在 LM Studio 的模型中找到。</translation>
+            <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
+            <translation>随 Slipstream 提供，无需下载。只是玩具：一点算术、列表和代码。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Found in the folder of models.</source>
-            <translation>在模型文件夹中找到。</translation>
+            <source>Custom pair.</source>
+            <translation>自定义模型对。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Found in the hub’s cache.</source>
-            <translation>在模型库的缓存中找到。</translation>
+            <source>In LM Studio’s models.</source>
+            <translation>位于 LM Studio 的模型中。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>Its config.json is so unusual that Slipstream cannot judge it.</source>
-            <translation>它的 config.json 过于特殊，Slipstream 无法判断。</translation>
+            <source>In one of your model folders.</source>
+            <translation>位于您的某个模型文件夹中。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>No drafter for it is on this disk, so it decodes plainly.</source>
-            <translation>本机磁盘上没有与之配套的草稿模型，因此以普通方式解码。</translation>
+            <source>In the hub cache.</source>
+            <translation>位于 Hub 缓存中。</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
-            <source>{bits} bits</source>
+            <source>No drafter for it on this disk, so decoding is plain.</source>
+            <translation>本机磁盘上没有适配的草稿模型，因此使用普通解码。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>The drafter was trained on replies without thinking.</source>
+            <translation>草稿模型是用不带思考的回复训练的。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/survey.py" />
+            <source>{bits}-bit</source>
             <translation>{bits} 位</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Does not fit</source>
-            <translation>装不下</translation>
+            <source>Connecting…</source>
+            <translation>正在连接…</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Fetching</source>
-            <translation>下载中</translation>
+            <source>Doesn’t fit</source>
+            <translation>放不下</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Fit unknown</source>
-            <translation>是否装得下未知</translation>
+            <source>Downloading</source>
+            <translation>正在下载</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
             <source>Fits comfortably</source>
             <translation>装下绰绰有余</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>Fits, tightly</source>
-            <translation>勉强装下</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2205,18 +2145,28 @@
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
+            <source>Not supported yet</source>
+            <translation>尚不支持</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
             <source>Paused</source>
             <translation>已暂停</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Paused; what came is kept</source>
-            <translation>已暂停；已下载的部分会保留</translation>
+            <source>Paused. Partial download kept.</source>
+            <translation>已暂停。已下载部分会保留。</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Size unknown</source>
-            <translation>大小未知</translation>
+            <source>Stopped. Partial download kept.</source>
+            <translation>已停止。已下载部分会保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Tight fit</source>
+            <translation>勉强容纳</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2225,28 +2175,23 @@
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
+            <source>Unknown fit</source>
+            <translation>是否装得下未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
+            <source>Unknown size</source>
+            <translation>大小未知</translation>
+        </message>
+        <message>
+            <location filename="../../app/models/wording.py" />
             <source>Waiting</source>
             <translation>等待中</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
-            <source>Waits for its turn</source>
-            <translation>等待轮到它</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
             <source>about {size}</source>
             <translation>约 {size}</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>paused; what came is kept</source>
-            <translation>已暂停；已下载的部分会保留</translation>
-        </message>
-        <message>
-            <location filename="../../app/models/wording.py" />
-            <source>waits for its turn</source>
-            <translation>等待轮到它</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2627,11 +2572,6 @@
             <location filename="../../app/transcript/message.py" />
             <source>Show all of your message</source>
             <translation>显示您的整条消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try Again</source>
-            <translation>再试一次</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message.py" />
@@ -4008,7 +3948,7 @@ Nothing you write leaves this computer.</source>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_ok</source>
             <extracomment>Needs {needed} of the {budget} available for models at {context:,} tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>在 {context:,} 个词元时需要模型可用的 {budget} 中的 {needed}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4020,7 +3960,7 @@ Nothing you write leaves this computer.</source>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
             <extracomment>Unknown: config.json doesn't say enough.</extracomment>
-            <translation type="unfinished" />
+            <translation>内存用量未知：config.json 信息不足。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />

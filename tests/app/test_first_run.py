@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.recommendation import USABLE, fastest, suiting, without_gpu
+from app.models.recommendation import MIN_SPEED, max_speed, recommend, without_gpu
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, Fact, load_catalog
 from tests.app.conftest import Running
@@ -21,29 +21,29 @@ SHIPPED = load_catalog()
 
 @given(st.integers(0, 600 * GB))
 def test_the_pair_that_is_named_fits_comfortably_and_none_that_fits_is_larger(budget: int) -> None:
-    found = suiting(SHIPPED, budget)
+    found = recommend(SHIPPED, budget)
     if found is None:
         assert budget < 8 * GB
         return
     assert found.needed <= 0.7 * budget and found.entry.confirmed and not found.entry.why_not
-    smaller = suiting(SHIPPED, max(0, budget - 5 * GB))
+    smaller = recommend(SHIPPED, max(0, budget - 5 * GB))
     assert smaller is None or smaller.needed <= found.needed
 
 
 @given(st.integers(8, 600), st.floats(1e9, 900e9))
 def test_a_pair_that_is_named_writes_as_fast_as_one_reads(gigabytes: int, bandwidth: float) -> None:
     facts = replace(FACTS, bandwidth=bandwidth)
-    found = suiting(SHIPPED, gigabytes * GB, facts)
+    found = recommend(SHIPPED, gigabytes * GB, facts)
     if found is not None:
-        assert fastest(found.entry.name, found.needed, facts) >= USABLE
-    at_any_speed = suiting(SHIPPED, gigabytes * GB)
+        assert max_speed(found.entry.name, found.needed, facts) >= MIN_SPEED
+    at_any_speed = recommend(SHIPPED, gigabytes * GB)
     assert found is None or (at_any_speed is not None and found.needed <= at_any_speed.needed)
 
 
 def test_of_experts_only_those_that_are_used_are_read() -> None:
     facts = replace(FACTS, bandwidth=100e9)
-    assert fastest("Something 20B", 10 * GB, facts) == pytest.approx(10)
-    assert fastest("Something 30B-A3B", 10 * GB, facts) == pytest.approx(100)
+    assert max_speed("Something 20B", 10 * GB, facts) == pytest.approx(10)
+    assert max_speed("Something 30B-A3B", 10 * GB, facts) == pytest.approx(100)
 
 
 def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,19 +51,19 @@ def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch:
     monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, device="CPU"))
     page = start(welcomed=False).window.transcript.welcome.introduction
     assert page.name.text() == "The demo pair" and "no GPU" in page.why.text()
-    page.show_suiting(suiting(SHIPPED, 100 * GB, FACTS))
+    page.show_suiting(recommend(SHIPPED, 100 * GB, FACTS))
     assert page.name.text() != "The demo pair"
 
 
 def test_a_published_size_counts_before_an_estimate() -> None:
     coder = SHIPPED.find("qwen3-coder-30b-a3b")
-    found = suiting(Catalog((coder,), {}), 100 * GB)
+    found = recommend(Catalog((coder,), {}), 100 * GB)
     assert found and not found.estimated and found.needed == round((17.2 + 0.94) * GB)
     unknown = replace(coder, targets=tuple(replace(target, size_gb=None) for target in coder.targets))
-    found = suiting(Catalog((unknown,), {}), 100 * GB)
+    found = recommend(Catalog((unknown,), {}), 100 * GB)
     assert found and found.estimated and abs(found.needed / GB - 17.2) < 1
     nameless = replace(unknown, name="Thirty billion", drafter_gb=Fact(1, "you"))
-    assert suiting(Catalog((nameless,), {}), 100 * GB) is None
+    assert recommend(Catalog((nameless,), {}), 100 * GB) is None
 
 
 def test_the_first_start_says_what_this_is_and_a_click_begins(start: Start) -> None:

@@ -1,4 +1,4 @@
-"""A hub with one pair, an empty cache, and a catalogue with that pair added: for every test of the picker."""
+"""A test hub with one pair, an empty cache, and a catalog with that pair, for every test of the picker."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,6 @@ MB = 1_000_000
 
 @pytest.fixture(autouse=True)
 def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
-    """A hub of our own with one pair, an empty cache, and a catalogue with that pair added."""
     with LocalHub() as hub:
         hub.repo("owner/target", target_files(MB, 400_000), tags=("license:apache-2.0",))
         hub.repo("owner/drafter", drafter_files(300_000))

@@ -1,4 +1,4 @@
-"""What the tests of the picker do again and again: open it, look at a pair, see what is shown of it."""
+"""Helpers for tests of the picker."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Start = Callable[..., Running]
 
 
 def opened(app: Running) -> None:
-    """Open the picker and wait until it knows what there is."""
+    """Open the picker and wait until its pairs are listed."""
     app.window.show_models()
     app.until(lambda: bool(app.window.picker.rows))
 

@@ -1,4 +1,4 @@
-"""Downloads as the picker shows them: what is seen of them, whoever fetches and whatever the hub says."""
+"""Downloads in the picker, also those of other programs and with errors of the hub."""
 
 import threading
 from pathlib import Path
@@ -19,21 +19,20 @@ from tests.mlx_engine.pairs.fetching import fetch
 MB = 1_000_000
 
 
-def test_a_look_at_the_disk_that_ends_late_does_not_hide_what_came_since(
+def test_a_slow_survey_does_not_hide_what_was_downloaded_since(
     start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two looks at once, of which the earlier ended last, left a pair that was there as one that is not."""
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
-    real, began, goes_on = survey.survey, threading.Event(), threading.Event()
+    real, began, proceed = survey.survey, threading.Event(), threading.Event()
 
     def slow() -> survey.Survey:
-        seen = real()
+        found = real()
         if not began.is_set():
             began.set()
-            assert goes_on.wait(60)
-        return seen
+            assert proceed.wait(60)
+        return found
 
     monkeypatch.setattr("app.models.picker.survey", slow)
     app.window.picker.refresh()
@@ -41,7 +40,7 @@ def test_a_look_at_the_disk_that_ends_late_does_not_hide_what_came_since(
     fetch(hub, Cache())
     app.window.picker.refresh()
     qtbot.wait(300)
-    goes_on.set()
+    proceed.set()
     app.until(lambda: state(app) == "ready")
     qtbot.wait(300)
     assert state(app) == "ready"
@@ -51,15 +50,15 @@ def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: app.window.picker.may_download)
+    app.until(lambda: app.window.picker.can_download)
     hub.rate = 300_000
     card(app).main.click()
-    app.until(lambda: state(app) == "running" and app.window.picker.downloads.transfers[PAIR].done > 100_000)
+    app.until(lambda: state(app) == "running" and app.window.picker.downloads.pairs[PAIR].done > 100_000)
     assert card(app).pause.isVisible() and not card(app).main.isVisible()
     assert "of 2 MB" in card(app).progress.text()
     card(app).pause.click()
     app.until(lambda: state(app) == "paused")
-    assert card(app).main.text() == "Resume" and "paused" in card(app).progress.text()
+    assert card(app).main.text() == "Resume" and "Paused" in card(app).progress.text()
     card(app).main.click()
     app.until(lambda: state(app) in ("waiting", "running"))
     card(app).cancel.click()
@@ -68,44 +67,44 @@ def test_pause_resume_and_cancel(start: Start, hub: LocalHub) -> None:
     app.until(lambda: not list((Path(constants.HF_HUB_CACHE) / "models--owner--target" / "blobs").glob("*")))
 
 
-def test_a_download_is_seen_to_go_on_after_a_token_was_given(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its process is started anew then. What is asked for meanwhile is not lost."""
+def test_a_download_continues_after_a_token_was_saved(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process restarts. Commands during the restart are not lost."""
     monkeypatch.setattr(storage, "store_token", lambda endpoint, token: "anna")
     hub.repo("owner/other", target_files(400_000, seed=5))
     other = Pair("owner/other", "owner/drafter")
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: app.window.picker.may_download)
+    app.until(lambda: app.window.picker.can_download)
     hub.rate = 300_000
     card(app).main.click()
     downloads = app.window.picker.downloads
-    app.until(lambda: state(app) == "running" and downloads.transfers[PAIR].done > 0)
+    app.until(lambda: state(app) == "running" and downloads.pairs[PAIR].done > 0)
     accounts: list[str] = []
     app.window.picker.log_in("hf_mine", accounts.append, accounts.append)
     app.until(lambda: accounts == ["anna"])
     downloads.add(other)
-    assert set(downloads.transfers) == {PAIR, other}
+    assert set(downloads.pairs) == {PAIR, other}
     hub.rate = None
     app.until(lambda: state(app) == "ready")
-    app.until(lambda: not downloads.transfers)
+    app.until(lambda: not downloads.pairs)
     assert (Cache().folder("owner/other") / "refs/main").is_file()
 
 
-def test_what_a_terminal_fetches_is_seen_here(start: Start, hub: LocalHub) -> None:
+def test_downloads_of_another_program_are_shown(start: Start, hub: LocalHub) -> None:
     QueueFile().put(PAIR, state="paused")
-    QueueFile().put(Pair("owner/gone"))  # so that there is a process that looks after the queue
+    QueueFile().put(Pair("owner/gone"))  # starts the process, which watches the queue
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "paused")
-    fetch(hub, Cache())  # as `slipstream models pull` does, at whose end:
+    fetch(hub, Cache())  # as `slipstream models pull` does
     QueueFile().remove(PAIR)
-    app.until(lambda: PAIR not in app.window.picker.downloads.transfers)
+    app.until(lambda: PAIR not in app.window.picker.downloads.pairs)
     app.until(lambda: state(app) == "ready")
 
 
-def test_a_download_that_an_earlier_run_left_goes_on(start: Start, hub: LocalHub) -> None:
+def test_a_download_of_an_earlier_run_continues(start: Start, hub: LocalHub) -> None:
     QueueFile().put(PAIR)
     app = start()
     app.until(lambda: any("complete and checked" in notice for notice in app.notices))
@@ -114,28 +113,26 @@ def test_a_download_that_an_earlier_run_left_goes_on(start: Start, hub: LocalHub
     assert state(app) == "ready"
 
 
-def test_a_gated_repo_says_where_to_accept_and_nothing_is_offered(start: Start, hub: LocalHub) -> None:
+def test_a_gated_repo_shows_its_page_and_offers_no_download(start: Start, hub: LocalHub) -> None:
     hub.repos["owner/target"].gated = True
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.trouble))
-    assert f"Open {hub.url}/owner/target" in card(app).trouble.text() and not card(app).main.isEnabled()
+    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.problem))
+    assert f"Open {hub.url}/owner/target" in card(app).problem.text() and not card(app).main.isEnabled()
     assert card(app).token.isVisible()
     hub.repos["owner/target"].gated = False
     card(app).again.click()
-    app.until(lambda: app.window.picker.may_download)
+    app.until(lambda: app.window.picker.can_download)
 
 
-def test_without_a_network_it_says_so_and_what_is_here_can_be_used(
-    start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_network_local_pairs_can_be_used(start: Start, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     app = start()
     opened(app)
     look_at(app, "zebra-1b")
-    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.trouble))
-    assert "HF_HUB_OFFLINE" in card(app).trouble.text() and not card(app).main.isEnabled()
+    app.until(lambda: bool(app.window.picker.current and app.window.picker.current.shown.problem))
+    assert "HF_HUB_OFFLINE" in card(app).problem.text() and not card(app).main.isEnabled()
     look_at(app, "demo")
     assert state(app) == "loaded"
-    assert len(app.engine.measured) <= 1  # though what was measured is not stored here
+    assert len(app.engine.measured) <= 1  # even though the result is not saved here

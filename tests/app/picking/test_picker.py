@@ -46,10 +46,10 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     app.until(lambda: bool(app.window.picker.rows))
     qtbot.keyClicks(dialog.search, "zeb")
     assert [one.name for one in app.window.picker.rows] == ["Zebra 1B"] and dialog.card.title.text() == "Zebra 1B"
-    app.until(lambda: app.window.picker.may_download)
+    app.until(lambda: app.window.picker.can_download)
     shown = app.window.picker.current
-    assert shown is not None and shown.shown.asked and not shown.confirmed
-    assert dialog.card.main.text() == "Download 2 MB" and dialog.card.facts.shown["Licence"] == "apache-2.0"
+    assert shown is not None and shown.shown.checked and not shown.confirmed
+    assert dialog.card.main.text() == "Download 2 MB" and dialog.card.facts.shown["License"] == "apache-2.0"
     qtbot.keyClick(dialog.search, Qt.Key.Key_Return)
     app.until(lambda: state(app) == "ready")
     assert dialog.card.main.text() == "Use" and dialog.card.main.isEnabled()
@@ -72,14 +72,14 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     assert (target / "config.json").is_file() and not dialog.deleted.isVisible()
     dialog.card.delete.click()
     app.until(lambda: state(app) == "absent" and dialog.deleted.isVisible())
-    app.until(lambda: app.window.picker.may_download)
+    app.until(lambda: app.window.picker.can_download)
     dialog.card.main.click()
     app.until(lambda: state(app) == "ready")
-    assert not dialog.deleted.isVisible() and not app.window.picker.downloads.transfers, "quicker than fetching it again"
+    assert not dialog.deleted.isVisible() and not app.window.picker.downloads.pairs, "quicker than fetching it again"
     dialog.card.delete.click()
     app.until(lambda: dialog.deleted.isVisible())
-    dialog.deleted.free.click()
-    app.until(lambda: dialog.message.text() == "2 MB are free again.")
+    dialog.deleted.purge.click()
+    app.until(lambda: dialog.message.text() == "2 MB freed.")
     assert not dialog.deleted.isVisible() and weights(Path(constants.HF_HUB_CACHE)) == 0
 
 
@@ -92,7 +92,7 @@ def test_a_pair_can_be_used_once_the_reply_is_complete(start: Start, hub: LocalH
     app.window.models.space_timer.stop()
     app.send("Hello?")
     app.until(lambda: not card(app).main.isEnabled())
-    assert card(app).main.toolTip() == "A reply is still being written."
+    assert card(app).main.toolTip() == "Wait for the reply to finish."
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert card(app).main.isEnabled() and not card(app).main.toolTip()
@@ -103,7 +103,7 @@ def test_the_machine_is_measured_once_even_if_another_pair_is_loaded(start: Star
     fetch(hub, Cache())
     app = start()
     opened(app)
-    app.until(lambda: app.window.picker.measured_machine and not app.conductor.roofline_job.running)
+    app.until(lambda: app.window.picker.machine_measured and not app.conductor.roofline_job.running)
     assert len(app.engine.measured) == 1
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "ready")
@@ -215,7 +215,7 @@ def test_moving_models_shows_progress_and_blocks_loading(
     assert "are being moved" in dialog.message.text() and state(app) == "ready"
     goes_on.set()
     app.until(lambda: app.window.picker.storage.moving is None)
-    assert f"The models lie in {tmp_path / 'elsewhere'} now." in dialog.message.text()
+    assert f"Models moved to {tmp_path / 'elsewhere'}." in dialog.message.text()
     look_at(app, "zebra-1b")
     app.until(lambda: state(app) == "loaded")
     assert not before.root.exists() or weights(before.root) == 0
@@ -225,7 +225,7 @@ def test_an_unsupported_pair_says_why(start: Start) -> None:
     app = start()
     opened(app)
     look_at(app, "glm-5.3-flash")
-    assert state(app) == "unavailable" and "mlx-lm has no model" in card(app).trouble.text() and not card(app).main.isVisible()
+    assert state(app) == "unavailable" and "mlx-lm has no model" in card(app).problem.text() and not card(app).main.isVisible()
 
 
 def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHub) -> None:
@@ -246,7 +246,7 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     app.until(lambda: dialog.go.text() == "Add")
     dialog.go.click()
     app.until(lambda: app.window.picker.selected.startswith("own:"))
-    assert app.window.picker.may_download
+    assert app.window.picker.can_download
 
 
 def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp_path: Path) -> None:
@@ -276,13 +276,13 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     dialog.search.click()
     app.until(dialog.search.isEnabled)
     assert dialog.verdict.text().startswith("No drafter for owner/alone was found in the catalog, on this disk or on the hub.")
-    assert dialog.verdict.text().endswith("Name one, or take the target alone: it decodes plainly.")
+    assert dialog.verdict.text().endswith("Enter one, or leave the drafter empty for plain decoding.")
     for target in ("owner/phi", str(tmp_path / "phi")):  # no drafter is possible
         dialog.target.setText(target)
         dialog.search.click()
         app.until(dialog.search.isEnabled)
         assert dialog.verdict.text().startswith("DFlash isn't available for the “phi3” family yet")
-        assert dialog.verdict.text().endswith(". Take the target alone: it decodes plainly.")
+        assert dialog.verdict.text().endswith(". Leave the drafter empty for plain decoding.")
     mine = shutil.copytree(demo_pair()[0], tmp_path / "mine")
     drafter = shutil.copytree(demo_pair()[1], tmp_path / ".lmstudio/models/lab/Demo-DFlash")
     dialog.target.setText(str(mine))
@@ -308,15 +308,15 @@ def test_a_custom_pair_of_two_folders_can_be_used_at_once(start: Start, tmp_path
     app.until(lambda: state(app) == "loaded")
     again = start()
     opened(again)
-    mine = next(one for one in again.window.picker.rows if one.own)
+    mine = next(one for one in again.window.picker.rows if one.custom)
     look_at(again, mine.id)
-    assert state(again) in ("ready", "loaded") and card(again).forget.isVisible(), "it is listed at the next start"
+    assert state(again) in ("ready", "loaded") and card(again).remove.isVisible(), "it is listed at the next start"
     (tmp_path / "mine" / "drafter").unlink()
     again.window.picker.refresh()
     again.until(lambda: state(again) == "unavailable")
-    assert "drafter" in card(again).trouble.text()
-    card(again).forget.click()
-    again.until(lambda: not any(one.own for one in again.window.picker.rows))
+    assert "drafter" in card(again).problem.text()
+    card(again).remove.click()
+    again.until(lambda: not any(one.custom for one in again.window.picker.rows))
 
 
 def test_a_load_that_fails_while_checking_files_keeps_the_old_pair(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -383,8 +383,8 @@ def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkey
         return known(target, *given, **named) if not target.get("odd") else 1 // 0  # type: ignore[return-value]
 
     monkeypatch.setattr(survey, "predict_fit", failing)
-    found = {one.name: str(one.shown.trouble or "") for one in survey.survey().candidates}
-    assert "cannot judge" in found["Odd"] and found["Zebra"] == ""
+    found = {one.name: str(one.shown.problem or "") for one in survey.survey().candidates}
+    assert "Can’t estimate" in found["Odd"] and found["Zebra"] == ""
 
 
 def test_every_control_of_the_picker_has_a_name(start: Start) -> None:

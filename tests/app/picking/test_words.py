@@ -1,4 +1,4 @@
-"""The picker without its window: order and filters, words, and what its processes say."""
+"""The picker without its window: order, filters, texts, and events of the download process."""
 
 import os
 from dataclasses import replace
@@ -7,8 +7,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.models import wording
-from app.models.candidate import Candidate, Choice, order, passes
-from app.models.downloads import Downloads, Transfer
+from app.models.candidate import Candidate, Variant, best_first, matches
+from app.models.downloads import Downloads, PairDownload
 from mlx_engine.errors import EngineText
 from mlx_engine.pairs.fit import Fit, FitLine
 from mlx_engine.pairs.pair import Pair
@@ -20,11 +20,11 @@ PAIR = Pair("owner/target", "owner/drafter")
 
 def candidate(id: str, size: int, verdict_needs: int, **more: object) -> Candidate:
     fit = Fit((FitLine("x", verdict_needs, ""),), 1024, 36 * GB, 50 * GB)
-    choice = Choice("", Pair(f"o/{id}", "o/d"), size=size, fit=fit)
-    return Candidate(id, id, (choice,), **more)  # type: ignore[arg-type]
+    variant = Variant("", Pair(f"o/{id}", "o/d"), size=size, fit=fit)
+    return Candidate(id, id, (variant,), **more)  # type: ignore[arg-type]
 
 
-def test_what_suits_this_machine_comes_first() -> None:
+def test_pairs_that_suit_the_machine_come_first() -> None:
     listed = [
         candidate("huge", 60 * GB, 60 * GB),
         candidate("small", 4 * GB, 5 * GB),
@@ -32,65 +32,57 @@ def test_what_suits_this_machine_comes_first() -> None:
         candidate("tight", 30 * GB, 33 * GB),
         candidate("broken", 20 * GB, 22 * GB, why_not=EngineText("no_model", "No model.")),
     ]
-    assert [one.id for one in order(listed)] == ["best", "small", "tight", "huge", "broken"]
+    assert [one.id for one in best_first(listed)] == ["best", "small", "tight", "huge", "broken"]
     slow = {"best": True, "tight": True}
-    paced = [one.with_choice(0, replace(one.shown, slow=slow.get(one.id, False))) for one in listed]
-    assert [one.id for one in order(paced)] == ["small", "best", "tight", "huge", "broken"], "what is too slow comes later"
+    paced = [one.with_variant(0, replace(one.shown, slow=slow.get(one.id, False))) for one in listed]
+    assert [one.id for one in best_first(paced)] == ["small", "best", "tight", "huge", "broken"], "slow pairs come later"
     unknown = candidate("unknown", 0, 0)
-    assert order([unknown, *paced])[3] is unknown, "of what fits, that of which nothing is known comes last"
-    assert [one.id for one in listed if passes(one, "fits", "")] == ["small", "best", "tight"]
-    assert [one.id for one in listed if passes(one, "small", "O/SMALL")] == ["small"]
+    assert best_first([unknown, *paced])[3] is unknown, "an unknown size comes last among those that fit"
+    assert [one.id for one in listed if matches(one, "fits", "")] == ["small", "best", "tight"]
+    assert [one.id for one in listed if matches(one, "small", "O/SMALL")] == ["small"]
 
 
-def test_progress_in_words() -> None:
-    assert wording.progress(Transfer("running", 620 * MB, 2 * GB, 41e6, 33.0)) == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
-    assert wording.progress(Transfer("waiting")) == "Waits for its turn"
+def test_texts_of_a_download() -> None:
+    assert wording.progress(PairDownload("running", 620 * MB, 2 * GB, 41e6, 33.0)) == "620 MB of 2.0 GB · 41 MB/s · 33 s left"
+    assert wording.progress(PairDownload("waiting")) == "Waiting"
     assert wording.duration(3725) == "1 h 2 min" and wording.duration(0.2) == "1 s"
 
 
-def test_nonsense_from_the_process_is_no_reason_to_fall_over(qtbot: QtBot) -> None:
+def test_invalid_lines_of_the_process_are_ignored(qtbot: QtBot) -> None:
     downloads = Downloads()
-    downloads._lines.extend(
-        [
-            b"{",
-            b"[]",
-            b'{"event": "progress"}',
-            b'{"event": "queue", "pairs": [{"target": "../x"}]}',
-            b'{"event": "error", "reason": {"code": "full", "message": "Full.", "values": {}}}',
-        ]
+    lines = (
+        b"{",
+        b"[]",
+        b'{"event": "progress"}',
+        b'{"event": "queue", "pairs": [{"target": "../x"}]}',
+        b'{"event": "error", "reason": {"code": "full", "message": "Full.", "values": {}}}',
     )
-    downloads._take()
-    assert downloads.trouble == "Full." and downloads.transfers == {}
+    downloads.receive(b"".join(line + b"\n" for line in lines))
+    assert downloads.problem == "Full." and downloads.pairs == {}
 
 
-def test_a_command_that_is_refused_says_so_at_its_pair(qtbot: QtBot) -> None:
-    """The disk is full, so that the queue cannot be written: nothing is on its way, whatever was shown before."""
+def test_a_refused_command_fails_its_pair(qtbot: QtBot) -> None:
+    """For example because the disk is full and the queue can't be saved."""
     downloads = Downloads()
-    downloads.transfers[PAIR] = Transfer("waiting")
-    downloads._lines.append(
-        b'{"event": "error", "reason": {"code": "full", "message": "It cannot be written.", "values": {}}, '
-        b'"target": "owner/target", "drafter": "owner/drafter"}'
+    downloads.pairs[PAIR] = PairDownload("waiting")
+    downloads.receive(
+        b'{"event": "error", "reason": {"code": "full", "message": "Disk full.", "values": {}}, '
+        b'"target": "owner/target", "drafter": "owner/drafter"}\n'
+        b'{"event": "error", "reason": {"code": "full", "message": "Disk full.", "values": {}}, '
+        b'"target": "owner/unknown", "drafter": null}\n'
     )
-    downloads._lines.append(
-        b'{"event": "error", "reason": {"code": "full", "message": "Nor that.", "values": {}}, '
-        b'"target": "owner/unknown", "drafter": null}'
-    )
-    downloads._take()
-    assert (
-        downloads.transfers == {PAIR: Transfer("failed", words=EngineText("full", "It cannot be written."))}
-        and downloads.trouble == ""
-    )
+    assert downloads.pairs == {PAIR: PairDownload("failed", note=EngineText("full", "Disk full."))} and downloads.problem == ""
 
 
-def test_a_process_that_cannot_start_is_told_and_nothing_waits_for_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_cannot_start_fails_its_pairs(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.models.downloads.child.command", lambda module: ("/nowhere/python", []))
     downloads = Downloads()
     downloads.add(PAIR)
-    qtbot.waitUntil(lambda: downloads.transfers[PAIR].state == "failed", timeout=60_000)
-    assert not downloads.running and "cannot be started" in str(downloads.transfers[PAIR].words)
+    qtbot.waitUntil(lambda: downloads.pairs[PAIR].state == "failed", timeout=60_000)
+    assert not downloads.running and "Can’t start the download process" in str(downloads.pairs[PAIR].note)
 
 
-def test_no_mlx_comes_in_with_the_picker() -> None:
+def test_the_picker_does_not_import_mlx() -> None:
     import subprocess
     import sys
 
