@@ -3543,6 +3543,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
         </message>
         <message>
+            <location filename="../../mlx_engine/bench/comparison.py" />
+            <source>report_invalid</source>
+            <extracomment>{file} is not a report of `slipstream bench --out FILE`.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
@@ -3612,6 +3618,78 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>width_1_requested</source>
             <extracomment>width 1 was requested</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/dflash.py" />
+            <source>drafter_vocabulary_invalid</source>
+            <extracomment>The drafter's “d2t” doesn't list {count:,} different tokens out of {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_file_unreadable</source>
+            <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_groups_do_not_divide</source>
+            <extracomment>The drafter's “{name}” has {columns} columns, which don't divide into groups of {group}. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_mask_needs_code</source>
+            <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that runs code when it is read. Choose another drafter, or decode plainly.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_quantization_undeclared</source>
+            <extracomment>The drafter's “{name}” is stored quantized, but its config.json lacks “quantization”. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_tensor_missing</source>
+            <extracomment>The drafter's weights lack “{name}”. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_tensor_not_finite</source>
+            <extracomment>The drafter's “{name}” contains NaN or infinity. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_tensor_not_floating</source>
+            <extracomment>The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_tensor_not_integer</source>
+            <extracomment>The drafter's “{name}” is stored as {dtype}, not as integers. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_tensor_not_packed</source>
+            <extracomment>The drafter's “{name}” is stored as {dtype}, not as packed integers. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_tensor_shape</source>
+            <extracomment>The drafter's “{name}” has shape {shape}, but its config.json requires {expected}. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/drafters/tensors.py" />
+            <source>drafter_tensors_unexpected</source>
+            <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or decode plainly.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4110,6 +4188,42 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/arguments.py" />
+            <source>prompt_not_utf8</source>
+            <extracomment>The prompt is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/arguments.py" />
+            <source>stdin_not_utf8</source>
+            <extracomment>Standard input is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/arguments.py" />
+            <source>tokens_invalid</source>
+            <extracomment>{file} is not a JSON list of integers such as [1, 2, 3].</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/chat.py" />
+            <source>dflash_unavailable</source>
+            <extracomment>DFlash is not available: {reason}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/chat.py" />
+            <source>nothing_to_compare</source>
+            <extracomment>There is no question to compare yet. Ask one first.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/model_login.py" />
+            <source>no_token_typed</source>
+            <extracomment>No token was entered.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
