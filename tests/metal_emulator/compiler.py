@@ -48,14 +48,14 @@ class Compiler:
     version: str
 
     def __str__(self) -> str:
-        return f"{' '.join(self.command)} ({self.version})"
+        return f"{self.family} ({self.version})"
 
 
 @cache
 def compilers() -> tuple[Compiler, ...]:
     """Return the compilers to run every kernel with: one g++, one clang++ or both.
 
-    Warns about a family of which only unsuitable compilers are installed.
+    Warns if compilers of a family are installed but all are unsuitable.
 
     Raises:
         RuntimeError: no compiler is suitable. Kernel tests then fail, because skipping them would leave the kernels untested.
@@ -66,12 +66,12 @@ def compilers() -> tuple[Compiler, ...]:
         compiler = _identify(name)
         if compiler and compiler.family not in suitable:  # on a Mac, g++ is a second name of clang++
             if problem := _problem(compiler):
-                problems.setdefault(compiler.family, f"{compiler} is unsuitable for the Metal kernel tests: {problem}")
+                problems.setdefault(compiler.family, f"{compiler} can't be used for the Metal kernel tests: {problem}")
             else:
                 suitable[compiler.family] = compiler
     found = [problem for family, problem in problems.items() if family not in suitable]
     if not suitable:
-        raise RuntimeError("\n".join([*found, f"Install g++ 12 or later, or clang 16 or later: {_install_command()}"]))
+        raise RuntimeError("\n".join([*found, _advice(problems)]))
     for problem in found:
         warnings.warn(problem, stacklevel=2)
     return tuple(suitable.values())
@@ -101,11 +101,12 @@ def _problem(compiler: Compiler) -> str:
     return "" if _REPORTED_COPY[compiler.family] in done.stdout else "its thread-sanitizer instrumentation misses copied structs."
 
 
-def _install_command() -> str:
+def _advice(problems: dict[str, str]) -> str:
     if sys.platform == "darwin":
-        return "xcode-select --install"
-    package = "g++-12" if shutil.which("g++") else "g++"  # on Ubuntu 22.04, g++ is version 11
-    return f"sudo apt-get update && sudo apt-get install -y {package}"
+        return "The Metal kernel tests need Apple's command line tools 15 or later. To install them: xcode-select --install"
+    package = "g++-12" if "g++" in problems else "g++"  # on Ubuntu 22.04, g++ is version 11
+    command = f"sudo apt-get update && sudo apt-get install -y {package}"
+    return f"The Metal kernel tests need g++ 12 or later, or clang 16 or later. To install one: {command}"
 
 
 @cache

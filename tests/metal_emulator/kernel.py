@@ -148,7 +148,7 @@ class Kernel:
             if not self._atomic and (a != b).any():
                 byte = int(np.flatnonzero(a != b)[0])
                 raise KernelFault(
-                    f"{self.name}: the output {name} depends on the order of the threads, first at byte {byte} ({compiler})"
+                    f"{self.name}: the output {name} depends on the order of the threads, first at byte {byte}, with {compiler}"
                 )
 
 

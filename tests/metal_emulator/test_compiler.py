@@ -31,8 +31,8 @@ def install(folder: Path, name: str, version: str, is_clang: bool, assembly: str
         ({"g++": GCC}, ["g++"], None),
         ({"clang++": CLANG_19}, ["clang++"], None),
         ({"g++": GCC, "clang++": CLANG_19}, ["g++", "clang++"], None),
-        ({"g++": GCC, "clang++": CLANG_14}, ["g++"], r"clang\+\+ \(Debian Clang 14.0.6\) is unsuitable.*misses copied structs"),
-        ({"g++": GCC_11, "clang++": CLANG_19}, ["clang++"], r"g\+\+ \(11.4.0\) is unsuitable.*unrecognized option"),
+        ({"g++": GCC, "clang++": CLANG_14}, ["g++"], r"clang\+\+ \(Debian Clang 14.0.6\) can't be used.*misses copied structs"),
+        ({"g++": GCC_11, "clang++": CLANG_19}, ["clang++"], r"g\+\+ \(11.4.0\) can't be used.*unrecognized option"),
         ({"clang++": CLANG_14, "clang++-19": CLANG_19}, ["clang++-19"], None),
         ({"g++": GCC_11, "g++-9": GCC_11, "g++-12": GCC}, ["g++-12"], None),
         ({"g++": APPLE_CLANG, "clang++": APPLE_CLANG}, ["g++"], None),
@@ -55,9 +55,9 @@ def test_without_a_suitable_compiler_the_error_says_which_to_install(installed, 
     for name, answers in installed.items():
         install(tmp_path, name, *answers)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match=r"Install g\+\+ 12 .*, or clang 16 .*: (sudo apt-get|xcode-select)") as raised:
+    with pytest.raises(RuntimeError, match=r"need .* or later. To install .*: (sudo apt-get|xcode-select)") as raised:
         compiler.compilers.__wrapped__()
-    assert all(name in str(raised.value) for name in installed)
+    assert all(f"{name} (" in str(raised.value) for name in installed)
 
 
 def test_a_command_that_is_only_a_stub_is_no_compiler(tmp_path, monkeypatch) -> None:
@@ -65,7 +65,7 @@ def test_a_command_that_is_only_a_stub_is_no_compiler(tmp_path, monkeypatch) -> 
     (tmp_path / "g++").write_text("#!/bin/sh\necho 'xcode-select: note: no developer tools were found' >&2\nexit 1\n")
     (tmp_path / "g++").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError, match=r"^Install g"):
+    with pytest.raises(RuntimeError, match=r"^The Metal kernel tests need"):
         compiler.compilers.__wrapped__()
 
 

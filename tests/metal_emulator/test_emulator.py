@@ -95,8 +95,8 @@ def test_the_compiled_text_is_the_text_that_mlx_passes_to_metal() -> None:
 def test_every_type_is_copied_bit_for_bit(dtype) -> None:
     words = {1: mx.uint8, 2: mx.uint16, 4: mx.uint32, 8: mx.uint64}[dtype.size]
     bits = mx.random.randint(0, 2 if dtype == mx.bool_ else 2**7, (3, 50)).astype(words)
-    given = bits.view(dtype)
-    y = run("y[thread_position_in_grid.x] = a[thread_position_in_grid.x];", [given], (3, 50), dtype)
+    array = bits.view(dtype)
+    y = run("y[thread_position_in_grid.x] = a[thread_position_in_grid.x];", [array], (3, 50), dtype)
     assert y.dtype == dtype
     assert mx.array_equal(y.view(words), bits)
 

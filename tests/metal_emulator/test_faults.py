@@ -70,6 +70,22 @@ def test_threads_may_write_the_same_value_to_one_element() -> None:
     assert run("y[thread_position_in_grid.x % 64] = 1;", threads=128).tolist() == [1] * 64
 
 
+def test_a_race_through_copied_structs_is_found() -> None:
+    header = "struct Block { float values[16]; };\n"
+    source = """
+        threadgroup Block shared[64];
+        uint i = thread_index_in_threadgroup;
+        Block block;
+        for (int k = 0; k < 16; k++) block.values[k] = x[i] + k;
+        shared[i] = block;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        block = shared[63 - i];
+        y[i] = block.values[15];
+    """
+    assert run(source, header=header).tolist() == [63 - i + 15 for i in range(64)]
+    assert "data race" in fault(source.replace("threadgroup_barrier(mem_flags::mem_threadgroup);", ""), header=header)
+
+
 def test_a_barrier_that_some_threads_never_reach_is_divergent() -> None:
     message = fault("if (thread_index_in_threadgroup < 10) return;\n" + SHIFT)
     assert "divergent threadgroup_barrier" in message and "broken (body):6" in message

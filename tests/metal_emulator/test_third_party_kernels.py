@@ -71,7 +71,7 @@ def test_the_gated_delta_kernels_of_mlx_lm(mlx_lm, dtype, function, vector, mask
     mask = mx.array([[True, False, True], [True, True, False]]) if masked else None
     outputs, after = function(q, k, v, g, beta, state, mask)
     want_outputs, want_after = exact(q, k, v, g, beta, state, mask)
-    # float32 sums of up to 128 terms below 1: 128 roundings of 2^-24 are 8e-6. Outputs are rounded once more, by half an ulp.
+    # float32 sums of up to 128 terms below 1: 128 roundings of 2^-24 are 8e-6. Outputs are rounded again, by half an ulp.
     np.testing.assert_allclose(np.array(after), want_after, rtol=1e-5, atol=1e-5)
     # bfloat16 has 8 significant bits, so half an ulp is at most 2^-8 of the value. float32 as above.
     rounding = {mx.float32: 1e-5, mx.bfloat16: 2**-8}[dtype]
@@ -121,8 +121,8 @@ def test_the_softmax_kernels_of_mlx(dtype, kernel, size) -> None:
         output_shapes=[x.shape],
         output_dtypes=[dtype],
     )
-    given = np.array(x.astype(mx.float32), np.float64)
-    want = np.exp(given - given.max(-1, keepdims=True))
+    x64 = np.array(x.astype(mx.float32), np.float64)
+    want = np.exp(x64 - x64.max(-1, keepdims=True))
     want /= want.sum(-1, keepdims=True)
     # Half an ulp of the output. In float32, the exponential (2 ulp) and the sum lose more than that.
     tolerance = {mx.float32: 1e-6, mx.float16: 2**-11, mx.bfloat16: 2**-8}[dtype]
