@@ -46,7 +46,7 @@ def prepare() -> Blas:
 def _choose() -> Blas:
     wanted = os.environ.get("SLIPSTREAM_BLAS", "auto")
     if wanted not in ("auto", "openblas", "wheel"):
-        raise UserError(f"SLIPSTREAM_BLAS is “{wanted}”; it may be auto, openblas or wheel.")
+        raise UserError("blas_unknown", "SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.", value=wanted)
     threads = _threads()
     if sys.platform == "darwin":
         return Blas("metal", None, "Metal; no BLAS is involved")
@@ -59,7 +59,12 @@ def _choose() -> Blas:
         library = ctypes.CDLL(_LIBRARY, mode=ctypes.RTLD_GLOBAL)
     except OSError as error:
         if wanted == "openblas":
-            raise UserError(f"OpenBLAS ({_LIBRARY}) is not on this machine. Install it with: {_INSTALL}") from error
+            raise UserError(
+                "blas_missing",
+                "OpenBLAS ({library}) is not installed. Install it with: {command}",
+                library=_LIBRARY,
+                command=_INSTALL,
+            ) from error
         return Blas("wheel", 1, f"the reference BLAS inside MLX's wheel, slow; for a fast one: {_INSTALL}")
     library.openblas_get_config.restype = ctypes.c_char_p
     return Blas("openblas", threads, library.openblas_get_config().decode().strip())
@@ -70,5 +75,5 @@ def _threads() -> int:
     if not text:
         return min(len(os.sched_getaffinity(0)), 8) if hasattr(os, "sched_getaffinity") else 1
     if not text.isdecimal() or int(text) < 1:
-        raise UserError(f"SLIPSTREAM_THREADS is “{text}”; it has to be a whole number from 1 up.")
+        raise UserError("threads_invalid", "SLIPSTREAM_THREADS is “{value}”. Use a whole number above 0.", value=text)
     return int(text)

@@ -16,15 +16,11 @@ from mlx_engine import chat, memory
 from mlx_engine.comparison import compare
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
-    Calibrated,
-    CalibrationProgress,
     Event,
     Failed,
-    KernelsSelected,
     LoadProgress,
     PairInfo,
     PrefillProgress,
-    Roofline,
     TokenCount,
 )
 from mlx_engine.generation import generate_reply
@@ -200,18 +196,6 @@ class Engine:
             if began or not retry:
                 yield Failed.because(failure)
                 return
-
-    def compare(self, request: CompareRequest, cancel: threading.Event | None = None) -> Iterator[Event]:
-        return self.run(request, cancel)
-
-    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Calibrated]:
-        return calibration.calibrate(self._idle_pair(), cancel or threading.Event())
-
-    def prove(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | KernelsSelected]:
-        return kernel_selection.select(self._idle_pair(), self.generate, cancel or threading.Event())
-
-    def roofline(self, cancel: threading.Event | None = None, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
-        return roofline.measure(self._idle_pair(), cancel or threading.Event(), again)
 
     def _idle_pair(self) -> LoadedPair:
         if self._reply is not None:

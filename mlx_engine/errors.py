@@ -35,8 +35,8 @@ class UserError(Exception):
         values: for the template's {names}.
     """
 
-    def __init__(self, code: str, template: str = "", /, **values: str | int | float | EngineText) -> None:
-        self.text = EngineText.of(code, template, **values) if template else EngineText("error", code)
+    def __init__(self, code: str, template: str, /, **values: str | int | float | EngineText) -> None:
+        self.text = EngineText.of(code, template, **values)
         super().__init__(self.text.message)
 
     @classmethod

@@ -199,4 +199,4 @@ def a_round(tested: int = 6, accepted: int = 5) -> Round:
 
 
 def refuse(sentence: str) -> UserError:
-    return UserError(sentence)
+    return UserError("scripted", "{text}", text=sentence)

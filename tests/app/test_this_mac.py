@@ -70,7 +70,7 @@ def test_an_error_is_shown_and_chatting_still_works(start: Callable[..., Running
     engine = ScriptedEngine()
 
     def fail(cancel: threading.Event, again: bool) -> None:
-        raise UserError("No.")
+        raise UserError("scripted", "No.")
 
     monkeypatch.setattr(engine, "roofline", fail)
     running = start(engine)

@@ -104,7 +104,9 @@ def mlx_lm_plain(target: Path, ours: Any) -> Decoder:
 def mlx_lm_speculative(target: Path, draft: Path | None, ours: Any) -> Decoder:
     """mlx-lm's `stream_generate` with a small draft model."""
     if draft is None:
-        raise UserError("it drafts with a small language model of the same vocabulary, and none was given (--draft-model)")
+        raise UserError(
+            "no_draft_model", "it drafts with a small language model of the same vocabulary; give one with --draft-model"
+        )
     model, tokenizer = mlx_lm_load(str(target))[:2]
     same_weights(model, ours)
     small = mlx_lm_load(str(draft))[0]

@@ -159,13 +159,13 @@ class RecordedEngine(EngineDouble):
         return TokenCount(sum(len(message.content) // TOKEN_CHARS for message in request.messages), 4096)
 
     def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
-        raise UserError("A recorded pair cannot be measured.")
+        raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
     def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
-        raise UserError("A recorded pair cannot be measured.")
+        raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
     def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]:
-        raise UserError("A recorded pair cannot be measured.")
+        raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
     def unload(self) -> None:
         pass

@@ -109,7 +109,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
         try:
             _until(lambda: slipstream.conductor.loader.progress is None)
             if slipstream.conductor.loader.pair is None:
-                raise UserError("The models could not be loaded; `slipstream doctor` says more.")
+                raise UserError("not_loaded", "The models could not be loaded; `slipstream doctor` says more.")
             _until(lambda: False, WARM_S if seconds > 5 else 0.2)
             open_ms = _open(slipstream, history)
             _until(lambda: False, 0.5)
@@ -184,7 +184,7 @@ def _stream(slipstream: Slipstream, heart: Heartbeat, mode: str, seconds: float,
         done.busy += time.thread_time() - used
         reply = conductor.chat.turns[-1].reply
         if reply.stats is None:
-            raise UserError(reply.error)
+            raise UserError("reply_failed", "{error}", error=reply.error)
         done.stats.append(reply.stats)
     _note_memory(done.memory)
     return done

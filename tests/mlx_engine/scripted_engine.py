@@ -84,7 +84,7 @@ class ScriptedEngine(EngineDouble):
     def load(self, target: Path, drafter: Path | None, drafter_bits: int | None = None) -> Iterator[LoadProgress | PairInfo]:
         yield LoadProgress(0.5, EngineText("reading_target", "Reading the target"))
         if self._refuses:
-            raise UserError(self._refuses)
+            raise UserError("scripted", "{text}", text=self._refuses)
         self.loaded, self.drafter_bits = (target, drafter), drafter_bits
         yield PairInfo("tiny", "target", "drafter", "qwen3", 8, 64, 10, 5, False, self._why_plain)
 
@@ -110,7 +110,7 @@ class ScriptedEngine(EngineDouble):
     def calibrate(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Calibrated]:
         yield CalibrationProgress(0.5, EngineText("", "Measuring at 128 tokens"))
         if self._fails:
-            raise UserError(self._fails)
+            raise UserError("scripted", "{text}", text=self._fails)
         if self._pieces and self._pieces[0][1] == "Ctrl-C":
             press_ctrl_c(cancel)
         if cancel is not None and cancel.is_set():

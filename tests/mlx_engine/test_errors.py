@@ -27,8 +27,9 @@ def texts() -> Iterator[tuple[str, ast.Call, list[str]]]:
         for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
             if isinstance(node, ast.Assign):
                 local[ast.unparse(node.targets[0])] = node.value
-            elif len(node.args) > 1 and ast.unparse(node.func) in names and path.name != "errors.py":
+            elif ast.unparse(node.func) in names and path.name != "errors.py":
                 place = f"{path.relative_to(ROOT)}:{node.lineno}"
+                assert len(node.args) == 2, place
                 arguments = [local.get(ast.unparse(argument), argument) for argument in node.args]
                 assert all(isinstance(argument, ast.Constant) for argument in arguments), place
                 yield place, node, [argument.value for argument in arguments]
