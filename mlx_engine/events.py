@@ -64,7 +64,7 @@ class PairInfo:
 
 
 @dataclass(frozen=True)
-class CalibrationProgress:
+class TuningProgress:
     """Progress of a measurement: `fraction` from 0 to 1, and the current step."""
 
     fraction: float
@@ -331,7 +331,7 @@ class CompareResult:
 Event = (
     LoadProgress
     | PairInfo
-    | CalibrationProgress
+    | TuningProgress
     | Calibrated
     | KernelsSelected
     | Roofline

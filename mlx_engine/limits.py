@@ -4,7 +4,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest
 
 PREFILL_ROWS = 512  # tokens per prefill pass: long enough to be efficient, short enough for a quick cancel
-MOST_ROWS = 64  # tokens of a block; a longer pass is a prompt's, and cannot be rewound
+MAX_BLOCK_ROWS = 64  # tokens of a block; a longer pass is a prompt's, and cannot be rewound
 _MAX_TEMPERATURE = 100.0  # choices are random well before
 _MAX_PENALTY = 100.0  # in both directions
 

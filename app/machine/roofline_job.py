@@ -5,7 +5,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.engine_adapter import Delivery, EngineAdapter
 from app.language import tr, translated
 from mlx_engine.errors import EngineText
-from mlx_engine.events import CalibrationProgress, Failed, Roofline
+from mlx_engine.events import Failed, Roofline, TuningProgress
 from mlx_engine.host import Job
 from mlx_engine.requests import MeasureMachine
 
@@ -20,7 +20,7 @@ class RooflineJob(QObject):
         self._engine = engine
         self._job: Job | None = None
         self.found: Roofline | None = None
-        self.progress: CalibrationProgress | None = None
+        self.progress: TuningProgress | None = None
         self.error = ""
         self.stopped = False
 
@@ -33,7 +33,7 @@ class RooflineJob(QObject):
         if self.running:
             return
         self.error, self.stopped = "", False
-        self.progress = CalibrationProgress(0.0, EngineText("", tr("Waiting for the engine")))
+        self.progress = TuningProgress(0.0, EngineText("", tr("Waiting for the engine")))
         self._job = self._engine.submit(MeasureMachine(again), self._receive)
         self.changed.emit()
 
@@ -51,11 +51,11 @@ class RooflineJob(QObject):
     def _receive(self, deliveries: list[Delivery]) -> None:
         for delivery in deliveries:
             match delivery.event:
-                case CalibrationProgress() as progress:
+                case TuningProgress() as progress:
                     self.progress = progress
                 case Roofline() as found:
                     self.found = found
-                    self.progress = CalibrationProgress(1.0, EngineText("", tr("Measured")))
+                    self.progress = TuningProgress(1.0, EngineText("", tr("Measured")))
                 case Failed() as failed:
                     self.error = translated(failed)
                 case None:

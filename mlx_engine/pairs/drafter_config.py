@@ -6,7 +6,7 @@ repo's name. Sources of the field rules: z-lab's dflash 0.1.0, vLLM's and specul
 
 from dataclasses import dataclass
 
-from mlx_engine.limits import MOST_ROWS
+from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.pairs.drafter_fields import Fields, contradiction, missing, number, unexpected
 
 _KINDS = {
@@ -115,7 +115,7 @@ def parse(config: dict) -> DrafterConfig:
         draft_vocab_size=_draft_vocabulary(fields, vocab),
         norm_eps=fields.number("rms_norm_eps", above=0.0),
         rope=_rope(fields),
-        block_size=fields.whole("block_size", least=2, most=MOST_ROWS),
+        block_size=fields.whole("block_size", least=2, most=MAX_BLOCK_ROWS),
         taps=_taps(fields, speculators, layers, target_layers),
         target_layers=target_layers,
         mask_token=fields.whole("mask_token_id", least=0),

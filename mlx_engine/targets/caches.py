@@ -6,7 +6,7 @@ import mlx.core as mx
 from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 
 from mlx_engine.device import DeviceSpan
-from mlx_engine.limits import MOST_ROWS
+from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.targets.adapter import CacheAdapter, arrays
 from mlx_engine.targets.compound import CompoundCache
 from mlx_engine.targets.growing import GrowingCache
@@ -59,13 +59,13 @@ class Caches:
             return [each.place(span) for each in self.adapters]
         self._rows = rows
         self.length += rows
-        block = self._rewindable and 1 < rows <= MOST_ROWS
+        block = self._rewindable and 1 < rows <= MAX_BLOCK_ROWS
         return [each.begin(block) for each in self.adapters]
 
     def rewind(self, rows: int) -> None:
         """Drop the last `rows` rows of the latest pass, as if they had never been seen, and what was kept for rewinding.
 
-        A pass of one row, or of more than `MOST_ROWS`, can be rewound only if all caches grow.
+        A pass of one row, or of more than `MAX_BLOCK_ROWS`, can be rewound only if all caches grow.
 
         Raises:
             ValueError: the pass cannot be rewound.

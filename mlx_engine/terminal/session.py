@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from mlx_engine.events import CalibrationProgress, Event, LoadProgress, PairInfo
+from mlx_engine.events import Event, LoadProgress, PairInfo, TuningProgress
 from mlx_engine.host import EngineDoor, Job, events
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.requests import Calibrate, LoadPair, Request
@@ -47,7 +47,7 @@ def measure(door: EngineDoor, request: Request) -> Event | None:
     found = None
     try:
         for event in cancellable(door, request):
-            if isinstance(event, CalibrationProgress):
+            if isinstance(event, TuningProgress):
                 progress(f"{event.step}… {event.fraction:.0%}")
             else:
                 found = event

@@ -13,7 +13,7 @@ import mlx.core as mx
 from mlx_engine import blas, device, memory
 from mlx_engine.decoding.costs import CostTable
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import Calibrated, CalibrationProgress
+from mlx_engine.events import Calibrated, TuningProgress
 from mlx_engine.loading import LoadedPair
 from mlx_engine.tuning import saved
 from mlx_engine.tuning.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer
@@ -28,7 +28,7 @@ _NO_MEMORY = EngineText.of(
 )
 
 
-def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True) -> Iterator[CalibrationProgress | Calibrated]:
+def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True) -> Iterator[TuningProgress | Calibrated]:
     """Measure the costs of a pair's passes and use them from the next reply on; with `for_later`, save them for later starts.
 
     Yields:
@@ -49,7 +49,7 @@ def calibrate(pair: LoadedPair, cancel: threading.Event, for_later: bool = True)
                 yield event
 
 
-def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[CalibrationProgress | CostTable]:
+def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[TuningProgress | CostTable]:
     assert pair.drafter is not None
     widths = tuple(sorted({*(width for width in _WIDTHS if width < block), block} - {1}))
     room = pair.info.context_limit - block - (_TIMES + 1) * (STEPS + 2)
@@ -61,7 +61,7 @@ def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[
         if found and time.perf_counter() - began > _ENOUGH_S:
             break
         step = EngineText.of("measuring_at_depth", "Measuring at {depth:,} tokens", depth=depth)
-        yield CalibrationProgress(done / total, step)
+        yield TuningProgress(done / total, step)
         timer = PassTimer(pair.target, pair.drafter, depth, pair.operations)
         times: dict[tuple[str, int], list[float]] = {each: [] for each in passes}
         for _ in range(_TIMES + 1):
@@ -70,7 +70,7 @@ def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[
                 done += 1
                 if cancel.is_set():
                     return
-            yield CalibrationProgress(done / total, step)
+            yield TuningProgress(done / total, step)
         found.append({each: sorted(seconds[1:]) for each, seconds in times.items()})
         del timer
         mx.clear_cache()
@@ -79,7 +79,7 @@ def _measure(pair: LoadedPair, block: int, cancel: threading.Event) -> Iterator[
     )
     if cancel.is_set():
         return
-    yield CalibrationProgress(1.0, EngineText.of("measured", "Measured"))
+    yield TuningProgress(1.0, EngineText.of("measured", "Measured"))
     yield replace(table_of(depths, widths, found), queued=queued)
 
 

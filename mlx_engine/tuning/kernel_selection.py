@@ -14,7 +14,7 @@ import metal
 from mlx_engine import device, kernels, memory
 from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.errors import EngineText, UserError
-from mlx_engine.events import CalibrationProgress, KernelsSelected, KernelTrial
+from mlx_engine.events import KernelsSelected, KernelTrial, TuningProgress
 from mlx_engine.kernels.operations import KERNELS, PLAIN, with_kernels
 from mlx_engine.loading import LoadedPair
 from mlx_engine.tuning import calibration, saved
@@ -33,7 +33,7 @@ def available() -> bool:
     return mx.default_device().type == mx.gpu and mx.metal.is_available()
 
 
-def select(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]:
+def select(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> Iterator[TuningProgress | KernelsSelected]:
     """Find out which Metal kernels make the pair faster and leave its text alone, in about a minute; run and save those.
 
     Yields:
@@ -49,13 +49,13 @@ def select(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> Ite
         raise UserError("no_kernels_without_metal", "Kernels can't be tried: there is no Metal on this machine.")
     operations, found = pair.operations, list[KernelTrial]()
     try:
-        yield CalibrationProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
+        yield TuningProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))
         with memory.enough_for(_NO_MEMORY):
             for trial in try_kernels(TrialReplies(pair, generate, cancel), done=pair.kernel_trials):
                 if isinstance(trial, KernelTrial):
                     found.append(trial)
                     step = EngineText.of("kernel_tried", "{kernel}: {why}", kernel=trial.kernel, why=str(trial.why))
-                    yield CalibrationProgress(len(found) / (len(KERNELS) + 1), step)
+                    yield TuningProgress(len(found) / (len(KERNELS) + 1), step)
                 else:
                     found, operations = [], with_kernels(tuple(each.kernel for each in trial if each.used))
                     yield KernelsSelected(trial, save(pair, trial))

@@ -23,7 +23,7 @@ import mlx.nn as nn
 from mlx_engine import blas, memory
 from mlx_engine.decoding.prefill import CHUNK, prefill
 from mlx_engine.errors import EngineText
-from mlx_engine.events import CalibrationProgress, MachineFacts, Phase, Roofline
+from mlx_engine.events import MachineFacts, Phase, Roofline, TuningProgress
 from mlx_engine.loading import LoadedPair
 from mlx_engine.pairs import machine
 from mlx_engine.targets.target import Caches
@@ -40,7 +40,7 @@ _NO_MEMORY = EngineText.of(
 )
 
 
-def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[CalibrationProgress | Roofline]:
+def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> Iterator[TuningProgress | Roofline]:
     """Measure a pair's passes against the machine's limits, in a few seconds.
 
     Args:
@@ -65,25 +65,25 @@ def measure(pair: LoadedPair, cancel: threading.Event, again: bool = False) -> I
             return
         phases: list[Phase] = []
         for done, measure_phases in enumerate((_prefill_and_plain, _draft_and_verify)):
-            yield CalibrationProgress(0.6 + 0.2 * done, EngineText.of("measuring_pair", "Measuring the models"))
+            yield TuningProgress(0.6 + 0.2 * done, EngineText.of("measuring_pair", "Measuring the models"))
             phases += measure_phases(pair)
             mx.clear_cache()
             if cancel.is_set():
                 return
-        yield CalibrationProgress(1.0, EngineText.of("measured", "Measured"))
+        yield TuningProgress(1.0, EngineText.of("measured", "Measured"))
         yield Roofline(facts, tuple(phases))
 
 
-def measure_machine(cancel: threading.Event) -> Iterator[CalibrationProgress | MachineFacts]:
+def measure_machine(cancel: threading.Event) -> Iterator[TuningProgress | MachineFacts]:
     """Measure memory and arithmetic in about two seconds; yield the facts last, unless `cancel` is set."""
     metal = mx.default_device() == mx.Device(mx.gpu)
-    yield CalibrationProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
+    yield TuningProgress(0.0, EngineText.of("measuring_memory", "Measuring memory"))
     size = min(_STREAM_BYTES, memory.working_set() // 8)
     bandwidth = _bandwidth(mx.float16 if metal else mx.float32, size)
     mx.clear_cache()
     if cancel.is_set():
         return
-    yield CalibrationProgress(0.3, EngineText.of("measuring_compute", "Measuring compute"))
+    yield TuningProgress(0.3, EngineText.of("measuring_compute", "Measuring compute"))
     dtypes = (mx.float16, mx.bfloat16) if metal else (mx.float32,)
     compute, dtype = max((_compute(dtype), str(dtype)) for dtype in dtypes)
     mx.clear_cache()

@@ -8,7 +8,6 @@ from pathlib import Path
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Calibrated,
-    CalibrationProgress,
     Commit,
     CompareResult,
     CompareRun,
@@ -26,6 +25,7 @@ from mlx_engine.events import (
     Stats,
     StopReason,
     TokenCount,
+    TuningProgress,
 )
 from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
@@ -160,25 +160,25 @@ class ScriptedEngine(EngineDouble):
                     replies[mode] = CompletedReply(text, "", (1, 2, 3), event.reason, event.stats)
         yield CompareResult(replies["plain"], replies["dflash"], 3.9, None, None, "identical")
 
-    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[TuningProgress | Roofline]:
         self.measured.append(again)
-        yield CalibrationProgress(0.3, reason("Measuring arithmetic"))
+        yield TuningProgress(0.3, reason("Measuring arithmetic"))
         while self.measure_gate and not self.measure_gate.wait(0.005):
             if cancel.is_set():
                 return
         yield ROOFLINE
 
-    def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
+    def calibrate(self, cancel: threading.Event) -> Iterator[TuningProgress | Calibrated]:
         self.calibrations += 1
-        yield CalibrationProgress(0.1, reason("Measuring"))
+        yield TuningProgress(0.1, reason("Measuring"))
         while self.calibration_gate and not self.calibration_gate.wait(0.005):
             if cancel.is_set():
                 return
         yield Calibrated((128,), (16,), (0.01,), ((0.02,),), ((0.005,),), saved=True)
 
-    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]:
+    def prove(self, cancel: threading.Event) -> Iterator[TuningProgress | KernelsSelected]:
         self.proofs.append(self.calibrations)
-        yield CalibrationProgress(0.1, reason("Trying"))
+        yield TuningProgress(0.1, reason("Trying"))
         while self.proof_gate and not self.proof_gate.wait(0.005):
             if cancel.is_set():
                 return

@@ -8,7 +8,6 @@ from pathlib import Path
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Calibrated,
-    CalibrationProgress,
     Commit,
     CompareResult,
     CompareRun,
@@ -25,6 +24,7 @@ from mlx_engine.events import (
     Stats,
     StopReason,
     TokenCount,
+    TuningProgress,
 )
 from mlx_engine.requests import CompareRequest, CountTokens, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
@@ -158,13 +158,13 @@ class RecordedEngine(EngineDouble):
     def count_tokens(self, request: CountTokens) -> TokenCount:
         return TokenCount(sum(len(message.content) // TOKEN_CHARS for message in request.messages), 4096)
 
-    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[CalibrationProgress | Roofline]:
+    def roofline(self, cancel: threading.Event, again: bool) -> Iterator[TuningProgress | Roofline]:
         raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
-    def calibrate(self, cancel: threading.Event) -> Iterator[CalibrationProgress | Calibrated]:
+    def calibrate(self, cancel: threading.Event) -> Iterator[TuningProgress | Calibrated]:
         raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
-    def prove(self, cancel: threading.Event) -> Iterator[CalibrationProgress | KernelsSelected]:
+    def prove(self, cancel: threading.Event) -> Iterator[TuningProgress | KernelsSelected]:
         raise UserError("recorded_pair", "A recorded pair cannot be measured.")
 
     def unload(self) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import (
     Calibrated,
-    CalibrationProgress,
     Commit,
     CompareResult,
     CompareRun,
@@ -23,6 +22,7 @@ from mlx_engine.events import (
     Round,
     Stats,
     StopReason,
+    TuningProgress,
 )
 from mlx_engine.requests import CompareRequest, GenerationRequest, Mode
 from tests.engine_double import EngineDouble
@@ -107,8 +107,8 @@ class ScriptedEngine(EngineDouble):
             yield Round(8, "drafter", 4, 3, 0.3)
         yield Finished(reason, stats(request.mode))
 
-    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[CalibrationProgress | Calibrated]:
-        yield CalibrationProgress(0.5, EngineText("", "Measuring at 128 tokens"))
+    def calibrate(self, cancel: threading.Event | None = None) -> Iterator[TuningProgress | Calibrated]:
+        yield TuningProgress(0.5, EngineText("", "Measuring at 128 tokens"))
         if self._fails:
             raise UserError("scripted", "{text}", text=self._fails)
         if self._pieces and self._pieces[0][1] == "Ctrl-C":

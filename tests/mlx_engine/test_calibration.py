@@ -13,7 +13,7 @@ from mlx_engine.decoding import queued_rounds
 from mlx_engine.decoding.costs import ASSUMED, CostTable
 from mlx_engine.engine import Engine
 from mlx_engine.errors import UserError
-from mlx_engine.events import Calibrated, CalibrationProgress, PairInfo
+from mlx_engine.events import Calibrated, PairInfo, TuningProgress
 from mlx_engine.kernels.operations import PLAIN, with_kernels
 from mlx_engine.requests import Calibrate
 from mlx_engine.targets import rotating
@@ -42,7 +42,7 @@ def test_a_calibration_is_used_at_the_next_start(cache_folder):
     engine = loaded(*PAIR)
     events = list(engine.run(Calibrate()))
     assert isinstance(events[-1], Calibrated) and events[-1].saved
-    progress = [event.fraction for event in events[:-1] if isinstance(event, CalibrationProgress)]
+    progress = [event.fraction for event in events[:-1] if isinstance(event, TuningProgress)]
     assert progress == sorted(progress) and progress[0] == 0 and progress[-1] == 1
     found = events[-1]
     assert found.widths[-1] == 8
@@ -130,7 +130,7 @@ def test_cancelling_while_rounds_are_queued_saves_nothing(cache_folder, monkeypa
 
     monkeypatch.setattr(PassTimer, "queued", queued)
     events = list(loaded(*PAIR).run(Calibrate(), cancel))
-    assert len(calls) == 1 and all(isinstance(event, CalibrationProgress) for event in events)
+    assert len(calls) == 1 and all(isinstance(event, TuningProgress) for event in events)
     assert not cache_folder.exists()
 
 
@@ -151,7 +151,7 @@ def test_cancelling_saves_nothing(cache_folder):
     for event in engine.run(Calibrate(), cancel):
         events.append(event)
         cancel.set()
-    assert all(isinstance(event, CalibrationProgress) for event in events)
+    assert all(isinstance(event, TuningProgress) for event in events)
     assert not cache_folder.exists()
     assert reply(engine, tokens(PROMPT, max_tokens=5)).reason == "length"
 
