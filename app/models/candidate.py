@@ -92,8 +92,7 @@ class Candidate:
 
     def fact(self, name: str) -> Any:
         """Return a fact of the catalog, or None."""
-        fact = getattr(self.entry, name, None)
-        return fact.value if fact else None
+        return getattr(self.entry, name, None)
 
     def with_variant(self, index: int, variant: Variant) -> "Candidate":
         return replace(self, variants=(*self.variants[:index], variant, *self.variants[index + 1 :]))

@@ -70,9 +70,9 @@ def max_speed(name: str, size: int, facts: MachineFacts) -> float:
 
 def estimate_size(entry: CatalogEntry, target: TargetRepo) -> tuple[int, bool]:
     """Return the bytes of both models' weights, 0 if unknown, and whether that is an estimate."""
-    drafter = float(entry.drafter_gb.value) if entry.drafter_gb else 0.0
+    drafter = entry.drafter_gb or 0.0
     if target.size_gb:
-        return round((float(target.size_gb.value) + drafter) * 1e9), entry.drafter_gb is None
+        return round((target.size_gb + drafter) * 1e9), entry.drafter_gb is None
     found = _WEIGHTS.search(entry.name)
     if not found or not target.bits:
         return 0, True

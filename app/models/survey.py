@@ -188,16 +188,15 @@ def _custom(pair: CustomPair, models: list[LocalModel], estimator: Estimator) ->
 
 def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) -> Candidate:
     variants = []
-    context = int(entry.context.value) if entry.context else None
     if BUILT_IN in entry.tags:
         variants = [Variant(folders=demo_pair())]
         with suppress(UserError):
             variants = [estimator.from_folders(demo_pair())]
     for target in entry.targets:
         label = tr("{bits}-bit", bits=target.bits) if target.bits else target.repo.split("/")[-1]
-        variant = Variant(label, context=context)
+        variant = Variant(label, context=entry.context)
         if entry.drafter is not None:
-            variant = replace(variant, pair=Pair(target.repo, str(entry.drafter.value)))
+            variant = replace(variant, pair=Pair(target.repo, entry.drafter))
             variant = estimator.from_pair(variant, entry.name, estimate_size(entry, target)[0], models)
         variants.append(variant)
     variants.sort(key=lambda variant: variant.folders is None)  # what is on disk first

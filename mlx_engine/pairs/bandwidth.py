@@ -36,18 +36,11 @@ class Throttle:
 
     def __init__(self, rate: float | None = None) -> None:
         self._lock = threading.Lock()
-        self._busy_until = 0.0
-        self._rate = rate
-        self._changes = 0
+        self._rate, self._busy_until, self._changes = rate, 0.0, 0
 
-    @property
-    def rate(self) -> float | None:
-        return self._rate
-
-    @rate.setter
-    def rate(self, value: float | None) -> None:
+    def limit(self, rate: float | None) -> None:
         with self._lock:
-            self._rate, self._busy_until = value, 0.0
+            self._rate, self._busy_until = rate, 0.0
             self._changes += 1
 
     def take(self, count: int, stop: threading.Event) -> None:

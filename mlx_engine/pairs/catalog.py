@@ -1,11 +1,12 @@
 """The catalog of known pairs: resources/catalog.json, plus the user's entries in the data folder.
 
-Every shipped fact names its source; an unknown fact is null. An entry whose repo ids all have a source is confirmed. Other entries
-are shown too, but the hub is asked before they are offered.
+Each fact of the shipped catalog is an object with its value ("is") and its source ("from"); unknown facts are null. The user's
+entries may have plain values. They are unconfirmed: the hub is asked about their repos before they are offered.
 """
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,21 +24,12 @@ _ID = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Fact:
-    """A value and its source: a key of the catalog's sources, or "you" for the user's entries."""
-
-    value: Any
-    source: str
-
-
-@dataclass(frozen=True)
 class TargetRepo:
     """One quantization of a target."""
 
     repo: str
-    source: str
     bits: int | None  # per weight
-    size_gb: Fact | None  # in 10^9 bytes, as published
+    size_gb: float | None  # in 10^9 bytes, as published
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,6 @@ class ReportedSpeedup:
     speedup: tuple[float, float]
     machine: str
     target: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -57,20 +48,20 @@ class CatalogEntry:
     id: str
     name: str
     targets: tuple[TargetRepo, ...]
-    drafter: Fact | None  # repo
-    generation: Fact | None
-    block_size: Fact | None
-    drafter_gb: Fact | None
-    gated: Fact | None
-    drafter_license: Fact | None
-    family: Fact | None  # the target's model_type
-    license: Fact | None
-    context: Fact | None  # tokens
+    drafter: str | None  # repo
+    generation: int | None
+    block_size: int | None
+    drafter_gb: float | None
+    gated: bool | None
+    drafter_license: str | None
+    family: str | None  # the target's model_type
+    license: str | None
+    context: int | None  # tokens
     tags: tuple[str, ...]
     note: str
     reported: tuple[ReportedSpeedup, ...]
     measured: tuple[ReportedSpeedup, ...]
-    reason: Fact | None  # why it can't run
+    reason: str  # why it can't run
     custom: bool = False  # added by the user
 
     @property
@@ -82,9 +73,9 @@ class CatalogEntry:
     def why_not(self) -> EngineText | None:
         """Why the pair can't run, as far as is known without asking the hub."""
         if self.reason:
-            return EngineText(f"catalog_reason_{self.id}", str(self.reason.value))
+            return EngineText(f"catalog_reason_{self.id}", self.reason)
         if self.family:
-            config = {"model_type": self.family.value}
+            config = {"model_type": self.family}
             if problem := why_not_runnable(config) or dflash_problem(config):
                 return problem
         if BUILT_IN not in self.tags and not (self.targets and self.drafter):
@@ -94,7 +85,7 @@ class CatalogEntry:
     @property
     def repos(self) -> tuple[str, ...]:
         """The repos of the targets, then the drafter's."""
-        return (*(target.repo for target in self.targets), *([str(self.drafter.value)] if self.drafter else []))
+        return (*(target.repo for target in self.targets), *filter(None, [self.drafter]))
 
     def pair(self, bits: int | None = None) -> Pair:
         """Return the repos with the given quantization, or with the first one listed."""
@@ -109,7 +100,7 @@ class CatalogEntry:
             available = ", ".join(str(target.bits) for target in self.targets)
             template = "{name} isn't available with {bits} bits. Available: {available}."
             raise UserError("bits_not_offered", template, name=self.name, bits=str(bits), available=available)
-        return Pair(offered[0].repo, str(self.drafter.value))
+        return Pair(offered[0].repo, self.drafter)
 
 
 @dataclass(frozen=True)
@@ -117,7 +108,6 @@ class Catalog:
     """All entries, the user's last, and what is wrong with entries that were ignored."""
 
     entries: tuple[CatalogEntry, ...]
-    sources: dict[str, str]
     problems: tuple[EngineText, ...] = ()
 
     def find(self, id: str) -> CatalogEntry:
@@ -144,7 +134,7 @@ def custom_catalog_file() -> Path:
 
 def load_catalog() -> Catalog:
     shipped = json.loads((Path(resources.__file__).parent / "catalog.json").read_text(encoding="utf-8"))
-    entries = [parse_entry(raw, shipped["sources"]) for raw in shipped["pairs"]]
+    entries = [parse_entry(raw, custom=False) for raw in shipped["pairs"]]
     problems: list[EngineText] = []
     try:
         custom = read_json(custom_catalog_file())
@@ -155,119 +145,99 @@ def load_catalog() -> Catalog:
         raws, problems = [], [error.text]
     for number, raw in enumerate(raws[:1000], 1):
         try:
-            entries.append(parse_entry(raw, None))
+            entries.append(parse_entry(raw))
         except UserError as error:
             template = "Entry {number} of “{file}” is ignored. {reason}"
             values: dict[str, Any] = {"number": number, "file": str(custom_catalog_file()), "reason": error.text}
             problems.append(EngineText.of("catalog_entry_ignored", template, **values))
-    return Catalog(tuple(entries), shipped["sources"], tuple(problems))
+    return Catalog(tuple(entries), tuple(problems))
 
 
-def parse_entry(raw: Any, sources: dict[str, str] | None) -> CatalogEntry:
-    """Parse one entry. `sources` is None for the user's entries, whose facts may be plain values.
+def parse_entry(raw: Any, custom: bool = True) -> CatalogEntry:
+    """Parse one entry.
 
     Raises:
         UserError: a field is invalid.
     """
-    read = _Reader(raw, sources, "id")
-    drafter = read.part("drafter")
+    fields = _Fields(raw, "id")
+    drafter = fields.part("drafter")
+    id = fields.required("id", lambda value: isinstance(value, str) and _ID.fullmatch(value))
     return CatalogEntry(
-        id=read.id(),
-        name=read.line("name") or read.id(),
-        targets=tuple(_target(part) for part in read.parts("targets")),
-        drafter=drafter.repo("repo"),
-        generation=drafter.fact("generation", int),
-        block_size=drafter.fact("block_size", int),
-        drafter_gb=drafter.fact("size_gb", int, float),
-        gated=drafter.fact("gated", bool),
-        drafter_license=drafter.fact("license", str),
-        family=read.fact("family", str),
-        license=read.fact("license", str),
-        context=read.fact("context", int),
-        tags=tuple(read.lines("tags")),
-        note=read.line("note"),
-        reported=tuple(_speedup(part) for part in read.parts("reported")),
-        measured=tuple(_speedup(part) for part in read.parts("measured")),
-        reason=read.fact("why_not", str),
-        custom=sources is None,
+        id=id,
+        name=fields.get("name", _is_line, id),
+        targets=tuple(map(_target, fields.parts("targets"))),
+        drafter=drafter.repo() if drafter.get("repo", _is_line) else None,
+        generation=drafter.get("generation", _is_integer),
+        block_size=drafter.get("block_size", _is_integer),
+        drafter_gb=drafter.get("size_gb", _is_number),
+        gated=drafter.get("gated", lambda value: isinstance(value, bool)),
+        drafter_license=drafter.get("license", _is_line),
+        family=fields.get("family", _is_line),
+        license=fields.get("license", _is_line),
+        context=fields.get("context", _is_integer),
+        tags=tuple(fields.get("tags", lambda value: isinstance(value, list) and all(map(_is_line, value)), ())),
+        note=fields.get("note", _is_line, ""),
+        reported=tuple(map(_speedup, fields.parts("reported"))),
+        measured=tuple(map(_speedup, fields.parts("measured"))),
+        reason=fields.get("why_not", _is_line, ""),
+        custom=custom,
     )
 
 
-class _Reader:
+def _target(fields: "_Fields") -> TargetRepo:
+    bits = fields.get("bits", lambda value: _is_integer(value) and 1 <= value <= 64)
+    return TargetRepo(fields.repo(), bits, fields.get("size_gb", _is_number))
+
+
+def _speedup(fields: "_Fields") -> ReportedSpeedup:
+    low, high = fields.required("speedup", lambda value: isinstance(value, list) and len(value) == 2 and all(map(_is_ratio, value)))
+    return ReportedSpeedup((float(low), float(high)), fields.get("machine", _is_line, ""), fields.get("target", _is_line, ""))
+
+
+class _Fields:
     """Checked access to the fields of one JSON object of a catalog."""
 
-    def __init__(self, raw: Any, sources: dict[str, str] | None, name: str) -> None:
-        _require(isinstance(raw, dict), name)
-        self._raw, self.sources = raw, sources
+    def __init__(self, raw: Any, name: str) -> None:
+        self._raw: dict[str, Any] = raw
+        self._check(isinstance(raw, dict), name)
 
-    def id(self) -> str:
-        value = self._raw.get("id")
-        _require(isinstance(value, str) and _ID.fullmatch(value), "id")
-        return value
-
-    def line(self, name: str) -> str:
+    def get(self, name: str, is_valid: Callable[[Any], object], default: Any = None) -> Any:
         value = self._raw.get(name)
-        _require(value is None or (isinstance(value, str) and value.isprintable() and len(value) <= 500), name)
-        return value or ""
+        if isinstance(value, dict) and set(value) == {"is", "from"}:
+            value = value["is"]
+        self._check(value is None or is_valid(value), name)
+        return default if value is None else value
 
-    def lines(self, name: str) -> list[str]:
-        value = self._raw.get(name) or []
-        _require(isinstance(value, list) and all(isinstance(item, str) and item.isprintable() for item in value), name)
+    def required(self, name: str, is_valid: Callable[[Any], object]) -> Any:
+        value = self.get(name, is_valid)
+        self._check(value is not None, name)
         return value
 
-    def part(self, name: str) -> "_Reader":
-        return _Reader(self._raw.get(name) or {}, self.sources, name)
+    def repo(self) -> str:
+        return check_repo(self.required("repo", _is_line))
 
-    def parts(self, name: str) -> "list[_Reader]":
-        value = self._raw.get(name) or []
-        _require(isinstance(value, list), name)
-        return [_Reader(item, self.sources, name) for item in value]
+    def part(self, name: str) -> "_Fields":
+        return _Fields(self._raw.get(name) or {}, name)
 
-    def fact(self, name: str, *kinds: type) -> Fact | None:
-        value = self._raw.get(name)
-        if value is None:
-            return None
-        if self.sources is None and not isinstance(value, dict):
-            value = {"is": value, "from": "you"}
-        _require(isinstance(value, dict) and set(value) == {"is", "from"}, name)
-        _require(self.sources is None or value["from"] in self.sources, name)
-        fact = value["is"]
-        _require(isinstance(fact, kinds) and (bool in kinds or not isinstance(fact, bool)), name)
-        _require(not isinstance(fact, str) or fact.isprintable(), name)
-        return Fact(fact, str(value["from"]))
+    def parts(self, name: str) -> "list[_Fields]":
+        return [_Fields(item, name) for item in self.get(name, lambda value: isinstance(value, list), ())]
 
-    def repo(self, name: str) -> Fact | None:
-        found = self.fact(name, str)
-        if found is not None:
-            check_repo(found.value)
-        return found
-
-    def bits(self) -> int | None:
-        value = self._raw.get("bits")
-        _require(value is None or (type(value) is int and 1 <= value <= 64), "bits")
-        return value
-
-    def speedup(self) -> tuple[float, float]:
-        value = self._raw.get("speedup")
-        _require(
-            isinstance(value, list) and len(value) == 2 and all(type(x) in (int, float) and 0 < x < 1000 for x in value), "speedup"
-        )
-        return float(value[0]), float(value[1])
+    def _check(self, valid: object, name: str) -> None:
+        if not valid:
+            raise UserError("invalid_catalog_field", "Its “{field}” is missing or invalid.", field=name)
 
 
-def _require(valid: object, field: str) -> None:
-    if not valid:
-        raise UserError("invalid_catalog_field", "Its “{field}” is missing or invalid.", field=field)
+def _is_line(value: Any) -> bool:
+    return isinstance(value, str) and value.isprintable() and len(value) <= 500
 
 
-def _target(read: _Reader) -> TargetRepo:
-    repo = read.repo("repo")
-    _require(repo, "repo")
-    assert repo is not None
-    return TargetRepo(str(repo.value), repo.source, read.bits(), read.fact("size_gb", int, float))
+def _is_integer(value: Any) -> bool:
+    return type(value) is int
 
 
-def _speedup(read: _Reader) -> ReportedSpeedup:
-    source = read.line("from") or "you"
-    _require(read.sources is None or source in read.sources, "from")
-    return ReportedSpeedup(read.speedup(), read.line("machine"), read.line("target"), source)
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def _is_ratio(value: Any) -> bool:
+    return _is_number(value) and 0 < value < 1000

@@ -57,7 +57,7 @@ def weight_files(folder: Path) -> list[Path]:
     """Return the safetensors files of a checkpoint folder, after checking each one's header against its length.
 
     Raises:
-        UserError: there are none, a shard that the index names is missing, or a file is truncated or damaged.
+        UserError: there are none, a shard that the index names is missing, or a file is damaged.
     """
     files = sorted(folder.glob("model*.safetensors"))
     index = folder / "model.safetensors.index.json"
@@ -87,47 +87,30 @@ def weight_bytes(folder: Path) -> int:
 
 
 def check_safetensors(file: Path, name: str) -> None:
-    """Check that a safetensors file has all the data that its header describes. Reads the header only.
+    """Check that a safetensors file has all the data that its header describes. Error messages call it `name`.
 
     The format: 8 bytes with the header's length, a JSON header, then the tensors' data at the offsets that the header gives.
-
-    Args:
-        file: what to check.
-        name: what error messages call it.
-
-    Raises:
-        UserError: the file is truncated, or its header is malformed, or offsets overlap or contradict shape and dtype.
     """
     try:
         size = file.stat().st_size
         with file.open("rb") as stream:
             start = stream.read(8)
             length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
-            if length > _LARGEST_HEADER:
+            if len(start) < 8 or 8 + length > size or length > _LARGEST_HEADER:
                 raise _damaged(name)
-            if len(start) < 8 or 8 + length > size:
-                raise _truncated(name)
             header = json.loads(stream.read(length))
         spans = sorted(_span(entry) for tensor, entry in header.items() if tensor != "__metadata__")
     except OSError as error:
         raise cannot_read(file, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise _damaged(name) from None
-    end = 0
-    for first, last in spans:
-        if first < end:
-            raise _damaged(name)
-        end = last
-    if size < 8 + length + end:
-        raise _truncated(name)
+    ends = [0, *(last for _, last in spans)]
+    if size < 8 + length + ends[-1] or any(first < end for (first, _), end in zip(spans, ends, strict=False)):
+        raise _damaged(name)
 
 
 def _damaged(name: str) -> UserError:
-    return UserError("damaged_weights", "“{name}” is damaged. Download the model again.", name=name)
-
-
-def _truncated(name: str) -> UserError:
-    return UserError("truncated_weights", "“{name}” is incomplete. Download the model again.", name=name)
+    return UserError("damaged_weights", "“{name}” is damaged or incomplete. Download the model again.", name=name)
 
 
 _BITS = {"F64": 64, "I64": 64, "U64": 64, "C64": 64, "F32": 32, "I32": 32, "U32": 32, "F16": 16, "BF16": 16, "I16": 16, "U16": 16}
@@ -135,16 +118,10 @@ _BITS |= {"I8": 8, "U8": 8, "BOOL": 8, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8}
 
 
 def _span(entry: dict) -> tuple[int, int]:
-    """Return where a tensor's data begin and end.
-
-    Raises:
-        ValueError: the offsets are invalid, or don't match shape and dtype.
-    """
-    begin, end = entry["data_offsets"]
-    shape = entry["shape"]
+    """Return where a tensor's data begin and end; raise ValueError if that is invalid or contradicts shape and dtype."""
+    (begin, end), shape, bits = entry["data_offsets"], entry["shape"], _BITS.get(entry["dtype"])
     if not all(type(number) is int and number >= 0 for number in (begin, end, *shape)):
         raise ValueError
-    bits = _BITS.get(entry["dtype"])
     if end < begin or (bits is not None and (end - begin) * 8 != math.prod(shape) * bits):
         raise ValueError
     return begin, end

@@ -222,7 +222,7 @@ class DownloadQueue:
 
     def limit(self, rate: float | None) -> None:
         """Limit the bandwidth to `rate` bytes per second; None: no limit."""
-        self._throttle.rate = rate
+        self._throttle.limit(rate)
 
     def close(self) -> None:
         """Stop working; queue and downloaded data stay as they are."""

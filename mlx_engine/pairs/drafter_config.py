@@ -5,6 +5,7 @@ repo's name. Sources of the field rules: z-lab's dflash 0.1.0, vLLM's and specul
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from mlx_engine.limits import MAX_BLOCK_ROWS
 from mlx_engine.pairs.drafter_fields import Fields, contradiction, missing, number, unexpected
@@ -19,6 +20,16 @@ _KINDS = {
 _SPECULATORS = {"dflash": {"DFlashSpeculator", "DFlashDraftModel"}, "dflash2": {"DFlash2Speculator", "DFlash2DraftModel"}}
 _MOST_LAYERS = 512
 _FULL, _SLIDING = "full_attention", "sliding_attention"
+# Values of fields that change the computation even if the tensors look as usual
+_SUPPORTED: dict[str, tuple[Any, ...]] = {
+    "hidden_act": ("silu", "swish"),
+    "draft_ffn_type": ("dense",),
+    "partial_rotary_factor hc_mult": (1,),
+    "is_neox_style use_aux_hidden_state use_qk_norm qk_norm": (True,),
+    "sample_from_anchor shift_label mlp_bias attention_sink_bias add_swa_attention_sink_bias": (False,),
+    "norm_before_fc norm_before_residual enable_confidence_head fc_bias": (False,),
+    "markov_rank attn_logit_softcapping": (0,),
+}
 
 
 @dataclass(frozen=True)
@@ -102,8 +113,7 @@ def parse(config: dict) -> DrafterConfig:
     layers, heads = fields.whole("num_hidden_layers", most=_MOST_LAYERS), fields.whole("num_attention_heads")
     hidden = fields.whole("hidden_size")
     types = _layer_types(fields, layers)
-    target_layers = fields.whole("num_target_layers") if fields.get("num_target_layers") is not None else None
-    vocab = fields.whole("vocab_size") if fields.get("vocab_size") is not None else None
+    target_layers, vocab, draft_vocab = map(fields.optional, ("num_target_layers", "vocab_size", "draft_vocab_size"))
     result = DrafterConfig(
         hidden_size=hidden,
         intermediate_size=fields.whole("intermediate_size"),
@@ -112,7 +122,7 @@ def parse(config: dict) -> DrafterConfig:
         kv_heads=fields.whole("num_key_value_heads", heads),
         head_dim=fields.whole("head_dim", max(hidden // heads, 1)),
         vocab_size=vocab,
-        draft_vocab_size=_draft_vocabulary(fields, vocab),
+        draft_vocab_size=draft_vocab if draft_vocab != vocab else None,
         norm_eps=fields.number("rms_norm_eps", above=0.0),
         rope=_rope(fields),
         block_size=fields.whole("block_size", least=2, most=MAX_BLOCK_ROWS),
@@ -130,7 +140,11 @@ def parse(config: dict) -> DrafterConfig:
         laguna=kind == "laguna",
         stored=_stored(fields),
     )
-    _refuse_unsupported(fields, kind, hidden)
+    for names, supported in _SUPPORTED.items():
+        for name in names.split():
+            fields.must_be(name, *supported)
+    fields.must_be("target_hidden_size", hidden)
+    fields.must_be("gating", *(["per-head", True] if kind == "laguna" else [False]))
     _refuse_contradictions(result)
     fields.refuse_unread()
     return result
@@ -228,15 +242,6 @@ def _taps(fields: Fields, speculators: bool, layers: int, target_layers: int | N
     return tuple(taps)
 
 
-def _draft_vocabulary(fields: Fields, vocab: int | None) -> int | None:
-    if fields.get("draft_vocab_size") is None:
-        return None
-    size = fields.whole("draft_vocab_size")
-    if vocab is not None and size > vocab:
-        raise contradiction("draft_vocab_size", size, "vocab_size", vocab)
-    return size if size != vocab else None
-
-
 def _rope(fields: Fields) -> Rope:
     parameters, scaling = fields.block("rope_parameters"), fields.block("rope_scaling")
     for name in scaling.keys() & parameters.keys() - {"rope_theta"}:
@@ -296,26 +301,6 @@ def _stored(fields: Fields) -> Stored | None:
     return Stored(bits, group, {name: width(value) for name, value in block.items() if isinstance(value, dict)})
 
 
-def _refuse_unsupported(fields: Fields, kind: str, hidden_size: int) -> None:
-    """Refuse fields that change the computation even if the tensors look as usual."""
-    fields.must_be("hidden_act", "silu", "swish")
-    fields.must_be("target_hidden_size", hidden_size)
-    fields.must_be("gating", *(["per-head", True] if kind == "laguna" else [False]))
-    fields.must_be("draft_ffn_type", "dense")
-    fields.must_be("partial_rotary_factor", 1)
-    fields.must_be("is_neox_style", True)
-    for name in ("use_aux_hidden_state", "use_qk_norm", "qk_norm"):
-        fields.must_be(name, True)
-    for name in (
-        "sample_from_anchor", "shift_label", "mlp_bias", "attention_sink_bias", "add_swa_attention_sink_bias", "norm_before_fc",
-        "norm_before_residual", "enable_confidence_head", "fc_bias",
-    ):  # fmt: skip
-        fields.must_be(name, False)
-    for name in ("markov_rank", "attn_logit_softcapping"):
-        fields.must_be(name, 0)
-    fields.must_be("hc_mult", 1)
-
-
 def _refuse_contradictions(c: DrafterConfig) -> None:
     if c.heads % c.kv_heads:
         raise contradiction("num_attention_heads", c.heads, "num_key_value_heads", c.kv_heads)
@@ -330,7 +315,7 @@ def _refuse_contradictions(c: DrafterConfig) -> None:
         raise contradiction("mask_token_id", c.mask_token, "vocab_size", c.vocab_size)
     if c.convolution is not None and c.hidden_size % c.convolution.group:
         raise contradiction("hidden_size", c.hidden_size, "conv_group_size", c.convolution.group)
-    if c.selector is not None and c.draft_vocab_size is not None:
+    if c.draft_vocab_size is not None and (c.selector is not None or c.draft_vocab_size > (c.vocab_size or 0)):
         raise contradiction("draft_vocab_size", c.draft_vocab_size, "vocab_size", c.vocab_size)
     if c.selector is not None and c.selector.top_k > (c.vocab_size or 0):
         raise contradiction("selector_top_k", c.selector.top_k, "vocab_size", c.vocab_size)

@@ -55,6 +55,9 @@ class Fields:
             raise unexpected(name, value, f"{least}, …, {most:,}")
         return int(value)
 
+    def optional(self, name: str) -> int | None:
+        return None if self.get(name) is None else self.whole(name)
+
     def flag(self, name: str, default: bool | None = None) -> bool | None:
         value = self.get(name)
         return default if value is None else self._checked(name, value, bool, "boolean")

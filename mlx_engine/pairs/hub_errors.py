@@ -51,7 +51,12 @@ def busy(response: httpx2.Response) -> Unreachable:
 
 def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> UserError:
     """Return the UserError for an exception of the hub's client about `repo`."""
-    values: dict[str, Any] = {"repo": repo, "endpoint": endpoint, "page": f"{endpoint}/{repo}", "reason": first_line(error)}
+    values: dict[str, Any] = {
+        "repo": repo,
+        "endpoint": endpoint,
+        "page": f"{endpoint}/{repo}",
+        "reason": (str(error).strip() or type(error).__name__).splitlines()[0][:200],
+    }
     response = error.response if isinstance(error, errors.HfHubHTTPError) else None
     status = response.status_code if response is not None else 0
     match error:
@@ -114,8 +119,3 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             return Unreachable("hub_unreachable", template, **values)
     template = "The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror."
     return UserError("invalid_hub_answer", template, **values)
-
-
-def first_line(error: Exception) -> str:
-    """The first line of an error's text, at most 200 characters."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

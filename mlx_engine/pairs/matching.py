@@ -34,7 +34,7 @@ def find_drafter(hub: Hub, catalog: Catalog, local: list[LocalModel], target: st
     config = hub.read_json(hub.listing(target), "config.json")
     _check_for_dflash(config)
     entry = catalog.with_target(target)
-    names = [str(entry.drafter.value)] if entry and entry.drafter else []
+    names = [entry.drafter] if entry and entry.drafter else []
     names += [model.repo for model in local if model.is_drafter and "/" in model.repo and _is_named_for(model.repo, target)]
     names += [name for name in hub.search(f"{base_name(target)}-DFlash") if _is_named_for(name, target)]
     refused = []
@@ -76,9 +76,9 @@ def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
     found = []
     if (entry := catalog.with_target(pair.target)) and entry.drafter:
         template = "For {target}, use the drafter {drafter}."
-        found.append(EngineText.of("drafter_for_target", template, target=pair.target, drafter=entry.drafter.value))
+        found.append(EngineText.of("drafter_for_target", template, target=pair.target, drafter=entry.drafter))
     for entry in catalog.entries:
-        if pair.drafter and entry.drafter and str(entry.drafter.value).lower() == pair.drafter.lower() and entry.targets:
+        if pair.drafter and entry.drafter and entry.drafter.lower() == pair.drafter.lower() and entry.targets:
             template = "{drafter} was made for {name}, such as {target}."
             target = entry.targets[0].repo
             found.append(EngineText.of("target_for_drafter", template, drafter=pair.drafter, name=entry.name, target=target))
@@ -88,7 +88,7 @@ def alternatives(catalog: Catalog, pair: Pair) -> list[EngineText]:
 def shared_repos(catalog: Catalog, local: list[LocalModel], pair: Pair) -> dict[str, str]:
     """Return the repos of a pair that another pair on this disk needs, each with that pair's other repo."""
     here = {model.repo.lower() for model in local if model.problem is None}
-    others = [Pair(target.repo, str(entry.drafter.value)) for entry in catalog.entries if entry.drafter for target in entry.targets]
+    others = [Pair(target.repo, entry.drafter) for entry in catalog.entries if entry.drafter for target in entry.targets]
     others += [one.pair for one in custom_pairs() if not one.is_local and one.drafter]
     own = {repo.lower(): repo for repo in pair.repos}
     needed: dict[str, str] = {}

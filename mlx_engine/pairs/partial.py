@@ -68,23 +68,13 @@ class Partial:
 
     def _resume(self) -> None:
         assert self._fd is not None
-        length = os.fstat(self._fd).st_size
-        if length == self.size:  # complete and without its record: only the checksum is left
+        if os.fstat(self._fd).st_size == self.size:  # complete and without its record: only the checksum is left
             bounds = self._divide(segment_length(self.size))
             self._segments = bounds, [end - start for start, end in pairwise(bounds)]
-            return
-        head = os.pread(self._fd, _HEAD.size, self._tail) if length > self._tail else b""
-        if len(head) == _HEAD.size:
-            magic, size, segment, count = _HEAD.unpack(head)
-            if magic == _MAGIC and size == self.size and _MIB <= segment <= 2**40:
-                bounds = self._divide(segment)
-                record = os.pread(self._fd, _DONE.size * self.count, self._tail + _HEAD.size)
-                if count == self.count and len(record) == _DONE.size * count:
-                    done = [here for (here,) in _DONE.iter_unpack(record)]
-                    if all(here <= end - start for here, (start, end) in zip(done, pairwise(bounds), strict=True)):
-                        self._segments = bounds, done
-                        return
-        self._clear(segment_length(self.size))
+        elif record := _read_record(self._fd, self.size):
+            self._segments = self._divide(record[0]), record[1]
+        else:
+            self._clear(segment_length(self.size))
 
     @property
     def _tail(self) -> int:
@@ -195,18 +185,33 @@ class Partial:
 def received_so_far(path: Path, size: int) -> int:
     """Bytes of an unfinished file that are present. Opens nothing for writing."""
     try:
-        if path.is_symlink() or not path.is_file():
-            return 0
-        if path.stat().st_size == size:
-            return size
-        with path.open("rb") as stream:
-            stream.seek(_record_offset(size))
-            magic, known, _, count = _HEAD.unpack(stream.read(_HEAD.size))
-            if magic != _MAGIC or known != size or count > size:
-                return 0
-            return min(sum(here for (here,) in _DONE.iter_unpack(stream.read(_DONE.size * count))), size)
-    except (OSError, struct.error):
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
         return 0
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return 0
+        record = _read_record(fd, size)
+        return size if status.st_size == size else sum(record[1]) if record else 0
+    finally:
+        os.close(fd)
+
+
+def _read_record(fd: int, size: int) -> tuple[int, list[int]] | None:
+    """Return the segment length and the bytes present per segment; None if there is no valid record."""
+    head = os.pread(fd, _HEAD.size, _record_offset(size))
+    if len(head) < _HEAD.size:
+        return None
+    magic, known, segment, count = _HEAD.unpack(head)
+    if magic != _MAGIC or known != size or not _MIB <= segment <= 2**40:
+        return None
+    bounds = segment_bounds(size, segment)
+    counts = os.pread(fd, _DONE.size * (len(bounds) - 1), _record_offset(size) + _HEAD.size)
+    if count != len(bounds) - 1 or len(counts) < _DONE.size * count:
+        return None
+    done = [here for (here,) in _DONE.iter_unpack(counts)]
+    return (segment, done) if all(here <= end - start for here, (start, end) in zip(done, pairwise(bounds), strict=True)) else None
 
 
 def _record_offset(size: int) -> int:

@@ -6,7 +6,7 @@ DFlash's gain depends on how many drafted tokens the target accepts, which depen
 
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 
@@ -91,12 +91,12 @@ def measured_speeds(rates: Rates) -> dict[Mode, SpeedRange]:
 class MeasuredSpeeds:
     """Decoding speeds of replies on this machine, in tokens per second, saved by pair."""
 
-    def __init__(self, read: Callable[[], object] | None = None) -> None:
+    def __init__(self) -> None:
         self._rates: dict[str, Rates] = {}
         try:
-            raw = read() if read else read_json(data_folder() / "speeds.json")
+            raw = read_json(data_folder() / "speeds.json")
         except UserError:
-            raw = None
+            return
         if isinstance(raw, dict) and raw.get("of") == _this_machine() and isinstance(raw.get("pairs"), dict):
             self._rates = {str(key): _valid_rates(rates) for key, rates in raw["pairs"].items()}
 

@@ -53,7 +53,7 @@ class _Damaged(Exception):
 
 @dataclass
 class _FileDownload:
-    """One file. Its fields are written under the transfer's lock, except for the hash, which has its own."""
+    """One file. Its fields are written under the transfer's lock, except for the hash, which belongs to one thread."""
 
     listing: Listing
     remote: RemoteFile
@@ -63,14 +63,13 @@ class _FileDownload:
     lock: filelock.BaseFileLock | None = None
     link: tuple[str, dict[str, str]] | None = None
     opening: bool = False
-    active: set[tuple[int, int]] = field(default_factory=set)  # (generation, segment) in progress; segment -1: verification
+    active: set[tuple[int, int]] = field(default_factory=set)  # (generation, segment) in progress
     ranged: bool | None = None  # whether its host supports Range; unknown before the first answer
     failures: int = 0  # since its last byte
     refusals: int = 0  # of links, since its last byte
     not_before: float = 0.0
     damaged: bool = False  # it has failed verification before
     finished: bool = False
-    hash_lock: threading.Lock = field(default_factory=threading.Lock)
     hashed: int = 0  # bytes of the generation `hash_of`
     hash_of: int = -1
     hash: Any = None
@@ -136,8 +135,8 @@ class FileTransfer:
             UserError: the transfer can't continue; RevisionGone or Unreachable if that is why.
         """
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(min(self._connections, 4 * len(self._files)))]
-        helpers = [threading.Thread(target=helper, daemon=True) for helper in (self._flush, self._hash)]
-        for thread in [*workers, *helpers]:
+        verifier = threading.Thread(target=self._verify, daemon=True)
+        for thread in (*workers, verifier, threading.Thread(target=self._flush, daemon=True)):
             thread.start()
         try:
             while any(worker.is_alive() for worker in workers):
@@ -150,8 +149,8 @@ class FileTransfer:
             with self._changed:
                 self._changed.notify_all()
             until = time.monotonic() + _JOIN_TIMEOUT
-            for worker in workers:
-                worker.join(max(until - time.monotonic(), 0.0))
+            for thread in (*workers, verifier):
+                thread.join(max(until - time.monotonic(), 0.0))
             for file in self._files:
                 file.close()
         if self._error is not None:
@@ -166,8 +165,6 @@ class FileTransfer:
                 try:
                     if file.partial is None:
                         self._open(file)
-                    elif key[1] < 0:
-                        self._finish(file, file.partial)
                     else:
                         self._download(file, file.partial, key)
                 except (Unreachable, httpx2.TransportError, httpx2.RemoteProtocolError) as error:
@@ -189,18 +186,8 @@ class FileTransfer:
                     with suppress(OSError):  # the writers meet the same error
                         file.partial.flush()
 
-    def _hash(self) -> None:
-        """Hash on a thread of its own, so that no connection stops reading for it."""
-        try:
-            while not self._stop.wait(0.02):
-                for file in self._files:
-                    if file.partial is not None and not file.finished:
-                        self._advance_hash(file, file.partial)
-        except BaseException as error:
-            self._end(error)
-
     def _next_job(self) -> tuple[_FileDownload, tuple[int, int]] | None:
-        """Return a file to open, a file to verify (segment -1) or a segment to download; None if nothing is left to do."""
+        """Return a file to open or a segment to download; None if nothing is left to do."""
         with self._changed:
             while not self._stop.is_set() and not all(file.finished for file in self._files):
                 now = time.monotonic()
@@ -209,7 +196,7 @@ class FileTransfer:
                         continue
                     if file.partial is None:
                         file.opening = True
-                        return file, (0, -1)
+                        return file, (0, 0)
                     if (key := self._free_segment(file, file.partial)) is not None:
                         file.active.add(key)
                         return file, key
@@ -220,8 +207,6 @@ class FileTransfer:
         """Until the host is known to support Range, only one connection asks for a file."""
         generation = partial.generation
         taken = {segment for age, segment in file.active if age == generation}
-        if partial.complete:
-            return None if taken else (generation, -1)
         if taken and not file.ranged:
             return None
         free = (segment for segment in range(partial.count) if segment not in taken and not partial.is_full(segment))
@@ -363,33 +348,35 @@ class FileTransfer:
         return generation
 
     # --- Verification -------------------------------------------------------------------------------------------------------------
-    def _advance_hash(self, file: _FileDownload, partial: Partial, wait: bool = False) -> None:
-        """Hash what is present without a gap; one thread at a time."""
-        if not file.hash_lock.acquire(blocking=wait):
-            return
+    def _verify(self) -> None:
+        """Hash what arrives on a thread of its own, so that no connection stops reading for it, and finish complete files."""
+        buffer = memoryview(bytearray(_READ))
         try:
-            buffer = memoryview(bytearray(_READ))
-            generation, here = partial.generation, partial.prefix()
-            if file.hash_of != generation:
-                file.hash_of, file.hashed = generation, 0
-                file.hash = hashlib.sha256() if file.remote.lfs else hashlib.sha1(b"blob %d\0" % file.remote.size)
-            while file.hashed < here and generation == partial.generation and not self._stop.is_set():
-                count = partial.read(file.hashed, buffer[: here - file.hashed])
-                file.hash.update(buffer[:count])
-                file.hashed += count
-        finally:
-            file.hash_lock.release()
+            while not self._stop.is_set():
+                open_files = [(file, file.partial) for file in self._files if file.partial is not None and not file.finished]
+                if not any([self._hash(file, partial, buffer) for file, partial in open_files]):
+                    self._stop.wait(0.02)
+        except BaseException as error:
+            self._end(error)
 
-    def _finish(self, file: _FileDownload, partial: Partial) -> None:
-        self._advance_hash(file, partial, wait=True)
-        if self._stop.is_set():
-            return
-        if file.hash is None or file.hash.hexdigest() != file.remote.digest:
-            raise _Damaged
-        partial.finish(self._cache.blob(file.listing, file.remote))
-        with self._changed:
-            file.finished = True
-        file.close()
+    def _hash(self, file: _FileDownload, partial: Partial, buffer: memoryview) -> bool:
+        """Hash the next bytes that are present without a gap; return whether there were any."""
+        generation = partial.generation
+        if file.hash_of != generation:
+            file.hash_of, file.hashed = generation, 0
+            file.hash = hashlib.sha256() if file.remote.lfs else hashlib.sha1(b"blob %d\0" % file.remote.size)
+        count = partial.read(file.hashed, buffer[: max(partial.prefix() - file.hashed, 0)])
+        file.hash.update(buffer[:count])
+        file.hashed += count
+        if file.hashed == file.remote.size and generation == partial.generation:
+            if file.hash.hexdigest() == file.remote.digest:
+                partial.finish(self._cache.blob(file.listing, file.remote))
+                with self._changed:
+                    file.finished = True
+                file.close()
+            else:
+                self._start_over(file)
+        return count > 0
 
     def _start_over(self, file: _FileDownload) -> None:
         with self._changed:

@@ -117,11 +117,11 @@ def _search(given: argparse.Namespace) -> int:
 def _line(entry: CatalogEntry, here: list[LocalModel]) -> str:
     mark = "✗" if entry.why_not else "✓" if _is_here(entry, here) else " " if entry.confirmed else "?"
     parts = [", ".join(f"{target.bits} bits" for target in entry.targets if target.bits)]
-    parts.append(f"block {entry.block_size.value}" if entry.block_size else "")
+    parts.append(f"block {entry.block_size}" if entry.block_size else "")
     if entry.reported:
         low, high = min(one.speedup[0] for one in entry.reported), max(one.speedup[1] for one in entry.reported)
         parts.append(f"reported speedup {low:g}×" if low == high else f"reported speedup {low:g}–{high:g}×")
-    parts += ["gated" if entry.gated and entry.gated.value else "", str(entry.why_not or "")]
+    parts += ["gated" if entry.gated else "", str(entry.why_not or "")]
     return f"{mark} {entry.id:<20} {entry.name:<22} " + " · ".join(filter(None, parts))
 
 
@@ -131,8 +131,8 @@ def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
         return True
     repos = {one.repo.lower() for one in here if not one.problem}
     return (
-        bool(entry.drafter)
-        and str(entry.drafter and entry.drafter.value).lower() in repos
+        entry.drafter is not None
+        and entry.drafter.lower() in repos
         and any(target.repo.lower() in repos for target in entry.targets)
     )
 
@@ -140,14 +140,11 @@ def _is_here(entry: CatalogEntry, here: list[LocalModel]) -> bool:
 def _entry(entry: CatalogEntry, here: list[LocalModel]) -> dict[str, Any]:
     """Return a catalog entry as JSON; what is unknown is null."""
 
-    def value(fact: Any) -> Any:
-        return fact.value if fact else None
-
     return {
         "id": entry.id,
         "name": entry.name,
-        "targets": [{"repo": one.repo, "bits": one.bits, "size_gb": value(one.size_gb)} for one in entry.targets],
-        **{name: value(getattr(entry, name)) for name in _FACTS},
+        "targets": [{"repo": one.repo, "bits": one.bits, "size_gb": one.size_gb} for one in entry.targets],
+        **{name: getattr(entry, name) for name in _FACTS},
         "tags": list(entry.tags),
         "note": entry.note,
         "reported": [{"speedup": list(one.speedup), "machine": one.machine, "target": one.target} for one in entry.reported],

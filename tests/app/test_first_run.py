@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.models.recommendation import MIN_SPEED, max_speed, recommend, without_gpu
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.catalog import Catalog, Fact, load_catalog
+from mlx_engine.pairs.catalog import Catalog, load_catalog
 from tests.app.conftest import Running
 from tests.app.scripted_engine import FACTS, ScriptedEngine, refuse
 
@@ -57,13 +57,13 @@ def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch:
 
 def test_a_published_size_counts_before_an_estimate() -> None:
     coder = SHIPPED.find("qwen3-coder-30b-a3b")
-    found = recommend(Catalog((coder,), {}), 100 * GB)
+    found = recommend(Catalog((coder,)), 100 * GB)
     assert found and not found.estimated and found.needed == round((17.2 + 0.94) * GB)
     unknown = replace(coder, targets=tuple(replace(target, size_gb=None) for target in coder.targets))
-    found = recommend(Catalog((unknown,), {}), 100 * GB)
+    found = recommend(Catalog((unknown,)), 100 * GB)
     assert found and found.estimated and abs(found.needed / GB - 17.2) < 1
-    nameless = replace(unknown, name="Thirty billion", drafter_gb=Fact(1, "you"))
-    assert recommend(Catalog((nameless,), {}), 100 * GB) is None
+    nameless = replace(unknown, name="Thirty billion", drafter_gb=1.0)
+    assert recommend(Catalog((nameless,)), 100 * GB) is None
 
 
 def test_the_first_start_says_what_this_is_and_a_click_begins(start: Start) -> None:

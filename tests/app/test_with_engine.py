@@ -56,7 +56,7 @@ def test_truncated_model_files_are_told_in_the_chat(begin: Begin, pair: tuple[Pa
     weights = pair[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     (notice,) = begin().window.transcript.notices()
-    assert "drafter" in notice and "is incomplete" in notice
+    assert "drafter" in notice and "is damaged or incomplete" in notice
 
 
 def test_a_drafter_that_does_not_fit_is_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:

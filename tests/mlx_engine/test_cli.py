@@ -404,7 +404,7 @@ class TestTheProgram:
             ([1, 99_999], "e2e_qwen3", "token 99999"),
             ([1], "e2e_gpt_oss", "This drafter needs a target with"),
             ([1], "none", "Can't find the folder"),
-            ([1], "cut short", "is incomplete"),
+            ([1], "cut short", "is damaged or incomplete"),
         ],
     )
     def test_bad_input_is_an_error(

@@ -66,7 +66,7 @@ def test_truncated_weights_are_detected(pair, role, left):
     file = pair / role / "model.safetensors"
     file.write_bytes(file.read_bytes()[:left])
     message = refusal(pair / "target", pair / "drafter")
-    assert role in message and "is incomplete" in message and "Download the model again" in message
+    assert role in message and "is damaged or incomplete" in message and "Download the model again" in message
 
 
 def test_damaged_weights_are_detected(pair):

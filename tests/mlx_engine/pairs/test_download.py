@@ -348,7 +348,7 @@ class TestStopping:
         waiting.start()
         waiting.join(0.05)
         assert waiting.is_alive()
-        throttle.rate = rate
+        throttle.limit(rate)
         waiting.join(10.0)
         assert not waiting.is_alive()
 

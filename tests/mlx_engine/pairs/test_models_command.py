@@ -302,7 +302,7 @@ class TestTheRest:
             for target in entry.targets:
                 pair.repo(target.repo, target_files(1000))
             if entry.drafter:
-                pair.repo(str(entry.drafter.value), drafter_files(1000))
+                pair.repo(entry.drafter, drafter_files(1000))
         status, told = models(capsys, "check", "--catalogue")
         assert (status, told["missing"]) == (0, [])
         gone = load_catalog().find("qwen3-8b").targets[0].repo
