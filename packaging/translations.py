@@ -42,25 +42,40 @@ def texts() -> dict[str, str]:
 def engine_texts() -> dict[str, tuple[str, str]]:
     """Return the template and first file of every code that is given as `UserError(code, template)` or `X.of(code, template)`.
 
+    A template is a literal, or the name `template` after a literal was assigned to it. Errors may be of a subclass.
+
     Raises:
         SystemExit: a code has two templates.
     """
     found: dict[str, tuple[str, str]] = {}
-    for file, call in (*_calls("app"), *_calls("mlx_engine")):
+    errors = {"UserError", "of"}
+    for file, call in (*_calls("app", errors), *_calls("mlx_engine", errors)):
         name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
         literals = _literals(call)
-        if name in ("UserError", "of") and len(literals) >= 2 and _CODE.fullmatch(literals[0]):
+        if name in errors and len(literals) >= 2 and _CODE.fullmatch(literals[0]):
             template, _ = found.setdefault(literals[0], (literals[1], file))
             if template != literals[1]:
                 sys.exit(f"{file}:{call.lineno}: the code {literals[0]} has another template in {found[literals[0]][1]}")
     return found
 
 
-def _calls(package: str) -> Iterator[tuple[str, ast.Call]]:
-    for file in sorted((ROOT / package).rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def _calls(package: str, errors: set[str] | None = None) -> Iterator[tuple[str, ast.Call]]:
+    """Yield all calls with the file of each, and add the names of subclasses of the errors to `errors`."""
+    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in sorted((ROOT / package).rglob("*.py"))}
+    for tree in trees.values() if errors is not None else ():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and {ast.unparse(base) for base in node.bases} & errors:
+                errors.add(node.name)
+    for file, tree in trees.items():
+        template: ast.expr | None = None
+        nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.Call)]
+        for node in sorted(nodes, key=lambda node: (node.lineno, node.col_offset)):
             if isinstance(node, ast.Call):
+                is_name = [isinstance(argument, ast.Name) and argument.id == "template" for argument in node.args]
+                node.args = [template if name and template else argument for name, argument in zip(is_name, node.args, strict=True)]
                 yield file.relative_to(ROOT).as_posix(), node
+            elif ast.unparse(node.targets[0]) == "template":
+                template = node.value
 
 
 def _literals(call: ast.Call) -> list[str]:
