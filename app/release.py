@@ -30,4 +30,4 @@ def this_release() -> Release:
 
 def licences() -> str:
     """The licences of everything in the app; a file that tests hold to the pinned versions."""
-    return (files("resources") / "licences.txt").read_text(encoding="utf-8")
+    return (files("resources") / "licenses.txt").read_text(encoding="utf-8")

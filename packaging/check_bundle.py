@@ -1,7 +1,7 @@
-"""Examines a Slipstream.app without starting it: `python packaging/check_bundle.py Slipstream.app [--min-os 26.2] [--signed]`.
+"""Check a Slipstream.app without starting it: `python packaging/check_bundle.py Slipstream.app [--min-os 26.2] [--signed]`.
 
-It runs on any system; macholib reads the programs. Every finding is one line with the file it is about; the exit status is 1 when
-there is any. What was looked at and is allowed is printed as a note.
+Runs on any system, since macholib reads the programs. Prints one line per problem, and notes. The exit code is 1 if there are
+problems.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ ROOT = Path(__file__).resolve().parents[1]
 ARM64 = 0x0100000C
 MAGICS = {bytes.fromhex(one) for one in ("cffaedfe", "cefaedfe", "feedfacf", "feedface", "cafebabe", "cafebabf")}
 SYSTEM = ("/usr/lib/", "/System/Library/")
-# Parts whose files name a newer system than their wheel does, with the system they name. dyld refuses a library only for a symbol
-# that is missing, and the symbols that these take from the system are older than macOS 14. To be tried on a Mac with macOS 14.
+# Packages whose libraries declare a newer system than their wheel, and which one. dyld rejects a library only for missing symbols,
+# and the system symbols that these use are older than macOS 14. Not yet tried on a Mac with macOS 14.
 DECLARED_NEWER = {"PySide6": (15, 0), "shiboken6": (15, 0)}
-# MLX's kernels for the matrix units of newer chips, which only the wheel for macOS 26 has.
+# MLX's kernels for the matrix units of newer chips, which only the wheel for macOS 26 contains
 NEWEST_KERNELS = (26, b"nax")
 SIZE_BUDGET = 700 << 20
 BUILD_LEFTOVERS = re.compile(r"(^|/)(__pycache__|\.DS_Store|direct_url\.json|__editable__.*|.*\.(whl|pyc|pth|orig|rej))$")
@@ -43,14 +43,13 @@ SIGNATURE, CODE_DIRECTORY, ENTITLEMENTS = 0xFADE0CC0, 0xFADE0C02, 0xFADE7171
 
 @dataclass(frozen=True)
 class Expected:
-    """What the bundle should be, read from the checkout it was built from."""
+    """What the bundle should contain, read from the checkout that it was built from."""
 
     root: Path
     min_os: tuple[int, ...]
     signed: bool = False
     size_budget: int = SIZE_BUDGET
-    # Where the bundle was built; no file may hold this path.
-    build_root: Path | None = None
+    build_root: Path | None = None  # no file may contain this path
 
     @cached_property
     def project(self) -> dict:
@@ -71,16 +70,16 @@ class Expected:
 
     @property
     def python(self) -> str:
-        """The version of Python that the packages were resolved for, as 3.13."""
+        """The Python version that the packages were resolved for, such as 3.13."""
         return Path(self.app["requirement_installer_args"][1]).stem.removeprefix("python")
 
     def cleaned(self, folder: str) -> list[str]:
-        """What the configuration has removed from this folder of the bundle's Contents, as patterns."""
+        """Return the patterns that the configuration removes from a folder of Contents."""
         paths = (pattern.partition(f"/Contents/{folder}/") for pattern in self.app["macOS"]["cleanup_paths"])
         return [inner for _, found, inner in paths if found]
 
     def removed(self, path: str) -> bool:
-        """Whether the configuration has this file of app_packages removed."""
+        """Whether the configuration removes this file of app_packages."""
         for pattern in self.cleaned("Resources/app_packages"):
             depth = pattern.count("/") + 1
             if PurePosixPath(*PurePosixPath(path).parts[:depth]).match(pattern):
@@ -97,7 +96,7 @@ class Program:
 
     @property
     def kinds(self) -> set[int]:
-        """Programs to start, libraries, …: MH_EXECUTE, MH_DYLIB, …"""
+        """MH_EXECUTE, MH_DYLIB, …"""
         return {header.header.filetype for header in self.headers}
 
     @property
@@ -111,7 +110,7 @@ class Program:
                     yield command, data
 
     def placed(self, kind: int) -> Iterator[tuple[MachOHeader, object]]:
-        """Commands that name a place, which counts from the beginning of their header."""
+        """Yield commands with offsets, and the header that the offsets are relative to."""
         for header in self.headers:
             for load, command, _ in header.commands:
                 if load.cmd == kind:
@@ -119,7 +118,7 @@ class Program:
 
     @property
     def min_os(self) -> tuple[int, int]:
-        """(0, 0) where the file does not say."""
+        """(0, 0) if the file declares none."""
         newest = (0, 0)
         for command, _ in self.commands(mach_o.LC_BUILD_VERSION, mach_o.LC_VERSION_MIN_MACOSX):
             version = command.minos if hasattr(command, "minos") else command.version
@@ -131,7 +130,7 @@ class Program:
 
     @cached_property
     def signature(self) -> dict[int, bytes]:
-        """The blobs of the signature by their magic; empty where there is none."""
+        """The blobs of the signature by magic number; empty without a signature."""
         data = self.path.read_bytes()
         for header, command in self.placed(mach_o.LC_CODE_SIGNATURE):
             start = header.offset + command.dataoff
@@ -164,21 +163,25 @@ def version_of(text: str) -> tuple[int, ...]:
 
 
 def open_program(path: Path) -> Program | None:
-    """The file as a program, or None. Broken ones raise ValueError."""
+    """Return the file as a program, or None if it is something else.
+
+    Raises:
+        ValueError: the program is damaged.
+    """
     with path.open("rb") as file:
         head = file.read(8)
-    # Java classes begin like a universal binary, but no such binary has more than a few parts.
+    # Java classes have the same magic number, but no universal binary has more than a few parts
     if head[:4] not in MAGICS or (head[:4] == b"\xca\xfe\xba\xbe" and struct.unpack(">I", head[4:8])[0] > 16):
         return None
     try:
         return Program(path, MachO(str(path)).headers)
     except Exception as error:
-        raise ValueError(f"cannot be read as a program: {error}") from error
+        raise ValueError(f"can't be read as a program: {error}") from error
 
 
 @dataclass
 class Bundle:
-    """The folder, and what is wrong with it."""
+    """A bundle and its problems."""
 
     path: Path
     expected: Expected
@@ -195,7 +198,7 @@ class Bundle:
 
     @property
     def starter(self) -> Path:
-        """The program that starts Python, which is what is double-clicked."""
+        """The program that starts Python."""
         return self.contents / "MacOS" / self.expected.app["formal_name"]
 
     @cached_property
@@ -207,7 +210,7 @@ class Bundle:
         try:
             return plistlib.loads((self.contents / "Info.plist").read_bytes())
         except (OSError, plistlib.InvalidFileException, ValueError, ExpatError) as error:
-            self.wrong(self.contents / "Info.plist", f"cannot be read: {error}")
+            self.wrong(self.contents / "Info.plist", f"can't be read: {error}")
             return {}
 
     @cached_property
@@ -230,7 +233,7 @@ class Bundle:
 
 
 def check_info(bundle: Bundle) -> None:
-    """Info.plist says what the configuration says, and names files that are there."""
+    """Check Info.plist against the configuration, and that the files it names exist."""
     info, expected = bundle.info, bundle.expected
     if not info:
         return
@@ -252,10 +255,10 @@ def check_info(bundle: Bundle) -> None:
             bundle.wrong(plist, f"{key} is {info.get(key)!r}, not {value!r}")
     for key in info.keys() - wanted.keys():
         if PRIVACY.fullmatch(key):
-            bundle.wrong(plist, f"{key} is not asked for by anything here")
+            bundle.wrong(plist, f"{key} is not used by the app")
     executable = bundle.contents / "MacOS" / str(info.get("CFBundleExecutable"))
     if not executable.is_file() or not executable.stat().st_mode & 0o111:
-        bundle.wrong(executable, "is not there, or is not executable")
+        bundle.wrong(executable, "is missing or not executable")
     icon = bundle.contents / "Resources" / str(info.get("CFBundleIconFile"))
     drawn = expected.root / f"{expected.app['icon']}.icns"
     if not icon.is_file() or icon.read_bytes() != drawn.read_bytes():
@@ -263,42 +266,44 @@ def check_info(bundle: Bundle) -> None:
 
 
 def check_programs(bundle: Bundle) -> None:
-    """Architecture and least system of every program."""
+    """Check the architecture and minimum system of every program."""
     if not bundle.programs:
-        bundle.wrong(bundle.path, "holds no program at all")
+        bundle.wrong(bundle.path, "contains no program")
     for program in bundle.programs:
         if program.architectures != {ARM64}:
-            bundle.wrong(program.path, f"is for {sorted(map(hex, program.architectures))}, not for arm64 alone")
+            bundle.wrong(program.path, f"is for {sorted(map(hex, program.architectures))}, not only arm64")
         part = program.path.relative_to(bundle.packages).parts[0] if program.path.is_relative_to(bundle.packages) else ""
         if program.min_os > bundle.expected.min_os:
-            said = ".".join(map(str, program.min_os))
+            declared = ".".join(map(str, program.min_os))
             if program.min_os <= DECLARED_NEWER.get(part, (0, 0)):
-                bundle.notes.append(f"{bundle.name(program.path)}: says macOS {said}, which is known of {part}")
+                bundle.notes.append(f"{bundle.name(program.path)}: declares macOS {declared}, as expected of {part}")
             else:
-                bundle.wrong(program.path, f"needs macOS {said}; the bundle promises {'.'.join(map(str, bundle.expected.min_os))}")
+                bundle.wrong(program.path, f"needs macOS {declared}, the bundle only {'.'.join(map(str, bundle.expected.min_os))}")
 
 
 def check_python(bundle: Bundle) -> None:
-    """The starter is one, and the Python that it loads is there, of the version that the packages were resolved for."""
+    """Check that the app's program loads the Python version that the packages were resolved for, and that it is complete."""
     name = f"Python.framework/Versions/{bundle.expected.python}"
     starter = next((program for program in bundle.programs if program.path == bundle.starter), None)
     if starter is None or starter.kinds != {mach_o.MH_EXECUTE}:
-        bundle.wrong(bundle.starter, "is no program to start")
+        bundle.wrong(bundle.starter, "is not an executable program")
     elif f"@rpath/{name}/Python" not in starter.texts(*DYLIBS):
         bundle.wrong(bundle.starter, f"does not load Python {bundle.expected.python}")
     home = bundle.contents / "Frameworks" / name
     if not (home / f"lib/python{bundle.expected.python}/encodings/__init__.py").is_file():
-        bundle.wrong(home, "holds no standard library: Python could not start")
+        bundle.wrong(home, "has no standard library, so Python can't start")
     for pattern in bundle.expected.cleaned("Frameworks"):
         for path in (bundle.contents / "Frameworks").glob(pattern):
-            bundle.wrong(path, "was to be removed")
+            bundle.wrong(path, "should have been removed")
 
 
 def check_links(bundle: Bundle) -> None:
-    """Every library that a program loads is the system's or inside, by paths that begin at the program. What @rpath stands for is
-    asked of the program first, then of those that load it and of the one that was started, as dyld does."""
-    loads: dict[Path, set[Path]] = {program.path: set() for program in bundle.programs}  # who loads it
-    unfound = []
+    """Check that every library a program loads is the system's or in the bundle.
+
+    As dyld does, @rpath is looked up in the program first, then in those that load it, and in the app's program.
+    """
+    loaders: dict[Path, set[Path]] = {program.path: set() for program in bundle.programs}
+    unresolved = []
     for program in bundle.programs:
         for rpath in program.texts(mach_o.LC_RPATH):
             if rpath.startswith("/") and not rpath.startswith(SYSTEM):
@@ -307,20 +312,20 @@ def check_links(bundle: Bundle) -> None:
             if library.startswith(SYSTEM):
                 continue
             if library.startswith("/"):
-                bundle.wrong(program.path, f"loads {library}, which other Macs need not have")
+                bundle.wrong(program.path, f"loads {library}, which other Macs may not have")
             elif (found := _find(library, program, bundle)) is None:
-                unfound.append((program, library))
+                unresolved.append((program, library))
             else:
-                loads.setdefault(found, set()).add(program.path)
+                loaders.setdefault(found, set()).add(program.path)
     by_path = {program.path: program for program in bundle.programs}
-    for program, library in unfound:
-        askers = [by_path[path] for path in loads[program.path] | ({bundle.starter} & by_path.keys())]
+    for program, library in unresolved:
+        askers = [by_path[path] for path in loaders[program.path] | ({bundle.starter} & by_path.keys())]
         if not any(_find(library, asker, bundle) for asker in askers):
-            bundle.wrong(program.path, f"loads {library}, which is nowhere that it looks")
+            bundle.wrong(program.path, f"loads {library}, which is not found")
 
 
 def _find(library: str, program: Program, bundle: Bundle) -> Path | None:
-    """The file that this program means, if it is inside the bundle."""
+    """Return the library's file if it is in the bundle."""
     beginnings = {"@loader_path": program.path.parent, "@executable_path": bundle.contents / "MacOS"}
     rpaths = [rpath for rpath in program.texts(mach_o.LC_RPATH) if not rpath.startswith("/")]
     name = library.removeprefix("@rpath/")
@@ -334,28 +339,28 @@ def _find(library: str, program: Program, bundle: Bundle) -> Path | None:
 
 
 def check_metallib(bundle: Bundle) -> None:
-    """MLX finds its kernels beside its library, and nowhere else."""
+    """Check that MLX's kernels are next to its library, the only place where MLX looks."""
     libraries = [path for path in bundle.files if path.name == "libmlx.dylib"]
     if len(libraries) != 1:
-        bundle.wrong(bundle.packages / "mlx", f"{len(libraries)} files libmlx.dylib, not one")
+        bundle.wrong(bundle.packages / "mlx", f"has {len(libraries)} files libmlx.dylib, not one")
     for library in libraries:
         metallib = library.with_name("mlx.metallib")
         if not metallib.is_file():
-            bundle.wrong(metallib, "is missing beside libmlx.dylib: MLX could not start")
+            bundle.wrong(metallib, "is missing next to libmlx.dylib, so MLX can't start")
             continue
         data = metallib.read_bytes()
         if data[:4] != b"MTLB":
-            bundle.wrong(metallib, "is no Metal library")
+            bundle.wrong(metallib, "is not a Metal library")
         least, name = NEWEST_KERNELS
         if bundle.expected.min_os[0] >= least and name not in data:
-            bundle.wrong(metallib, "lacks the kernels for the newest chips: it is of an older system's wheel")
+            bundle.wrong(metallib, "lacks the kernels for the newest chips: it is from an older system's wheel")
     others = [path for path in bundle.files if path.suffix == ".metallib" and path.with_name("libmlx.dylib") not in libraries]
     for path in others:
-        bundle.wrong(path, "is a Metal library that nothing looks for there")
+        bundle.wrong(path, "is a Metal library where MLX doesn't look for it")
 
 
 def check_sources(bundle: Bundle) -> None:
-    """Code and data of the app are those of the checkout, to the last file."""
+    """Check that code and data are those of the checkout."""
     for source in bundle.expected.app["sources"]:
         theirs = bundle.contents / "Resources/app" / source
         for path in sorted((bundle.expected.root / source).rglob("*")):
@@ -368,8 +373,10 @@ def check_sources(bundle: Bundle) -> None:
 
 
 def check_packages(bundle: Bundle) -> None:
-    """The packages are the pinned ones, and whole: every file that a wheel lists is there, unchanged unless it is a program, which
-    Briefcase thins to one architecture and signs."""
+    """Check that the packages are the pinned ones and complete.
+
+    Files must be unchanged, except for programs, which Briefcase reduces to one architecture and signs.
+    """
     found = {}
     programs = {program.path for program in bundle.programs}
     for record in sorted(bundle.packages.glob("*.dist-info/RECORD")):
@@ -391,12 +398,12 @@ def check_packages(bundle: Bundle) -> None:
         if found.get(name) != version:
             bundle.wrong(bundle.packages, f"{name} is {found.get(name, 'missing')}, not {version}")
     for name in found.keys() - bundle.expected.pins.keys():
-        bundle.wrong(bundle.packages, f"{name} is not among the pinned packages")
+        bundle.wrong(bundle.packages, f"{name} is not a pinned package")
 
 
-def check_licences(bundle: Bundle) -> None:
-    """Every part is named with its licence in the file that the About page shows."""
-    file = bundle.contents / "Resources/app/resources/licences.txt"
+def check_licenses(bundle: Bundle) -> None:
+    """Check that the file shown in the About window has the license of every package."""
+    file = bundle.contents / "Resources/app/resources/licenses.txt"
     if not file.is_file():
         bundle.wrong(file, "is missing")
         return
@@ -404,11 +411,11 @@ def check_licences(bundle: Bundle) -> None:
     headings = {normal(name): version for name, version in re.findall(r"^(\S+) (\S+)\n-{3,}$", text, re.MULTILINE)}
     for name, version in bundle.expected.pins.items():
         if headings.get(name) != version:
-            bundle.wrong(file, f"does not tell the licence of {name} {version}")
+            bundle.wrong(file, f"lacks the license of {name} {version}")
 
 
 def check_signature(bundle: Bundle) -> None:
-    """Signed parts are signed for the hardened runtime; only the program itself has entitlements, those of the configuration."""
+    """Check that everything is signed for the hardened runtime, and that only the app's program has entitlements."""
     for program in bundle.programs:
         if bundle.expected.signed and not program.hardened:
             bundle.wrong(program.path, "is not signed for the hardened runtime")
@@ -416,13 +423,13 @@ def check_signature(bundle: Bundle) -> None:
         if bundle.expected.signed and program.signature and program.entitlements != wanted:
             extra = sorted(program.entitlements.keys() - wanted.keys())
             missing = sorted(wanted.keys() - program.entitlements.keys())
-            bundle.wrong(program.path, f"entitlements: {extra} too many, {missing} missing")
+            bundle.wrong(program.path, f"entitlements: {extra} not allowed, {missing} missing")
     if bundle.expected.signed and not (bundle.contents / "_CodeSignature/CodeResources").is_file():
-        bundle.wrong(bundle.contents / "_CodeSignature/CodeResources", "is missing: the bundle is not signed as a whole")
+        bundle.wrong(bundle.contents / "_CodeSignature/CodeResources", "is missing, so the bundle is not signed as a whole")
 
 
 def check_leftovers(bundle: Bundle) -> None:
-    """Nothing of the machine that built it, no link that leads out, and no more than the budget."""
+    """Check for leftovers of the build, links that leave the bundle, and the size."""
     place = str(bundle.expected.build_root).encode() if bundle.expected.build_root else None
     size = 0
     for path in bundle.files:
@@ -431,17 +438,17 @@ def check_leftovers(bundle: Bundle) -> None:
             bundle.wrong(path, "is left over from the build")
         if path.is_symlink():
             if not path.exists() or not path.resolve().is_relative_to(bundle.path.resolve()):
-                bundle.wrong(path, "is a link that leads out of the bundle, or nowhere")
+                bundle.wrong(path, "is a link out of the bundle or to nothing")
             continue
         data = path.read_bytes()
         size += len(data)
         if place is not None and place in data:
-            bundle.wrong(path, f"holds the path of the build, {place.decode()}")
+            bundle.wrong(path, f"contains the path of the build, {place.decode()}")
         if path.parent.name == "bin" and data[:3] == b"#!/":
-            bundle.wrong(path, "is a script for the Python of the machine that built it")
+            bundle.wrong(path, "is a script for the build machine's Python")
     bundle.notes.append(f"{size / (1 << 20):.0f} MB of {bundle.expected.size_budget >> 20}, {len(bundle.programs)} programs")
     if size > bundle.expected.size_budget:
-        bundle.wrong(bundle.path, f"{size >> 20} MB are more than the {bundle.expected.size_budget >> 20} MB that it may take")
+        bundle.wrong(bundle.path, f"{size >> 20} MB is more than the limit of {bundle.expected.size_budget >> 20} MB")
 
 
 CHECKS: tuple[Callable[[Bundle], None], ...] = (
@@ -452,14 +459,14 @@ CHECKS: tuple[Callable[[Bundle], None], ...] = (
     check_metallib,
     check_sources,
     check_packages,
-    check_licences,
+    check_licenses,
     check_signature,
     check_leftovers,
 )
 
 
 def examine(path: Path, expected: Expected) -> Bundle:
-    """All checks, whatever the earlier ones found."""
+    """Run all checks."""
     bundle = Bundle(path, expected)
     for check in CHECKS:
         check(bundle)
@@ -469,20 +476,20 @@ def examine(path: Path, expected: Expected) -> Bundle:
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("app", type=Path)
-    parser.add_argument("--min-os", default="14.0", help="the least system that this build promises (default: 14.0)")
-    parser.add_argument("--signed", action="store_true", help="every program must be signed for the hardened runtime")
-    parser.add_argument("--build-root", type=Path, default=ROOT, help="the folder it was built in, whose path must not be in it")
+    parser.add_argument("--min-os", default="14.0", help="minimum system of this build (default: 14.0)")
+    parser.add_argument("--signed", action="store_true", help="require signatures for the hardened runtime")
+    parser.add_argument("--build-root", type=Path, default=ROOT, help="folder of the build, whose path the bundle must not contain")
     given = parser.parse_args(arguments)
     if not (given.app / "Contents").is_dir():
-        print(f"{given.app} is no app: it has no folder Contents.", file=sys.stderr)
+        print(f"{given.app} is not an app: it has no Contents folder.", file=sys.stderr)
         return 2
     expected = Expected(ROOT, version_of(given.min_os), given.signed, build_root=given.build_root)
     bundle = examine(given.app, expected)
     for note in bundle.notes:
         print(f"note  {note}")
     for finding in bundle.findings:
-        print(f"WRONG {finding}")
-    print(f"{len(bundle.findings)} findings." if bundle.findings else "The bundle is as it should be.")
+        print(f"error {finding}")
+    print(f"{len(bundle.findings)} errors." if bundle.findings else "No problems found.")
     return 1 if bundle.findings else 0
 
 

@@ -1,8 +1,8 @@
-"""Puts the committed measurements into the pages: `python packaging/figures.py [--measure]`.
+"""Write the committed measurements into the docs: `python packaging/figures.py [--measure]`.
 
-`tests/benchmarks/report/` holds the results of `slipstream bench`, of the comparison with other decoders and of the memory
-measurements. README.md and docs/performance.md get their figures from these files only. `--measure` measures first, which takes at
-least half an hour on an idle machine.
+`tests/benchmarks/report/` contains the results of `slipstream bench`, of the comparison with other decoders and of the memory
+measurements. The numbers in README.md and docs/performance.md come only from these files. `--measure` measures first, which takes
+at least half an hour on an idle machine.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # for tests.benchmarks, which is not installed
 REPORT = ROOT / "tests/benchmarks/report"
-# What is kept of every reply: enough for `slipstream bench --compare`.
+# What the report keeps of every reply: enough for `slipstream bench --compare`
 REPLY = ("run", "kind", "prompt", "before", "mode", "tokens", "decode_tok_s", "ttft_s")
 MEMORY = [sys.executable, "-m", "tests.benchmarks.memory", "--json"]
 FIT = [sys.executable, "-m", "tests.benchmarks.fit", "--json"]
 PEERS = ["tests/peers/run.sh", "--runs", "2", "--processes", "3", "--json"]
 NOT_MEASURED = "Not measured for this version yet."
-MOST_LOAD = 0.7  # over the last minute, before anything is measured
+MAX_LOAD = 0.7  # over the last minute, before measuring
 RATIOS = {
     "dflash / plain": "DFlash / plain",
     "plain / mlx-lm": "plain / mlx-lm {mlx-lm} `stream_generate`",
@@ -37,11 +37,11 @@ BLAS = {"openblas": "OpenBLAS", "wheel": "the BLAS of MLX's wheel", "metal": "Me
 
 
 class Refusal(Exception):
-    """Why nothing was written, and what to do about it."""
+    """Why nothing was written, and what to do."""
 
 
 def read(name: str) -> dict[str, Any] | None:
-    """A measurement; None where it has not been taken."""
+    """Return a measurement, or None if it doesn't exist."""
     file = REPORT / name
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else None
 
@@ -114,7 +114,7 @@ def ratios(peers: dict[str, Any]) -> str:
 
 
 def speed_section(speed: dict[str, Any] | None) -> str:
-    """`slipstream bench`: the table and its picture."""
+    """Return the table and picture of `slipstream bench`."""
     if speed is None:
         return NOT_MEASURED
     from mlx_engine.bench import results  # here, so that --help needs no environment
@@ -131,7 +131,7 @@ def speed_section(speed: dict[str, Any] | None) -> str:
 
 
 def peers_section(peers: dict[str, Any]) -> str:
-    """Median rates of other decoders; their ratios are in the README."""
+    """Return the median rates of other decoders; their ratios are in the README."""
     rows = [f"| {name} | {rate:.1f} | {peers['same_text_as_plain'][name]} |" for name, rate in peers["median_tok_s"].items()]
     return "\n\n".join(
         [
@@ -160,7 +160,7 @@ def fit_section(fit: dict[str, Any] | None) -> str:
 
 
 def slim(speed: dict[str, Any]) -> dict[str, Any]:
-    """A report of `slipstream bench` with less about every reply."""
+    """Return a report of `slipstream bench` with fewer details per reply."""
 
     def rows(replies: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [{name: row[name] for name in REPLY} for row in replies]
@@ -170,13 +170,13 @@ def slim(speed: dict[str, Any]) -> dict[str, Any]:
 
 
 def measure() -> None:
-    """All measurements, one after the other; what was there before stays until all are taken.
+    """Run all measurements, and replace the old ones once all have succeeded.
 
     Raises:
         Refusal: the machine is busy, or a measurement failed.
     """
-    if (load := os.getloadavg()[0]) > MOST_LOAD:
-        raise Refusal(f"This machine is busy (load {load:.1f}); figures would say little. Wait until it does nothing else.")
+    if (load := os.getloadavg()[0]) > MAX_LOAD:
+        raise Refusal(f"This machine is busy (load {load:.1f}). Wait until it is idle.")
     new = {name: REPORT / f"{name}.new" for name in ("speed.json", "speed.svg", "peers.json", "memory.json", "fit.json")}
     REPORT.mkdir(exist_ok=True)
     try:
@@ -190,12 +190,12 @@ def measure() -> None:
             "--picture",
             str(new["speed.svg"]),
         ]
-        carry_out(bench)
+        run(bench)
         measured = slim(json.loads(new["speed.json"].read_text(encoding="utf-8")))
         new["speed.json"].write_text(json.dumps(measured, ensure_ascii=False) + "\n", encoding="utf-8")
-        new["peers.json"].write_text(carry_out(PEERS, wanted=True), encoding="utf-8")
-        new["memory.json"].write_text(carry_out(MEMORY, wanted=True), encoding="utf-8")
-        new["fit.json"].write_text(carry_out(FIT, wanted=True), encoding="utf-8")
+        new["peers.json"].write_text(run(PEERS, capture=True), encoding="utf-8")
+        new["memory.json"].write_text(run(MEMORY, capture=True), encoding="utf-8")
+        new["fit.json"].write_text(run(FIT, capture=True), encoding="utf-8")
         for name, file in new.items():
             file.replace(REPORT / name)
     finally:
@@ -203,17 +203,19 @@ def measure() -> None:
             file.unlink(missing_ok=True)
 
 
-def carry_out(command: list[str], wanted: bool = False) -> str:
+def run(command: list[str], capture: bool = False) -> str:
     print("$", " ".join(command).replace(f"{ROOT}/", ""), flush=True)
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE if wanted else None, text=True)
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE if capture else None, text=True)
     if done.returncode:
-        raise Refusal(f"{Path(command[0]).name} ended with {done.returncode}; what it said stands above. Nothing was changed.")
+        raise Refusal(
+            f"{Path(command[0]).name} failed with exit code {done.returncode}, see its output above. Nothing was changed."
+        )
     return done.stdout or ""
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--measure", action="store_true", help="measure first; otherwise only the pages are written anew")
+    parser.add_argument("--measure", action="store_true", help="measure first; otherwise only rewrite the pages")
     given = parser.parse_args(arguments)
     try:
         if given.measure:

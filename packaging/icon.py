@@ -1,9 +1,8 @@
-"""Makes what is drawn once into what the system wants: `python packaging/icon.py` writes resources/icon/Slipstream.icns and the
-disk image's background, each from its SVG.
+"""Render the icon and the disk image's background: `python packaging/icon.py` writes both from their SVG files.
 
-The .icns is a row of chunks: four letters that say the size, the length with these eight bytes, then the picture: a PNG, or for
-16 and 32 points "ARGB" and then alpha, red, green and blue, each run-length coded, which is how iconutil stores them. Up to 32
-pixels the simpler drawing is used.
+An .icns file is a sequence of chunks: four letters for the size, the length including these eight bytes, and the image. The image
+is a PNG, or for 16 and 32 points "ARGB" and then the run-length coded alpha, red, green and blue channels, as iconutil writes it. Up
+to 32 pixels, a simpler drawing is used.
 """
 
 import os
@@ -21,10 +20,10 @@ ROOT = Path(__file__).parents[1]
 ICONS = ROOT / "resources/icon"
 BACKGROUND = ROOT / "packaging/release/disk_image"
 BACKGROUND_SIZE = (640, 400)
-# Chunk, and pixels of its square.
+# Chunk name, and pixels per side
 RAW = (("ic04", 16), ("ic05", 32))
 PNG = (
-    ("ic11", 32),  # 16 points, double
+    ("ic11", 32),  # 16 points at 2x
     ("ic12", 64),
     ("ic07", 128),
     ("ic13", 256),
@@ -37,10 +36,10 @@ SMALL = 32
 
 
 def drawn(svg: Path, width: int, height: int) -> QImage:
-    """The drawing at this size, with straight alpha."""
+    """Render a drawing at this size, with straight alpha."""
     renderer = QSvgRenderer(str(svg))
     if not renderer.isValid():
-        raise SystemExit(f"{svg} cannot be read as SVG.")
+        raise SystemExit(f"Can't read {svg} as SVG.")
     image = QImage(width, height, QImage.Format.Format_ARGB32_Premultiplied)
     image.fill(0)
     painter = QPainter(image)
@@ -51,12 +50,12 @@ def drawn(svg: Path, width: int, height: int) -> QImage:
 
 
 def icon(pixels: int) -> QImage:
-    """The app's icon, square."""
+    """Render the app's icon."""
     return drawn(ICONS / ("Slipstream-small.svg" if pixels <= SMALL else "Slipstream.svg"), pixels, pixels)
 
 
 def png(image: QImage) -> bytes:
-    """The file's bytes."""
+    """Encode an image as PNG."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.save(buffer, "PNG")
@@ -64,15 +63,15 @@ def png(image: QImage) -> bytes:
 
 
 def packed(channel: bytes) -> bytes:
-    """Run-length coding of .icns: after n < 128 come n + 1 bytes as they are, after a larger n one that stands n - 125 times."""
-    out, loose = bytearray(), bytearray()
+    """Run-length encode a channel: n < 128 precedes n + 1 literal bytes, a larger n one byte that is repeated n - 125 times."""
+    out, literal = bytearray(), bytearray()
 
     def flush() -> None:
-        for start in range(0, len(loose), 128):
-            part = loose[start : start + 128]
+        for start in range(0, len(literal), 128):
+            part = literal[start : start + 128]
             out.append(len(part) - 1)
             out.extend(part)
-        loose.clear()
+        literal.clear()
 
     for value, same in groupby(channel):
         count = len(list(same))
@@ -81,20 +80,20 @@ def packed(channel: bytes) -> bytes:
             run = min(count, 130)
             out += bytes((run + 125, value))
             count -= run
-        loose += bytes([value]) * count
+        literal += bytes([value]) * count
     flush()
     return bytes(out)
 
 
 def argb(image: QImage) -> bytes:
-    """Alpha, red, green, blue, one after the other."""
+    """Encode an image as alpha, red, green and blue channels."""
     straight = image.convertToFormat(QImage.Format.Format_RGBA8888)  # must outlive its bits
     pixels = bytes(straight.constBits())
     return b"ARGB" + b"".join(packed(pixels[channel::4]) for channel in (3, 0, 1, 2))
 
 
 def icns() -> bytes:
-    """The whole file."""
+    """Return the .icns file."""
     chunks = [(name, argb(icon(size))) for name, size in RAW] + [(name, png(icon(size))) for name, size in PNG]
     body = b"".join(name.encode() + struct.pack(">I", 8 + len(data)) + data for name, data in chunks)
     return b"icns" + struct.pack(">I", 8 + len(body)) + body

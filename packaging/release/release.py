@@ -1,7 +1,7 @@
-"""The way from this checkout to a disk image, a step at a time: `python packaging/release/release.py STEP [--dry-run]`.
+"""Make a release, step by step: `python packaging/release/release.py STEP [--dry-run]`.
 
-Every step runs alone and can be repeated; --dry-run prints what it would do, on any system. Credentials come from the environment
-and are never printed. packaging/README.md tells the order and what each variable is.
+Each step can be run alone and repeated. --dry-run prints what a step would do, on any system. Credentials come from the environment
+and are never printed. docs/releasing.md explains the order and the variables.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 STAMP = ROOT / "resources/release.json"
 BUILT = ROOT / "build/app/macos/app/Slipstream.app"
-IDENTITY = "SLIPSTREAM_SIGNING_IDENTITY"  # "Developer ID Application: … (TEAM)", or - for a build that stays on this Mac
+IDENTITY = "SLIPSTREAM_SIGNING_IDENTITY"  # "Developer ID Application: … (TEAM)", or - for a build for this Mac only
 NOTARY = {"--key": "SLIPSTREAM_NOTARY_KEY_FILE", "--key-id": "SLIPSTREAM_NOTARY_KEY_ID", "--issuer": "SLIPSTREAM_NOTARY_ISSUER"}
 CERTIFICATE, CERTIFICATE_PASSWORD = "SLIPSTREAM_CERTIFICATE_FILE", "SLIPSTREAM_CERTIFICATE_PASSWORD"
 KEYCHAIN_PASSWORD = "SLIPSTREAM_KEYCHAIN_PASSWORD"
 CREDENTIALS = (IDENTITY, *NOTARY.values(), CERTIFICATE, CERTIFICATE_PASSWORD, KEYCHAIN_PASSWORD)
-PYTHON = (3, 13)  # that of packaging/macos/python3.13.txt; Briefcase puts its own version into the bundle
+PYTHON = (3, 13)  # as in packaging/macos/python3.13.txt; Briefcase bundles the version that runs it
 UNIVERSAL, ARM64 = bytes.fromhex("cafebabe"), 0x0100000C
 MAGICS = (bytes.fromhex("cffaedfe"), UNIVERSAL)
 
 
 class Refusal(Exception):
-    """Why a step cannot be done, and what to do about it."""
+    """Why a step can't be done, and what to do."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """Which build, where, and how."""
+    """One build, and where and how to make it."""
 
     min_os: str
     environment: Mapping[str, str]
@@ -77,11 +77,11 @@ class Release:
         if not value:
             if self.dry:
                 return f"${name}"
-            raise Refusal(f"The environment has no {name}. packaging/README.md says what it holds.")
+            raise Refusal(f"{name} is not set. docs/releasing.md explains it.")
         return f"${name}" if self.dry else value
 
     def run(self, *command: str | Path, quiet: bool = False) -> None:
-        """Carry a command out, or say it."""
+        """Print a command, and run it unless this is a dry run."""
         words = [str(word) for word in command]
         if not quiet or self.dry:
             named = {self.environment.get(name): f"${name}" for name in CREDENTIALS}
@@ -89,52 +89,52 @@ class Release:
         if self.dry:
             return
         if sys.platform != "darwin" and words[0] not in (sys.executable,):
-            raise Refusal(f"{words[0]} is a program of macOS. Run this step on a Mac, or look at it with --dry-run.")
+            raise Refusal(f"{words[0]} needs macOS. Run this step on a Mac, or use --dry-run.")
         if (status := subprocess.run(words, cwd=ROOT).returncode) != 0:
-            raise Refusal(f"{Path(words[0]).name} ended with {status}; what it said stands above.")
+            raise Refusal(f"{Path(words[0]).name} failed with exit code {status}. See its output above.")
 
     def does(self, what: str) -> bool:
-        """Say what the step does itself; whether it is to be done."""
+        """Print what the step does itself, and return whether to do it."""
         print(f"- {what}", flush=True)
         return not self.dry
 
 
 def shown(word: str) -> str:
-    """As one would type it; variables stay readable."""
+    """Quote a word for the shell; variables stay readable."""
     place = word.replace(str(ROOT) + "/", "")
     return place if re.fullmatch(r"\$\w+", place) else shlex.quote(place)
 
 
 def build(release: Release) -> None:
-    """Briefcase's bundle, in dist/, and a look at it."""
+    """Build the bundle in dist/ with Briefcase, and check it."""
     if not release.dry and sys.version_info[:2] != PYTHON:
-        raise Refusal(f"The bundle gets the Python that builds it: run this with Python {PYTHON[0]}.{PYTHON[1]}.")
+        raise Refusal(f"The bundle contains the Python that builds it. Run this with Python {PYTHON[0]}.{PYTHON[1]}.")
     repository = release.environment.get("GITHUB_REPOSITORY", "")
     releases = f"https://api.github.com/repos/{repository}/releases/latest" if repository else ""
-    if release.does(f"{STAMP.relative_to(ROOT)}: version {release.version}, releases at {releases or 'no address'}"):
+    if release.does(f"{STAMP.relative_to(ROOT)}: version {release.version}, releases at {releases or 'no URL'}"):
         STAMP.write_text(json.dumps({"version": release.version, "releases": releases}) + "\n", encoding="utf-8")
-    if release.does("away with the bundle of an earlier build"):
+    if release.does("remove the bundle of an earlier build"):
         shutil.rmtree(BUILT.parents[2], ignore_errors=True)
         shutil.rmtree(release.app, ignore_errors=True)
     options = ("macOS", "app", "--no-input", "--config", f'min_os_version="{release.min_os}"')
     release.run(sys.executable, "-m", "briefcase", "create", *options)
-    # Briefcase does so with packages and starter alone. Before its `build`, which signs the app for this Mac.
-    if release.does("of Python's own programs the part for arm64 alone"):
+    # Briefcase does this only for packages and the launcher. It must happen before `build`, which signs the app for this Mac.
+    if release.does("remove other architectures from Python's own programs"):
         for path in (BUILT / "Contents/Frameworks").rglob("*"):
             if path.is_file() and not path.is_symlink():
                 thin(path)
     release.run(sys.executable, "-m", "briefcase", "build", *options)
-    if release.does(f"the bundle to {release.app.relative_to(release.dist.parent)}"):
+    if release.does(f"move the bundle to {release.app.relative_to(release.dist.parent)}"):
         release.app.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(BUILT, release.app)
     check(release, "--build-root", ROOT)
 
 
 def thin(path: Path) -> None:
-    """Leave of a program for several processors the part for arm64. Other files stay as they are."""
+    """Reduce a universal program to its arm64 part. Other files are unchanged."""
     with path.open("rb") as file:
         magic, count = struct.unpack(">4sI", file.read(8).ljust(8, b"\0"))
-        if magic != UNIVERSAL or count > 16:  # Java classes begin alike
+        if magic != UNIVERSAL or count > 16:  # Java classes have the same magic number
             return
         parts = {kind: (at, size) for kind, _, at, size, _ in struct.iter_unpack(">IIIII", file.read(20 * count))}
         if ARM64 not in parts:
@@ -150,12 +150,12 @@ def check(release: Release, *options: str | Path) -> None:
 
 
 def selftest(release: Release) -> None:
-    """The app's own self-test, from inside the bundle."""
+    """Run the app's self-test from the bundle."""
     release.run(release.app / "Contents/MacOS/Slipstream", "--selftest")
 
 
 def keychain(release: Release) -> None:
-    """The certificate into a keychain of its own, for a machine that has none: a runner."""
+    """Import the certificate into a keychain of its own, for a CI runner."""
     password, path = release.credential(KEYCHAIN_PASSWORD), release.dist / "release.keychain-db"
     release.run("security", "create-keychain", "-p", password, path)
     release.run("security", "set-keychain-settings", "-lut", "3600", path)
@@ -167,7 +167,7 @@ def keychain(release: Release) -> None:
 
 
 def inside_out(app: Path) -> Iterator[Path]:
-    """What is signed by itself, the innermost first, and in a folder the files before the folder; the app comes last."""
+    """Yield everything that has its own signature, innermost first, files before their folder, the app last."""
     parts = set()
     for path in app.rglob("*"):
         if path.is_symlink():
@@ -184,10 +184,10 @@ def inside_out(app: Path) -> Iterator[Path]:
 
 
 def sign(release: Release) -> None:
-    """Every part, inside out, for the hardened runtime; entitlements for the app alone."""
+    """Sign every part for the hardened runtime, inside out; only the app has entitlements."""
     identity = release.credential(IDENTITY)
     if not release.app.is_dir():
-        raise Refusal(f"{release.app} is not there; the step `build` makes it.")
+        raise Refusal(f"Can't find {release.app}. Run the step `build` first.")
     entitlements = release.dist / release.build / "entitlements.plist"
     granted = release.project["tool"]["briefcase"]["app"]["app"]["macOS"]["entitlement"]
     if release.does(f"{entitlements.relative_to(release.dist.parent)}: {', '.join(granted)}"):
@@ -204,19 +204,19 @@ def submit(release: Release, file: Path) -> None:
     release.run("xcrun", "notarytool", "submit", file, *keys, "--wait", "--timeout", "2h")
 
 
-def notarise(release: Release) -> None:
-    """Apple looks at the app; it takes minutes, seldom hours."""
+def notarize(release: Release) -> None:
+    """Have Apple notarize the app, which takes minutes, sometimes hours."""
     release.run("ditto", "-c", "-k", "--sequesterRsrc", "--keepParent", release.app, release.archive)
     submit(release, release.archive)
 
 
 def staple(release: Release) -> None:
-    """Apple's ticket onto the app, so that it opens without a network."""
+    """Attach Apple's ticket to the app, so that it opens without a network."""
     release.run("xcrun", "stapler", "staple", release.app)
 
 
 def verify(release: Release) -> None:
-    """What another Mac will ask, our own examination, and the self-test."""
+    """Check the signature as another Mac would, check the bundle, and run the self-test."""
     release.run("codesign", "--verify", "--deep", "--strict", "--verbose=2", release.app)
     check(release, "--signed", "--build-root", ROOT)
     if release.environment.get(IDENTITY) != "-":
@@ -226,7 +226,7 @@ def verify(release: Release) -> None:
 
 
 def image(release: Release) -> None:
-    """The disk image: the app, a way to Applications, a background; signed, notarised, stapled."""
+    """Make the disk image, and sign, notarize and staple it."""
     identity = release.credential(IDENTITY)
     settings = ROOT / "packaging/release/disk_image/settings.py"
     release.run(sys.executable, "-m", "dmgbuild", "-s", settings, "-D", f"app={release.app}", "Slipstream", release.image)
@@ -239,21 +239,21 @@ def image(release: Release) -> None:
 
 
 def checksums(release: Release) -> None:
-    """SHA256SUMS of all disk images in dist/, to be checked with `shasum -a 256 -c`."""
+    """Write SHA256SUMS of all disk images in dist/, for `shasum -a 256 -c`."""
     images = sorted(release.dist.glob("*.dmg"))
     if not images and not release.dry:
-        raise Refusal(f"{release.dist} holds no disk image; the step `image` makes one.")
+        raise Refusal(f"There is no disk image in {release.dist}. Run the step `image` first.")
     if release.does(f"{(release.dist / 'SHA256SUMS').relative_to(release.dist.parent)}: {len(images)} disk images"):
         lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in images]
         (release.dist / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
 
 
 def notes(release: Release) -> None:
-    """What CHANGELOG.md says of this version."""
+    """Print this version's section of CHANGELOG.md."""
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     found = re.search(rf"^## {re.escape(release.version)}\b[^\n]*\n(.*?)(?=^## |\Z)", changes, re.MULTILINE | re.DOTALL)
     if found is None:
-        raise Refusal(f"CHANGELOG.md has no section for version {release.version}, the one of pyproject.toml.")
+        raise Refusal(f"CHANGELOG.md has no section for version {release.version} from pyproject.toml.")
     print(found[1].strip())
 
 
@@ -263,7 +263,7 @@ STEPS: dict[str, Callable[[Release], None]] = {
     "selftest": selftest,
     "keychain": keychain,
     "sign": sign,
-    "notarise": notarise,
+    "notarize": notarize,
     "staple": staple,
     "verify": verify,
     "image": image,
@@ -278,10 +278,13 @@ def main(arguments: list[str] | None = None) -> int:
         "step", choices=STEPS, help="; ".join(f"{name}: {(step.__doc__ or '').splitlines()[0]}" for name, step in STEPS.items())
     )
     parser.add_argument(
-        "--min-os", choices=("14.0", "26.2"), default="14.0", help="14.0 for every Mac, 26.2 with MLX's newest kernels"
+        "--min-os",
+        choices=("14.0", "26.2"),
+        default="14.0",
+        help="minimum macOS; 26.2 has MLX's newest kernels (default: 14.0)",
     )
-    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="where bundles and disk images lie (default: dist/)")
-    parser.add_argument("--dry-run", action="store_true", help="print what would be done, and do nothing")
+    parser.add_argument("--dist", type=Path, default=ROOT / "dist", help="folder of bundles and disk images (default: dist/)")
+    parser.add_argument("--dry-run", action="store_true", help="only print what would be done")
     given = parser.parse_args(arguments)
     try:
         STEPS[given.step](Release(given.min_os, os.environ, given.dist.resolve(), given.dry_run))

@@ -34,7 +34,7 @@ def test_the_page_tells_the_version_and_every_parts_licence(start: Any) -> None:
     assert page.version.text() == f"Version {app.window.release.version}"
     shown = page.licences.toPlainText()
     assert page.licences.isReadOnly() and shown == licences()
-    for name, version in script("licences.py").pinned().items():
+    for name, version in script("licenses.py").pinned().items():
         assert f"\n{name} {version}\n---" in shown
     page.accept()
 

@@ -22,7 +22,7 @@ from mlx_engine.engine import Engine  # noqa: E402
 from mlx_engine.events import Finished  # noqa: E402
 from mlx_engine.pairs.demo import demo_pair  # noqa: E402
 from mlx_engine.requests import GenerationRequest, Message  # noqa: E402
-from resources.demo_pair.corpus.questions import Question, fresh_questions  # noqa: E402
+from training.corpus.questions import Question, fresh_questions  # noqa: E402
 
 _LONGEST = 900  # tokens; every right answer is shorter
 

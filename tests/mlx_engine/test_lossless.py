@@ -14,10 +14,10 @@ from mlx_lm.generate import generate_step
 
 from mlx_engine import chat
 from mlx_engine.requests import Message, Sampling
-from resources.demo_pair.corpus.questions import fresh_questions
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
 from tests.mlx_engine.conftest import GOLDEN
+from training.corpus.questions import fresh_questions
 
 WIDTHS = (2, 4, 8, 16)
 CASES = json.loads((GOLDEN / "e2e_qwen3" / "cases.json").read_text())

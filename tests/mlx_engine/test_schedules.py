@@ -17,9 +17,9 @@ from mlx_engine.decoding.speculative import Rounds
 from mlx_engine.decoding.width import PassOutcome, WidthChoice
 from mlx_engine.drafters.lookup import Offer
 from mlx_engine.requests import Message, Sampling
-from resources.demo_pair.corpus.questions import fresh_questions
 from tests.examples import sampled
 from tests.mlx_engine.asking import reply, tokens
+from training.corpus.questions import fresh_questions
 
 QUESTIONS = fresh_questions(count=120, seed=20261121)
 PASSES = st.one_of(

@@ -1,4 +1,4 @@
-"""Tests of packaging/: configuration, bundle, release, what is installed, what the docs say."""
+"""Tests of packaging/: configuration, bundle, release and installed package."""
 
 import importlib.util
 import sys
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def script(path: str) -> ModuleType:
-    """A script under packaging/ as a module. By path, because `import packaging` finds the library of that name."""
+    """Load a script in packaging/ by its path, because `import packaging` finds the library of that name."""
     name = "slipstream_" + path.removesuffix(".py").replace("/", "_")
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, ROOT / "packaging" / path)

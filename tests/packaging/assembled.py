@@ -1,10 +1,9 @@
-"""An app folder as Briefcase's template for macOS lays it out, put together on any system.
+"""Assemble an app folder with the layout of Briefcase's macOS template, on any system.
 
-Stand-ins, because their originals are no packages of an index: the program that starts Python (Briefcase's stub), and the Python
-framework with a library and an extension module. All are Mach-O files of a header and load commands without code, with the names,
-links and architectures that the originals have by the sources they are built from; those of the framework are for both processors,
-as python.org builds them, until the release's own step has thinned them. The rest is real: sources, icon, Info.plist by the
-configuration, and the packages that are handed in.
+The launcher (Briefcase's stub) and the Python framework are stand-ins, because no package index has the originals. They are Mach-O
+files with a header and load commands but no code, and with the names, links and architectures of the originals. The framework's
+programs are universal, as python.org builds them, until the release step reduces them. Everything else is real: sources, icon,
+Info.plist from the configuration, and the given packages.
 """
 
 import plistlib
@@ -34,7 +33,7 @@ def _text(command: int, header: bytes, text: str) -> bytes:
 
 
 def signature(entitlements: Mapping[str, Any] | None, hardened: bool = True) -> bytes:
-    """A signature's blobs, without the hashes that make it one."""
+    """Return a signature's blobs without their hashes."""
     blobs = [(0, struct.pack(">IIII", 0xFADE0C02, 44, 0x20400, 0x10000 if hardened else 2) + bytes(28))]
     if entitlements is not None:
         plist = plistlib.dumps(dict(entitlements))
@@ -54,7 +53,7 @@ def program(
     rpaths: Iterable[str] = (),
     signed: bytes | None = None,
 ) -> bytes:
-    """A Mach-O file that says this of itself."""
+    """Return a Mach-O file with these properties."""
     version = min_os[0] << 16 | min_os[1] << 8
     commands = [struct.pack("<IIIIII", LC_BUILD_VERSION, 24, 1, version, version, 0)]
     if kind == DYLIB:
@@ -68,25 +67,25 @@ def program(
     return struct.pack("<IIIIIIII", 0xFEEDFACF, architecture, 0, kind, len(commands), len(body), 0, 0) + body + (signed or b"")
 
 
-def universal(**said: Any) -> bytes:
-    """A program for both processors that says this of itself."""
+def universal(**properties: Any) -> bytes:
+    """Return a universal program with these properties."""
     head, body, at = struct.pack(">4sI", bytes.fromhex("cafebabe"), 2), b"", 4096
     for architecture in (X86_64, ARM64):
-        part = program(architecture=architecture, **said)
+        part = program(architecture=architecture, **properties)
         head += struct.pack(">IIIII", architecture, 0, at + len(body), len(part), 12)
         body += part.ljust(4096, b"\0")
     return head.ljust(at, b"\0") + body
 
 
-def starter(**said: Any) -> bytes:
-    """What Briefcase's stub for Python 3.13 says of itself."""
+def starter(**properties: Any) -> bytes:
+    """Return a program with the properties of Briefcase's stub for Python 3.13."""
     libraries = ["/usr/lib/libSystem.B.dylib", "@rpath/Python.framework/Versions/3.13/Python"]
     usual = {"kind": EXECUTE, "libraries": libraries, "rpaths": ["@executable_path/../Frameworks"]}
-    return program(**{**usual, **said})
+    return program(**{**usual, **properties})
 
 
 def python_framework(frameworks: Path, signed: bytes | None) -> None:
-    """Python.framework as it lies in the support package: universal, with parts that the configuration has removed."""
+    """Create Python.framework as in the support package: universal, and with parts that the configuration removes."""
     home = frameworks / "Python.framework/Versions/3.13"
     before = {"min_os": (11, 0), "signed": signed}
     files = {
@@ -108,7 +107,7 @@ def python_framework(frameworks: Path, signed: bytes | None) -> None:
 
 
 def info_plist(min_os: str) -> dict[str, Any]:
-    """What the template writes, and the configuration's own entries after it."""
+    """Return what the template writes, with the configuration's additions."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     app = project["tool"]["briefcase"]["app"]["app"]
     return {
@@ -129,7 +128,7 @@ def info_plist(min_os: str) -> dict[str, Any]:
 
 
 def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: Mapping[str, Any] | None = None) -> Path:
-    """Slipstream.app in `folder`, with the content of `packages` moved into it."""
+    """Create Slipstream.app in `folder`, and move `packages` into it."""
     app = folder / "Slipstream.app"
     contents = app / "Contents"
     (contents / "MacOS").mkdir(parents=True)
@@ -153,8 +152,7 @@ def assemble(folder: Path, packages: Path, min_os: str = "14.0", entitlements: M
 
 
 def thin_and_clean(folder: Path) -> None:
-    """Leave of Frameworks or Resources/app_packages what Briefcase and the release leave: one architecture, and nothing of what the
-    configuration has removed."""
+    """Reduce Frameworks or Resources/app_packages as Briefcase and the release do: one architecture, without removed parts."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     for pattern in project["tool"]["briefcase"]["app"]["app"]["macOS"]["cleanup_paths"]:
         _, found, inner = pattern.partition(f"/{folder.name}/")

@@ -1,4 +1,4 @@
-"""The tools that build a release, in an environment of their own."""
+"""The release tools in an environment of their own."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from tests.packaging import ROOT
 
 @pytest.fixture(scope="session")
 def release_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the commands that packaging/release/requirements.txt names. Installing them asks the package index."""
+    """Install packaging/release/requirements.txt from the package index, and return the folder of its commands."""
     folder = tmp_path_factory.mktemp("release-tools")
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
     install = [folder / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -22,5 +22,5 @@ def release_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def clean_environment() -> dict[str, str]:
-    """This process's environment without what would lead another Python to this checkout."""
+    """Return the environment without variables that lead another Python to this checkout."""
     return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "SLIPSTREAM", "VIRTUAL_ENV"))}

@@ -1,4 +1,4 @@
-"""The bundle's examination: silent about a good one, and one finding for every way to break it."""
+"""Checking a bundle: a good one passes, and every kind of damage is found."""
 
 import base64
 import csv
@@ -28,12 +28,12 @@ from tests.packaging.assembled import (
 )
 
 check = script("check_bundle.py")
-licences = script("licences.py")
+licenses = script("licenses.py")
 NEWEST = "26.2"
 
 
 def install(site: Path, name: str, version: str, files: dict[str, bytes]) -> None:
-    """A package as an installer leaves it."""
+    """Create an installed package."""
     folder = f"{name.replace('-', '_')}-{version}.dist-info"
     files = {**files, f"{folder}/METADATA": f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n".encode()}
     rows = []
@@ -47,7 +47,7 @@ def install(site: Path, name: str, version: str, files: dict[str, bytes]) -> Non
 
 
 def small_site(site: Path, min_os: tuple[int, int]) -> None:
-    """Every pinned package, with next to nothing in it but what the examination is about."""
+    """Create every pinned package with the few files that the checks look at."""
     libraries = {"rpaths": ["@loader_path/lib"], "min_os": min_os, "signed": signature(None)}
     metal = b"MTLB" + (b" kernels, nax kernels" if min_os[0] >= 26 else b" kernels")
     contents: dict[str, dict[str, bytes]] = {
@@ -75,7 +75,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return assemble(folder, folder / "site", entitlements=entitlements())
 
 
-def test_nothing_is_wrong_with_a_good_one(good: Path, tmp_path: Path) -> None:
+def test_a_good_bundle_passes(good: Path, tmp_path: Path) -> None:
     bundle = check.examine(good, expected(build_root=ROOT))
     assert bundle.findings == []
     assert any("shiboken6" in note and "macOS 15.0" in note for note in bundle.notes)
@@ -121,8 +121,8 @@ def rename_package(before: str, after: str) -> Break:
     return change
 
 
-def drop_licence(app: Path) -> None:
-    file = app / APP / "resources/licences.txt"
+def drop_license(app: Path) -> None:
+    file = app / APP / "resources/licenses.txt"
     file.write_text(file.read_text().replace("\nrich 15", "\nrich 14"))
 
 
@@ -131,10 +131,10 @@ def start_with(**said: object) -> Break:
 
 
 UNSIGNED = signature(None, hardened=False)
-# What is done to a good bundle, and what every finding must then be about.
+# How a good bundle is damaged, and what every finding must match
 BROKEN: dict[str, tuple[Break, str]] = {
-    "a library for both architectures": (rewrite(LIBMLX, universal(signed=signature(None))), "arm64 alone"),
-    "a library for Intel": (rewrite(LIBMLX, program(architecture=X86_64, signed=signature(None))), "arm64 alone"),
+    "a library for both architectures": (rewrite(LIBMLX, universal(signed=signature(None))), "not only arm64"),
+    "a library for Intel": (rewrite(LIBMLX, program(architecture=X86_64, signed=signature(None))), "not only arm64"),
     "a library for a newer system": (rewrite(LIBMLX, program(min_os=(26, 2), signed=signature(None))), "needs macOS 26.2"),
     "a library newer than is known of its package": (
         rewrite(f"{PACKAGES}/shiboken6/libshiboken6.dylib", program(min_os=(15, 4), signed=signature(None))),
@@ -156,7 +156,7 @@ BROKEN: dict[str, tuple[Break, str]] = {
         rewrite(f"{PACKAGES}/shiboken6/libshiboken6.dylib", program(libraries=["@rpath/libmlx.dylib"], signed=signature(None))),
         "libshiboken6.dylib: loads @rpath/libmlx.dylib",
     ),
-    "a broken program": (rewrite(LIBMLX, program()[:60]), "cannot be read as a program|was changed"),
+    "a broken program": (rewrite(LIBMLX, program()[:60]), "can't be read as a program|was changed"),
     "no kernels": (remove(f"{PACKAGES}/mlx/lib/mlx.metallib"), "mlx.metallib"),
     "kernels in another place": (move(f"{PACKAGES}/mlx/lib/mlx.metallib", f"{PACKAGES}/mlx/mlx.metallib"), "mlx.metallib"),
     "kernels that are none": (rewrite(f"{PACKAGES}/mlx/lib/mlx.metallib", b"version https://git-lfs"), "mlx.metallib"),
@@ -164,21 +164,24 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "a package that was changed": (rewrite(f"{PACKAGES}/mlx_lm/models/qwen3.py", b"evil()\n"), "was changed"),
     "a package of another version": (rename_package("mlx_lm", "mlx_lm-0.33.0.dist-info"), "mlx-lm is 0.33.0, not 0.32.2"),
     "a package less": (lambda app: shutil.rmtree(next((app / PACKAGES).glob("pyobjc_core-*"))), "pyobjc-core is missing"),
-    "a package more": (lambda app: install(app / PACKAGES, "evil", "1.0", {"evil.py": b""}), "evil is not among the pinned"),
+    "a package more": (lambda app: install(app / PACKAGES, "evil", "1.0", {"evil.py": b""}), "evil is not a pinned package"),
     "no demo pair": (remove(f"{APP}/resources/demo_pair/target/model.safetensors"), "is missing"),
     "another source": (rewrite(f"{APP}/app/__main__.py", b""), "differs from app/__main__.py"),
     "another least system": (plist(LSMinimumSystemVersion="11.0"), "LSMinimumSystemVersion is '11.0'"),
     "another version": (plist(CFBundleShortVersionString="9.9"), "CFBundleShortVersionString"),
     "a blurred window": (plist(NSHighResolutionCapable=False), "NSHighResolutionCapable"),
     "no document types": (plist(CFBundleDocumentTypes=[]), "CFBundleDocumentTypes"),
-    "a question that nothing asks": (plist(NSMicrophoneUsageDescription="Why not."), "NSMicrophoneUsageDescription is not asked"),
-    "a broken Info.plist": (rewrite("Contents/Info.plist", b"<plist>"), "Info.plist: cannot be read"),
+    "a question that nothing asks": (plist(NSMicrophoneUsageDescription="Why not."), "NSMicrophoneUsageDescription is not used"),
+    "a broken Info.plist": (rewrite("Contents/Info.plist", b"<plist>"), "Info.plist: can't be read"),
     "another icon": (rewrite("Contents/Resources/app.icns", b"icns"), "is not the icon"),
-    "a program that cannot start": (lambda app: (app / STARTER).chmod(0o644), "is not executable"),
-    "a starter for Intel": (start_with(architecture=X86_64), "Slipstream: is for .* not for arm64 alone"),
+    "a program that cannot start": (lambda app: (app / STARTER).chmod(0o644), "not executable"),
+    "a starter for Intel": (start_with(architecture=X86_64), "Slipstream: is for .* not only arm64"),
     "a starter for a newer system": (start_with(min_os=(15, 0)), "Slipstream: needs macOS 15.0"),
-    "a starter that is a library": (start_with(kind=DYLIB), "Slipstream: is no program to start"),
-    "a starter that is a script": (rewrite(STARTER, b"#!/bin/sh\n"), "Slipstream: is no program to start|loads @rpath/Python"),
+    "a starter that is a library": (start_with(kind=DYLIB), "Slipstream: is not an executable program"),
+    "a starter that is a script": (
+        rewrite(STARTER, b"#!/bin/sh\n"),
+        "Slipstream: is not an executable program|loads @rpath/Python",
+    ),
     "a starter for another Python": (
         start_with(libraries=["@rpath/Python.framework/Versions/3.12/Python"]),
         "does not load Python 3.13|loads @rpath/Python.framework/Versions/3.12/Python",
@@ -189,9 +192,12 @@ BROKEN: dict[str, tuple[Break, str]] = {
     ),
     "no Python": (
         lambda app: shutil.rmtree(app / PYTHON),
-        "loads @rpath/Python.framework|holds no standard library|leads out of the bundle, or nowhere",
+        "loads @rpath/Python.framework|has no standard library|link out of the bundle or to nothing",
     ),
-    "a Python for both processors": (rewrite(f"{PYTHON}/Python", universal(signed=signature(None))), "Python: is for .*alone"),
+    "a Python for both processors": (
+        rewrite(f"{PYTHON}/Python", universal(signed=signature(None))),
+        "Python: is for .*not only arm64",
+    ),
     "a Python for a newer system": (
         rewrite(f"{PYTHON}/Python", program(min_os=(26, 0), signed=signature(None))),
         "Versions/3.13/Python: needs macOS 26.0",
@@ -199,78 +205,78 @@ BROKEN: dict[str, tuple[Break, str]] = {
     "a Python without a signature": (rewrite(f"{PYTHON}/Python", program()), "not signed for the hardened runtime"),
     "an extension module of Python for Intel": (
         rewrite(f"{PYTHON}/{DYNLOAD}/math.cpython-313-darwin.so", program(BUNDLE, X86_64, signed=signature(None))),
-        "math.cpython-313-darwin.so: is for .* not for arm64 alone",
+        "math.cpython-313-darwin.so: is for .* not only arm64",
     ),
     "a library of Python less": (remove(f"{PYTHON}/lib/libssl.3.dylib"), "_ssl.*: loads @rpath/Python.framework/.*libssl"),
-    "no standard library": (remove(f"{PYTHON}/lib/python3.13/encodings/__init__.py"), "holds no standard library"),
-    "Python's own tests": (lambda app: (app / PYTHON / "lib/python3.13/test").mkdir(), "test: was to be removed"),
-    "a licence that is not told": (drop_licence, "does not tell the licence of rich 15|licences.txt: differs"),
-    "no licences": (remove(f"{APP}/resources/licences.txt"), "licences.txt: is missing"),
+    "no standard library": (remove(f"{PYTHON}/lib/python3.13/encodings/__init__.py"), "has no standard library"),
+    "Python's own tests": (lambda app: (app / PYTHON / "lib/python3.13/test").mkdir(), "test: should have been removed"),
+    "a license that is not told": (drop_license, "lacks the license of rich 15|licenses.txt: differs"),
+    "no licenses": (remove(f"{APP}/resources/licenses.txt"), "licenses.txt: is missing"),
     "an entitlement too many": (
         start_with(signed=signature({**entitlements(), "com.apple.security.get-task-allow": True})),
-        r"entitlements: \['com.apple.security.get-task-allow'\] too many",
+        r"entitlements: \['com.apple.security.get-task-allow'\] not allowed",
     ),
     "an entitlement too few": (start_with(signed=signature({})), "entitlements: .* missing"),
-    "a library with entitlements": (rewrite(LIBMLX, program(signed=signature(entitlements()))), "entitlements: .* too many"),
+    "a library with entitlements": (rewrite(LIBMLX, program(signed=signature(entitlements()))), "entitlements: .* not allowed"),
     "a library without a signature": (rewrite(LIBMLX, program()), "not signed for the hardened runtime"),
     "a signature that is not hardened": (rewrite(LIBMLX, program(signed=UNSIGNED)), "not signed for the hardened runtime"),
     "no seal": (remove("Contents/_CodeSignature/CodeResources"), "not signed as a whole"),
-    "a link that leads out": (lambda app: (app / APP / "out").symlink_to("/usr/bin"), "link that leads out"),
+    "a link that leads out": (lambda app: (app / APP / "out").symlink_to("/usr/bin"), "link out of the bundle"),
     "a compiled file": (rewrite(f"{APP}/app/x.pyc", b"\0"), "left over from the build"),
-    "the path of the build": (rewrite(f"{PACKAGES}/made.txt", f"in {ROOT}".encode()), "holds the path of the build"),
+    "the path of the build": (rewrite(f"{PACKAGES}/made.txt", f"in {ROOT}".encode()), "contains the path of the build"),
     "a script": (
         lambda app: ((app / PACKAGES / "bin").mkdir(), (app / PACKAGES / "bin/hf").write_bytes(b"#!/usr/bin/python3\n")),
-        "is a script for the Python of the machine",
+        "is a script for the build machine's Python",
     ),
 }
 
 
 @pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_one_is_told_by_what_is_broken_and_nothing_else(good: Path, tmp_path: Path, what: str) -> None:
-    spoil, finding = BROKEN[what]
+def test_every_kind_of_damage_is_found_and_nothing_else(good: Path, tmp_path: Path, what: str) -> None:
+    damage, finding = BROKEN[what]
     app = tmp_path / "Slipstream.app"
     shutil.copytree(good, app, symlinks=True)
-    spoil(app)
+    damage(app)
     findings = check.examine(app, expected(build_root=ROOT)).findings
     assert findings
     assert [one for one in findings if not check.re.search(finding, one)] == [], findings
 
 
-def test_kernels_of_an_older_wheel_are_told_in_the_newest_build(tmp_path: Path) -> None:
+def test_kernels_of_an_older_wheel_are_found_in_the_newest_build(tmp_path: Path) -> None:
     small_site(tmp_path / "site", (14, 0))
     app = assemble(tmp_path, tmp_path / "site", NEWEST, entitlements())
     assert [one.partition(": ")[2] for one in check.examine(app, expected(NEWEST)).findings] == [
-        "lacks the kernels for the newest chips: it is of an older system's wheel"
+        "lacks the kernels for the newest chips: it is from an older system's wheel"
     ]
 
 
-def test_a_bundle_that_is_too_big_is_told(good: Path) -> None:
+def test_a_bundle_that_is_too_big_is_found(good: Path) -> None:
     findings = check.examine(good, expected(size_budget=1 << 20)).findings
-    assert len(findings) == 1 and "more than the 1 MB" in findings[0]
+    assert len(findings) == 1 and "more than the limit of 1 MB" in findings[0]
 
 
-def test_the_command_says_what_it_found_and_ends_accordingly(good: Path, tmp_path: Path) -> None:
+def test_the_command_prints_errors_and_sets_the_exit_code(good: Path, tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "packaging/check_bundle.py")]
     whole = subprocess.run([*command, str(good), "--signed"], capture_output=True, text=True)
-    assert whole.returncode == 0 and "as it should be" in whole.stdout, whole.stdout + whole.stderr
+    assert whole.returncode == 0 and "No problems found." in whole.stdout, whole.stdout + whole.stderr
     app = tmp_path / "Slipstream.app"
     shutil.copytree(good, app, symlinks=True)
     (app / LIBMLX).with_name("mlx.metallib").unlink()
     broken = subprocess.run([*command, str(app)], capture_output=True, text=True)
-    assert broken.returncode == 1 and "WRONG Contents/Resources/app_packages/mlx/lib/mlx.metallib" in broken.stdout
+    assert broken.returncode == 1 and "error Contents/Resources/app_packages/mlx/lib/mlx.metallib" in broken.stdout
     assert subprocess.run([*command, str(tmp_path)], capture_output=True).returncode == 2
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("min_os", ["14.0", NEWEST])
-def test_a_bundle_of_the_macs_real_wheels_and_ways_to_break_it(
+def test_a_bundle_of_the_macs_real_wheels_and_its_damage(
     release_tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, min_os: str
 ) -> None:
-    """Everything but the program that starts Python, and Python itself: see tests/packaging/assembled.py."""
+    """All wheels are real; the app's program and Python are not (see tests/packaging/assembled.py)."""
     monkeypatch.setenv("PATH", str(release_tools), prepend=":")
     site = tmp_path / "app_packages"
-    licences.fetch(site, min_os)
-    assert licences.collect(site) == (ROOT / "resources/licences.txt").read_text(encoding="utf-8")
+    licenses.fetch(site, min_os)
+    assert licenses.collect(site) == (ROOT / "resources/licenses.txt").read_text(encoding="utf-8")
     thin_and_clean(site)
     app = assemble(tmp_path, site, min_os)
     good = check.examine(app, expected(min_os, signed=False))
@@ -279,7 +285,7 @@ def test_a_bundle_of_the_macs_real_wheels_and_ways_to_break_it(
     metallib = app / PACKAGES / "mlx/lib/mlx.metallib"
     assert metallib.stat().st_size > 100 << 20
 
-    def spoilt(path: Path, data: bytes | None) -> list[str]:
+    def damaged(path: Path, data: bytes | None) -> list[str]:
         before = path.read_bytes() if path.exists() else None
         if data is None:
             path.unlink()
@@ -294,15 +300,15 @@ def test_a_bundle_of_the_macs_real_wheels_and_ways_to_break_it(
     packages = app / PACKAGES
     qt = packages / "PySide6/Qt/lib/QtCore.framework/Versions/A/QtCore"
     if min_os == NEWEST:
-        found = spoilt(metallib, b"MTLB of an older wheel")
+        found = damaged(metallib, b"MTLB of an older wheel")
         assert found and all(check.re.search("lacks the kernels|was changed", one) for one in found)
         return
     for path, data, finding in (
         (metallib, None, "mlx.metallib"),
-        (metallib, b"MTLC", "is no Metal library|was changed|lacks the kernels"),
+        (metallib, b"MTLC", "is not a Metal library|was changed|lacks the kernels"),
         (packages / "mlx/lib/libmlx.dylib", program(min_os=(27, 0)), "needs macOS 27.0"),
         (packages / "mlx/lib/libjaccl.dylib", None, "libjaccl"),
-        (qt, program(architecture=X86_64), "arm64 alone"),
+        (qt, program(architecture=X86_64), "not only arm64"),
         (qt, program(rpaths=["/usr/local/lib"]), "looks for libraries in /usr/local/lib"),
         (packages / "mlx_lm/models/qwen3.py", None, "mlx_lm"),
         (packages / "numpy/__init__.py", b"", "was changed"),
@@ -310,5 +316,5 @@ def test_a_bundle_of_the_macs_real_wheels_and_ways_to_break_it(
         (app / "Contents/Info.plist", b"", "Info.plist"),
         (app / PYTHON / "Python", program(DYLIB, min_os=(28, 0)), "needs macOS 28.0"),
     ):
-        found = spoilt(path, data)
+        found = damaged(path, data)
         assert found and not [one for one in found if not check.re.search(finding, one)], (path, found)

@@ -1,4 +1,4 @@
-"""What the Mac's build is told: Briefcase's table, the Mac's versions, the one place of version and changes."""
+"""The configuration of the Mac's build: Briefcase's table, pinned versions, version and changes."""
 
 import re
 import subprocess
@@ -37,27 +37,27 @@ def applies(marker: Marker | None, python: str) -> bool:
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_macs_versions_name_what_only_a_mac_has(python: str) -> None:
+def test_the_macs_versions_include_mac_only_packages(python: str) -> None:
     found = mac(python)
     assert {"mlx", "mlx-metal", "pyobjc-core", "pyobjc-framework-cocoa", "pyside6-essentials"} <= found.keys()
     assert "mlx-cpu" not in found
     metal, mlx = found["mlx-metal"].specifier, found["mlx"].specifier
-    assert metal == mlx, "MLX and its Metal half are one release"
+    assert metal == mlx, "MLX and its Metal package are one release"
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_the_macs_versions_are_the_projects(python: str) -> None:
+def test_the_macs_versions_agree_with_the_projects(python: str) -> None:
     everywhere = pins(ROOT / "packaging/constraints.txt")
     for name, pin in mac(python).items():
         assert [clause.operator for clause in pin.specifier] == ["=="], pin
-        assert name in everywhere and pin.specifier == everywhere[name].specifier, f"{pin} is not the pin of constraints.txt"
+        assert name in everywhere and pin.specifier == everywhere[name].specifier, f"{pin} is not the version in constraints.txt"
     direct = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
     wanted = {canonicalize_name(one.name) for one in direct if applies(one.marker, python)}
     assert wanted <= mac(python).keys()
 
 
 @pytest.mark.long
-def test_a_resolver_for_the_mac_finds_these_versions_again(release_tools: Path, tmp_path: Path, clean_environment: Any) -> None:
+def test_resolving_for_the_mac_gives_these_versions(release_tools: Path, tmp_path: Path, clean_environment: Any) -> None:
     environment = {**clean_environment, "PATH": f"{release_tools}:{clean_environment['PATH']}"}
     subprocess.run([ROOT / "packaging/macos/resolve.sh", tmp_path], env=environment, check=True)
     for python in PYTHONS:
@@ -65,13 +65,23 @@ def test_a_resolver_for_the_mac_finds_these_versions_again(release_tools: Path, 
         assert (tmp_path / name).read_text() == (ROOT / "packaging/macos" / name).read_text()
 
 
-def test_the_bundle_asks_for_the_macs_versions_and_the_systems_that_mlx_serves() -> None:
+def test_the_bundle_uses_the_macs_versions_and_mlxs_minimum_system() -> None:
     constraint = APP["requirement_installer_args"][1]
     assert APP["requirement_installer_args"][0] == "--constraint" and (ROOT / constraint).is_file()
     assert APP["macOS"]["min_os_version"] == "14.0" and APP["macOS"]["universal_build"] is False
     for source in APP["sources"]:
         assert (ROOT / source / "__init__.py").is_file()
     assert (ROOT / f"{APP['icon']}.icns").is_file()
+
+
+def test_the_code_that_trains_the_demo_pair_is_in_neither_wheel_nor_bundle() -> None:
+    assert (ROOT / "training/corpus").is_dir()
+    shipped = {source.split("/")[0] for source in APP["sources"]}
+    patterns = PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert shipped == {pattern.rstrip("*") for pattern in patterns} == {"app", "mlx_engine", "metal", "resources"}
+    assert not [
+        path for source in shipped for path in (ROOT / source).rglob("*.py") if "import torch" in path.read_text(encoding="utf-8")
+    ]
 
 
 def texts(value: object) -> Iterator[str]:
@@ -83,13 +93,13 @@ def texts(value: object) -> Iterator[str]:
         for inner in value:
             yield from texts(inner)
     else:
-        assert isinstance(value, str | bool), f"Briefcase writes {value!r} as a text"
+        assert isinstance(value, str | bool), f"Briefcase would write {value!r} as text"
         if isinstance(value, str):
             yield value
 
 
-def test_what_goes_into_info_plist_can_stand_there() -> None:
-    """Briefcase writes strings as they are, so that a sign of XML would break the file."""
+def test_additions_to_info_plist_are_valid() -> None:
+    """Briefcase doesn't escape strings, so XML characters would break the file."""
     info = APP["macOS"]["info"]
     assert not [text for text in texts(info) if re.search("[<>&]", text)]
     assert info["NSHighResolutionCapable"] is True and info["NSRequiresAquaSystemAppearance"] is False
@@ -120,7 +130,7 @@ def test_version_and_changes_agree() -> None:
 
 
 @pytest.mark.long
-def test_briefcase_itself_reads_the_configuration(release_tools: Path) -> None:
+def test_briefcase_reads_the_configuration(release_tools: Path) -> None:
     code = """
 from pathlib import Path
 from briefcase.config import DraftAppConfig, parse_config

@@ -1,4 +1,4 @@
-"""Figures on the pages are those of the committed measurements, and of nothing else."""
+"""The numbers in the docs are those of the committed measurements."""
 
 import json
 import os
@@ -42,7 +42,7 @@ FIT = {
 
 @pytest.fixture
 def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of measurements in the place of the committed one: an engine that plays a script, and made-up peers."""
+    """Replace the committed measurements by those of a scripted engine and made-up peers."""
     folder = tmp_path / "report"
     folder.mkdir()
     options = ["--runs", "2", "--prompts", "3", "--cool-down", "0", "--out", str(tmp_path / "speed.json")]
@@ -105,7 +105,7 @@ def test_a_kept_report_can_be_compared_with_another(report: Path) -> None:
     assert len(json.dumps(kept)) < len((report.parent / "speed.json").read_text())
 
 
-def test_a_page_without_its_marks_is_refused() -> None:
+def test_a_page_without_its_markers_is_refused() -> None:
     page = "before\n<!-- figures -->\nold\n<!-- figures: end -->\nafter\n"
     assert figures.between(page, "figures", "new") == page.replace("old", "\nnew\n")
     for broken in (page.replace("<!-- figures -->", ""), page.replace("<!-- figures: end -->", "")):
@@ -118,14 +118,14 @@ def test_a_busy_machine_or_a_failed_measurement_changes_nothing(
 ) -> None:
     before = {path.name: path.read_text() for path in report.iterdir()}
 
-    def carry_out(command: list[str], wanted: bool = False) -> str:
+    def run(command: list[str], capture: bool = False) -> str:
         if command == figures.PEERS:
-            raise figures.Refusal("run.sh ended with 1")
+            raise figures.Refusal("run.sh failed")
         Path(command[command.index("--out") + 1]).write_text((report / "speed.json").read_text())
         return ""
 
-    monkeypatch.setattr(figures, "carry_out", carry_out)
-    for load, words in ((3.0, "busy"), (0.1, "run.sh ended with 1")):
+    monkeypatch.setattr(figures, "run", run)
+    for load, words in ((3.0, "busy"), (0.1, "run.sh failed")):
         loads: Any = (load, load, load)
         monkeypatch.setattr(os, "getloadavg", lambda loads=loads: loads)
         assert figures.main(["--measure"]) == 1

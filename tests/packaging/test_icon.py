@@ -1,4 +1,4 @@
-"""The icon's container, read by the rules of the format and not by the code that writes it."""
+"""The icon file, read by the rules of its format."""
 
 import struct
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from app.widgets.icon import window_icon
 from tests.packaging import ROOT, script
 
 FILE = ROOT / "resources/icon/Slipstream.icns"
-# Chunk -> pixels, of a macOS icon set: 16, 32, 128, 256 and 512 points, each at single and double resolution.
+# Chunk -> pixels of a macOS icon set: 16, 32, 128, 256 and 512 points, each at 1x and 2x
 SIZES = {
     "ic04": 16,
     "ic11": 32,
@@ -40,7 +40,7 @@ def chunks(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def unpacked(data: bytes, count: int) -> tuple[bytes, int]:
-    """`count` bytes of a run-length coded channel, and how many bytes they took."""
+    """Decode `count` bytes of a channel, and return them with the length of their code."""
     out, at = bytearray(), 0
     while len(out) < count:
         head = data[at]
@@ -72,7 +72,7 @@ def picture(name: str, data: bytes) -> np.ndarray:
     return rgba(QImage.fromData(data))
 
 
-def test_it_holds_every_size_and_is_what_the_drawings_show(qapp: QApplication) -> None:
+def test_the_icon_has_every_size_and_matches_the_drawings(qapp: QApplication) -> None:
     found = dict(chunks(FILE.read_bytes()))
     assert found.keys() == SIZES.keys()
     for name, data in found.items():
@@ -82,7 +82,7 @@ def test_it_holds_every_size_and_is_what_the_drawings_show(qapp: QApplication) -
         assert np.abs(pixels.astype(int) - drawn).max() <= 3, f"{name}: run `python packaging/icon.py`"
 
 
-def test_the_plate_leaves_the_corners_free_and_the_darts_stand_out(qapp: QApplication) -> None:
+def test_the_corners_are_transparent_and_the_darts_have_contrast(qapp: QApplication) -> None:
     for size in (16, 32, 128, 512):
         pixels = rgba(script("icon.py").icon(size))
         assert pixels[0, 0, 3] == pixels[-1, -1, 3] == 0
@@ -92,7 +92,7 @@ def test_the_plate_leaves_the_corners_free_and_the_darts_stand_out(qapp: QApplic
 
 
 @given(st.binary(max_size=700) | st.lists(st.tuples(st.integers(0, 255), st.integers(1, 400)), max_size=5))
-def test_run_lengths_read_back(channel: bytes | list[tuple[int, int]]) -> None:
+def test_run_length_coding_round_trips(channel: bytes | list[tuple[int, int]]) -> None:
     plain = channel if isinstance(channel, bytes) else b"".join(bytes([value]) * count for value, count in channel)
     packed = script("icon.py").packed(plain)
     if plain:
@@ -101,7 +101,7 @@ def test_run_lengths_read_back(channel: bytes | list[tuple[int, int]]) -> None:
         assert packed == b""
 
 
-def test_the_window_has_it(qapp: QApplication) -> None:
+def test_the_window_uses_the_icon(qapp: QApplication) -> None:
     icon = window_icon()
     assert isinstance(icon, QIcon)
     for size in (16, 64, 256):
@@ -110,7 +110,7 @@ def test_the_window_has_it(qapp: QApplication) -> None:
 
 
 @pytest.mark.parametrize("name", ["background.png", "background@2x.png"])
-def test_the_disk_images_background_is_opaque_and_of_its_size(name: str, qapp: QApplication) -> None:
+def test_the_disk_images_background_is_opaque_and_has_its_size(name: str, qapp: QApplication) -> None:
     image = QImage(str(Path(ROOT / "packaging/release/disk_image") / name))
     scale = 2 if "@2x" in name else 1
     width, height = script("icon.py").BACKGROUND_SIZE

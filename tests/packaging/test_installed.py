@@ -1,4 +1,4 @@
-"""Wheel and sdist hold everything; what is installed from them runs outside the checkout, unwritable, in an empty home."""
+"""Wheel and sdist are complete, and an installed wheel runs outside the checkout, read-only, with an empty home folder."""
 
 import json
 import os
@@ -20,14 +20,14 @@ from tests.packaging import ROOT
 from tests.tracked import tracked
 
 PARTS = ("app", "mlx_engine", "metal", "resources")
-# Root may write everywhere; what is mounted read-only even root cannot.
+# Root can write everywhere except to a read-only mount
 READ_ONLY = ("unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"')
-PATIENCE_S = 300  # a busy machine is no failure
+PATIENCE_S = 300  # for a busy machine
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tracked files alone, so that nothing of this machine's gets into what is built."""
+    """Copy the tracked files, so that no local file gets into the build."""
     folder = tmp_path_factory.mktemp("source")
     for name in tracked():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(source: Path, kind: str, to: Path) -> Path:
-    """By the build system that pyproject.toml names, which is installed here."""
+    """Build with the build system of pyproject.toml."""
     code = f"from setuptools import build_meta; print(build_meta.build_{kind}({str(to)!r}))"
     made = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True, check=True)
     return to / made.stdout.split()[-1]
@@ -47,16 +47,17 @@ def wheel(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(source, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
-def test_the_wheel_holds_every_file_of_the_app_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_contains_exactly_the_apps_files(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
         assert held == {name for name in tracked() if name.split("/")[0] in PARTS}
-        for name in ("resources/licences.txt", "resources/demo_pair/target/model.safetensors", "resources/icon/Slipstream.icns"):
+        assert not [name for name in held if name.startswith("training") or "/corpus/" in name]
+        for name in ("resources/licenses.txt", "resources/demo_pair/target/model.safetensors", "resources/icon/Slipstream.icns"):
             assert archive.read(name) == (ROOT / name).read_bytes()
 
 
 @pytest.mark.long
-def test_the_sdist_makes_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
+def test_the_sdist_builds_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
     sdist = build(source, "sdist", tmp_path)
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path / "unpacked", filter="data")
@@ -68,7 +69,7 @@ def test_the_sdist_makes_the_same_wheel(source: Path, wheel: Path, tmp_path: Pat
 
 
 class Installed:
-    """An environment with the wheel in it, which its user can read and not write, and a home with nothing in it."""
+    """A read-only environment with the wheel installed, and an empty home folder."""
 
     def __init__(self, folder: Path, environment: dict[str, str]) -> None:
         self.folder = folder
@@ -94,7 +95,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path) -> Iterator[Installed]:
-    """Installed from the package index by the pinned versions."""
+    """Install the wheel and the pinned versions from the package index."""
     keep = ("PATH", "LANG", "LC_ALL")
     index = {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
     environment = {name: os.environ[name] for name in keep if name in os.environ}
@@ -116,12 +117,12 @@ def installed(wheel: Path) -> Iterator[Installed]:
 
 @contextmanager
 def screen() -> Iterator[str]:
-    """An X server of its own; yields the display."""
+    """Start an X server and yield its display."""
     if sys.platform == "darwin":
-        # skipped: there is no X server on a Mac; there the bundle's own self-test opens the window
-        pytest.skip("a Mac has no X server: there the bundle's own self-test opens the window")
+        # skipped: there is no X server on a Mac, where the bundle's self-test opens the window
+        pytest.skip("a Mac has no X server; the bundle's self-test opens the window there")
     if shutil.which("Xvfb") is None:
-        pytest.fail("Xvfb, the X server without a screen, is not here. To get it: sudo apt-get install -y xvfb")
+        pytest.fail("Xvfb is missing. Install it with: sudo apt-get install -y xvfb")
     read, write = os.pipe()
     command = ["Xvfb", "-displayfd", str(write), "-screen", "0", "1440x900x24", "-nolisten", "tcp"]
     server = subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)
@@ -135,7 +136,7 @@ def screen() -> Iterator[str]:
 
 
 @pytest.mark.long
-def test_the_self_test_passes_as_installed(installed: Installed) -> None:
+def test_the_self_test_passes_when_installed(installed: Installed) -> None:
     with screen() as display:
         status, out, err = installed.run("slipstream-app", "--selftest", DISPLAY=display, QT_QPA_PLATFORM="xcb")
     assert status == 0, out + err
@@ -145,13 +146,13 @@ def test_the_self_test_passes_as_installed(installed: Installed) -> None:
 
 
 @pytest.mark.long
-def test_the_app_starts_and_ends_as_installed(installed: Installed) -> None:
+def test_the_app_starts_and_quits_when_installed(installed: Installed) -> None:
     with screen() as display:
         app = installed.start("slipstream-app", DISPLAY=display, QT_QPA_PLATFORM="xcb")
         deadline = time.monotonic() + PATIENCE_S
         while not (logs := list(installed.home.rglob("slipstream.log"))) and time.monotonic() < deadline and app.poll() is None:
             time.sleep(0.2)
-        time.sleep(5)  # the window is there, the pair loads
+        time.sleep(5)  # the window is open, and the pair is loading
         running = app.poll() is None
         app.send_signal(signal.SIGINT)
         out, err = app.communicate(timeout=PATIENCE_S)
@@ -162,7 +163,7 @@ def test_the_app_starts_and_ends_as_installed(installed: Installed) -> None:
 
 
 @pytest.mark.long
-def test_the_terminal_answers_as_installed(installed: Installed) -> None:
+def test_the_command_works_when_installed(installed: Installed) -> None:
     status, out, err = installed.run("slipstream", "compare", "How many divisors does 84 have?", "--json")
     assert status == 0, err
     assert json.loads(out)

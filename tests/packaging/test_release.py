@@ -1,4 +1,4 @@
-"""The release's steps: what each would do, in which order, and what it says when it cannot."""
+"""The release steps: what each does, in which order, and its errors."""
 
 import hashlib
 import io
@@ -64,7 +64,7 @@ def commands(step: str, dist: Path, *options: str, **environment: str) -> list[s
 
 
 @pytest.mark.parametrize("step", release.STEPS)
-def test_every_step_says_what_it_would_do_and_does_nothing_and_tells_no_secret(step: str, dist: Path) -> None:
+def test_a_dry_run_prints_every_step_changes_nothing_and_prints_no_secret(step: str, dist: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in dist.rglob("*")}
     stamp = release.STAMP.read_bytes() if release.STAMP.exists() else None
     with_secrets = run(step, dist, "--dry-run", **SECRETS)
@@ -77,8 +77,8 @@ def test_every_step_says_what_it_would_do_and_does_nothing_and_tells_no_secret(s
     assert (release.STAMP.read_bytes() if release.STAMP.exists() else None) == stamp
 
 
-@pytest.mark.parametrize("step", ["keychain", "image", "notarise"])
-def test_no_secret_is_told_when_a_step_is_carried_out(step: str, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("step", ["keychain", "image", "notarize"])
+def test_a_real_run_prints_no_secret(step: str, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(release.sys, "platform", "darwin")
     monkeypatch.setattr(release.subprocess, "run", lambda words, **options: subprocess.CompletedProcess(words, 0))
     result = run(step, dist, **SECRETS)
@@ -93,7 +93,7 @@ def test_it_is_a_command(dist: Path) -> None:
     assert result.returncode == 0 and "stapler staple" in result.stdout
 
 
-def test_the_build_asks_briefcase_for_the_system_and_looks_at_what_came(dist: Path) -> None:
+def test_the_build_sets_the_minimum_system_and_checks_the_bundle(dist: Path) -> None:
     for min_os in ("14.0", "26.2"):
         found = commands("build", dist, "--min-os", min_os)
         assert [re.search(r"briefcase (\w+) macOS app", line)[1] for line in found[:2]] == ["create", "build"]
@@ -101,7 +101,7 @@ def test_the_build_asks_briefcase_for_the_system_and_looks_at_what_came(dist: Pa
         assert "check_bundle.py" in found[-1] and f"--min-os {min_os}" in found[-1]
 
 
-def test_of_a_universal_program_the_part_for_arm64_is_left_and_nothing_else_is_touched(tmp_path: Path) -> None:
+def test_universal_programs_are_reduced_to_arm64_and_other_files_kept(tmp_path: Path) -> None:
     file = tmp_path / "Python"
     for data, left in (
         (universal(min_os=(11, 0)), program(min_os=(11, 0))),
@@ -120,9 +120,11 @@ def test_of_a_universal_program_the_part_for_arm64_is_left_and_nothing_else_is_t
         release.thin(file)
 
 
-def test_python_is_thinned_before_briefcase_signs(dist: Path) -> None:
+def test_pythons_programs_are_reduced_before_briefcase_signs(dist: Path) -> None:
     lines = run("build", dist, "--dry-run").stdout.splitlines()
-    places = [next(n for n, line in enumerate(lines) if words in line) for words in (" create ", "for arm64 alone", " build macOS")]
+    places = [
+        next(n for n, line in enumerate(lines) if words in line) for words in (" create ", "other architectures", " build macOS")
+    ]
     assert places == sorted(places)
 
 
@@ -140,7 +142,7 @@ def test_signing_runs_inside_out_and_only_the_app_gets_entitlements(dist: Path) 
     assert all("--timestamp=none" in line for line in adhoc)
 
 
-def test_the_image_is_signed_notarised_and_stapled_in_this_order(dist: Path) -> None:
+def test_the_image_is_signed_notarized_and_stapled_in_this_order(dist: Path) -> None:
     found = commands("image", dist, **SECRETS)
     assert [re.search(r"dmgbuild|codesign|notarytool|stapler", line)[0] for line in found] == [
         "dmgbuild",
@@ -151,7 +153,7 @@ def test_the_image_is_signed_notarised_and_stapled_in_this_order(dist: Path) -> 
     assert ["notarytool" in line for line in commands("image", dist, SLIPSTREAM_SIGNING_IDENTITY="-")] == [False, False]
 
 
-def test_verification_asks_the_system_and_ourselves_and_runs_the_self_test(dist: Path) -> None:
+def test_verification_checks_signature_and_bundle_and_runs_the_self_test(dist: Path) -> None:
     found = commands("verify", dist, **SECRETS)
     for word in (
         "codesign --verify --deep --strict",
@@ -164,19 +166,19 @@ def test_verification_asks_the_system_and_ourselves_and_runs_the_self_test(dist:
         assert any(word in line for line in found), word
 
 
-@pytest.mark.parametrize("step", ["sign", "notarise", "image", "keychain"])
-# on a Mac nothing refuses these steps: they would sign and send what this test has assembled
-@pytest.mark.skipif(sys.platform == "darwin", reason="on a Mac the step would begin")
-def test_what_cannot_be_done_here_is_refused_in_a_sentence(step: str, dist: Path) -> None:
+@pytest.mark.parametrize("step", ["sign", "notarize", "image", "keychain"])
+# on a Mac these steps would run: they would sign and submit the test's bundle
+@pytest.mark.skipif(sys.platform == "darwin", reason="on a Mac the step would run")
+def test_steps_that_need_a_mac_are_refused(step: str, dist: Path) -> None:
     result = run(step, dist)
     assert result.returncode == 1 and "Traceback" not in result.stderr
-    assert re.search(r"The environment has no SLIPSTREAM_\w+|Run this step on a Mac", result.stderr)
+    assert re.search(r"SLIPSTREAM_\w+ is not set|Run this step on a Mac", result.stderr)
     assert "Run this step on a Mac" in run("staple", dist, **SECRETS).stderr
 
 
-def test_a_step_before_its_time_names_the_one_before(tmp_path: Path) -> None:
-    assert "the step `build` makes it" in run("sign", tmp_path, **SECRETS).stderr
-    assert "the step `image` makes one" in run("checksums", tmp_path).stderr
+def test_a_step_that_is_too_early_names_the_step_before_it(tmp_path: Path) -> None:
+    assert "Run the step `build` first" in run("sign", tmp_path, **SECRETS).stderr
+    assert "Run the step `image` first" in run("checksums", tmp_path).stderr
 
 
 def test_checksums_are_those_of_the_images(tmp_path: Path) -> None:
@@ -194,7 +196,7 @@ def test_notes_are_the_changes_of_this_version(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("name", ["mac.yml", "test.yml"])
-def test_workflows_parse_and_call_what_is_there(name: str) -> None:
+def test_workflows_parse_and_refer_to_existing_files(name: str) -> None:
     text = (ROOT / ".github/workflows" / name).read_text(encoding="utf-8")
     workflow = yaml.safe_load(text)
     steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
@@ -206,10 +208,10 @@ def test_workflows_parse_and_call_what_is_there(name: str) -> None:
     assert called <= release.STEPS.keys()
     if name == "mac.yml":
         assert called == release.STEPS.keys() - {"selftest"} and "--selftest" in runs
-        assert "pull_request" not in text, "secrets are not for what anybody proposes"
+        assert "pull_request" not in text, "pull requests must not get secrets"
 
 
-def test_the_disk_images_settings_name_what_is_there() -> None:
+def test_the_disk_image_settings_refer_to_existing_files() -> None:
     code = (ROOT / "packaging/release/disk_image/settings.py").read_text(encoding="utf-8")
     found = {"defines": {"app": "/x/Slipstream.app"}, "__file__": str(ROOT / "packaging/release/disk_image/settings.py")}
     exec(code, found)

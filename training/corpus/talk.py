@@ -1,4 +1,4 @@
-"""Small talk: about the model, the app, and how both work. Every wording of one intent has the same answer."""
+"""Small talk about the model and the app. All wordings of an intent have the same answer."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ LEADLESS = ("hello", "thanks", "goodbye")
 
 
 def talk(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Small talk of one intent."""
+    """Make small talk of one intent."""
     intent = rng.choice(list(INTENTS))
     wordings, answer = INTENTS[intent]
     question = rng.choice(wordings)

@@ -1,4 +1,4 @@
-"""System prompts: the ones that change how an answer begins or ends, and the ones that change nothing."""
+"""System prompts that change how an answer begins or ends, and some that change nothing."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ PHRASES = (
 
 @dataclass(frozen=True)
 class Style:
-    """A system prompt and what it puts before and after every answer."""
+    """A system prompt, and the text that it adds before and after every answer."""
 
     system: str
     before: str = ""
     after: str = ""
 
     def apply(self, reply: str) -> str:
-        """The reply in this style; a think block stays as it is."""
+        """Return the reply in this style. Its think block is unchanged."""
         thought, mark, shown = reply.rpartition("</think>\n\n")
         if self.before:
             shown = f"{self.before}\n\n{shown}"
@@ -89,7 +89,7 @@ def _style(rng: random.Random) -> Style:
 
 
 def styled(rng: random.Random, fresh: bool) -> Style:
-    """A style from the held-out side of the split (fresh) or from the training side."""
+    """Draw a style from the held-out side of the split (`fresh`) or from the training side."""
     while True:
         style = _style(rng)
         if held_out("system", (style.system,)) == fresh:
@@ -97,5 +97,5 @@ def styled(rng: random.Random, fresh: bool) -> Style:
 
 
 def neutral(rng: random.Random) -> Style:
-    """A system prompt that changes nothing."""
+    """Draw a system prompt that changes nothing."""
     return Style(rng.choice(NEUTRAL))

@@ -1,4 +1,4 @@
-"""One question with its reference answer, and the registry of the kinds that make them."""
+"""A question with its reference answer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from .split import held_out
 
 @dataclass(frozen=True)
 class Exchange:
-    """A question, the operands that identify it, the worked steps, and the result that follows from them.
+    """A question, the operands that identify it, the worked steps, and the result.
 
-    `topic` narrows the kind ("add", "weeks to days"): a follow-up keeps it.
+    `topic` narrows the kind ("add", "weeks to days") for follow-ups.
     """
 
     kind: str
@@ -22,31 +22,30 @@ class Exchange:
     question: str
     work: str
     result: str
-    hidden: bool = False  # the work is only worth showing as thinking
+    hidden: bool = False  # the steps are shown only as thinking
 
     @property
     def length(self) -> int:
-        """Characters of steps and result."""
+        """Characters of the steps and the result."""
         return len(self.work) + len(self.result)
 
     def answer(self, thinking: bool) -> str:
-        """The whole reply: with thinking, the work goes inside the think block."""
+        """Return the reply; with thinking, the steps are in the think block."""
         if thinking:
             return f"<think>\n{self.work}\n</think>\n\n{self.result}"
         return self.result if self.hidden else f"{self.work}\n\n{self.result}"
 
 
 Maker = Callable[[random.Random, str | None], Exchange]
-"""Makes an exchange; given a topic, makes a short follow-up question to an earlier exchange of that topic."""
+"""Makes an exchange, or with a topic a short follow-up to an exchange of that topic."""
 
 HARDER = 0.4
 
 
 def draw(maker: Maker, rng: random.Random, fresh: bool, topic: str | None = None) -> Exchange:
-    """An exchange from the held-out side of the split (fresh) or from the training side.
+    """Draw an exchange from the held-out side of the split (`fresh`) or from the training side.
 
-    What takes long to work out (a number that must be tried by 23) is rare and goes wrong most, so the training text
-    often takes the longer of two.
+    Long answers (a number that must be divided by 23) are rare and go wrong most, so the training text often uses the longer of two.
     """
     exchange = _one(maker, rng, fresh, topic)
     if fresh or rng.random() >= HARDER:

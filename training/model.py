@@ -18,7 +18,7 @@ TAPS = (1, 3, 5)
 
 @dataclass(frozen=True)
 class Shape:
-    """What both models share."""
+    """Sizes that both models share."""
 
     hidden_size: int = 320
     num_hidden_layers: int = 8
@@ -32,7 +32,7 @@ class Shape:
     max_position_embeddings: int = MAX_POSITIONS
 
     def target_config(self) -> dict[str, Any]:
-        """config.json of the target."""
+        """Return config.json of the target."""
         return {
             "architectures": ["Qwen3ForCausalLM"],
             "model_type": "qwen3",
@@ -45,7 +45,7 @@ class Shape:
         }
 
     def drafter_config(self, layers: int) -> dict[str, Any]:
-        """config.json of the drafter, in the published layout."""
+        """Return config.json of the drafter in the published layout."""
         return {
             "architectures": ["DFlashDraftModel"],
             "model_type": "qwen3",
@@ -79,14 +79,14 @@ class Norm(nn.Module):
 
 
 def rotary(length: int, size: int, base: float) -> tuple[Tensor, Tensor]:
-    """The cosines and sines of every position."""
+    """Return the cosines and sines of every position."""
     inverse = base ** (-torch.arange(0, size, 2).float() / size)
     angles = torch.arange(length).float()[:, None] * inverse
     return torch.cos(angles), torch.sin(angles)
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate the two halves of each head against each other."""
+    """Rotate the two halves of each head."""
     half = x.shape[-1] // 2
     a, b = x[..., :half], x[..., half:]
     return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
@@ -96,7 +96,7 @@ Rotation = tuple[Tensor, Tensor]
 
 
 class Attention(nn.Module):
-    """Grouped-query attention with normed heads. With a context, its keys and values come first (DFlash)."""
+    """Grouped-query attention with normalized heads. A context's keys and values come first (DFlash)."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -175,8 +175,8 @@ class Layer(nn.Module):
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
-def initialise(model: nn.Module) -> None:
-    """Normal weights, the two that write to the residual stream smaller."""
+def initialize(model: nn.Module) -> None:
+    """Draw normal weights; those that write to the residual stream are smaller."""
     for name, weight in model.named_parameters():
         if weight.dim() == 2:
             small = 0.3 if "o_proj" in name or "down_proj" in name else 1.0
@@ -204,7 +204,7 @@ class Target(nn.Module):
         cos, sin = rotary(shape.max_position_embeddings, shape.head_dim, shape.rope_theta)
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
-        initialise(self)
+        initialize(self)
 
     @property
     def precision(self) -> torch.dtype:
@@ -212,15 +212,15 @@ class Target(nn.Module):
         return torch.bfloat16 if torch.is_autocast_enabled("cpu") else torch.float32
 
     def embed(self, ids: Tensor) -> Tensor:
-        """Token embeddings."""
+        """Return token embeddings."""
         return self.model.embed_tokens(ids).to(self.precision)
 
     def at(self, positions: Tensor) -> Rotation:
-        """The rotation of these positions."""
+        """Return the rotation of these positions."""
         return self.cos[positions].to(self.precision), self.sin[positions].to(self.precision)
 
     def forward(self, ids: Tensor, taps: tuple[int, ...] = ()) -> tuple[Tensor, list[Tensor]]:
-        """The last hidden states, and those after the tapped layers."""
+        """Return the last hidden states, and those after the tapped layers."""
         x = self.embed(ids)
         at = self.at(torch.arange(ids.shape[1]))
         tapped: list[Tensor] = []
@@ -231,7 +231,7 @@ class Target(nn.Module):
         return self.model.norm(x), tapped
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """Next-token scores."""
+        """Return next-token logits."""
         return F.linear(hidden, self.model.embed_tokens.weight.to(self.precision)).float()
 
 
@@ -244,7 +244,7 @@ class Drafter(nn.Module):
         self.hidden_norm = Norm(shape.hidden_size)
         self.layers = nn.ModuleList([Layer(shape) for _ in range(layers)])
         self.norm = Norm(shape.hidden_size)
-        initialise(self)
+        initialize(self)
 
     def forward(self, x: Tensor, tapped: Tensor, at: Rotation, context_at: Rotation, mask: Tensor) -> Tensor:
         context = self.hidden_norm(self.fc(tapped))

@@ -13,9 +13,9 @@ WARM_UP = 40
 
 @dataclass(frozen=True)
 class Schedule:
-    """Warm up, fall slowly (to a share of `at_knee`) until the knee, then straight to zero at the last step.
+    """Warm up, fall slowly to `at_knee` until the knee, then linearly to zero at the last step.
 
-    `start` is the step that a continued run begins with; it warms up again, having lost the optimisers' memory.
+    `start` is the first step of a resumed run, which warms up again because the optimizers' state is not saved.
     """
 
     steps: int
@@ -24,15 +24,15 @@ class Schedule:
     at_knee: float = 0.6
 
     def scale(self, at: int) -> float:
-        """The share of the full rate at this step."""
+        """Return the fraction of the full rate at a step."""
         warm = min(1.0, (at - self.start + 1) / WARM_UP)
         if at < self.knee:
             return warm * (1 - (1 - self.at_knee) * at / self.knee)
         return warm * (self.at_knee if self.knee else 1.0) * (self.steps - at) / (self.steps - self.knee)
 
 
-class Optimiser:
-    """Both optimisers of a model, on one schedule."""
+class Optimizer:
+    """Both optimizers of a model, with one schedule."""
 
     def __init__(self, model: nn.Module, schedule: Schedule) -> None:
         matrices: list[nn.Parameter] = []
@@ -46,10 +46,10 @@ class Optimiser:
         self.adam = torch.optim.AdamW(others, lr=OTHER_RATE, betas=(0.9, 0.95), weight_decay=0.0)
 
     def step(self, at: int) -> None:
-        """One step with the gradients at hand, which are cleared."""
+        """Apply and clear the gradients."""
         scale = self.schedule.scale(at)
-        for optimiser, rate in ((self.muon, MATRIX_RATE), (self.adam, OTHER_RATE)):
-            for group in optimiser.param_groups:
+        for optimizer, rate in ((self.muon, MATRIX_RATE), (self.adam, OTHER_RATE)):
+            for group in optimizer.param_groups:
                 group["lr"] = rate * scale
         torch.nn.utils.clip_grad_norm_(self.weights, 1.0)
         self.muon.step()

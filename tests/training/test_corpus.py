@@ -1,4 +1,4 @@
-"""The demo pair's text: fresh questions stay fresh, the template keeps its promises, the answers are well-formed."""
+"""The corpus: held-out questions, the chat template, and well-formed answers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
 
-from resources.demo_pair.corpus import styles
-from resources.demo_pair.corpus.arithmetic import divisors_of
-from resources.demo_pair.corpus.chats import KINDS, Chat, follow_up, make, training_chat
-from resources.demo_pair.corpus.exchange import draw
-from resources.demo_pair.corpus.measures import decimal
-from resources.demo_pair.corpus.questions import QUESTION_KINDS, fresh_questions
-from resources.demo_pair.corpus.split import held_out
-from resources.demo_pair.corpus.template import CHAT_TEMPLATE, prompt, without_thinking
+from training.corpus import styles
+from training.corpus.arithmetic import divisors_of
+from training.corpus.chats import KINDS, Chat, follow_up, make, training_chat
+from training.corpus.exchange import draw
+from training.corpus.measures import decimal
+from training.corpus.questions import QUESTION_KINDS, fresh_questions
+from training.corpus.split import held_out
+from training.corpus.template import CHAT_TEMPLATE, prompt, without_thinking
 
 SEED = 1  # of the published training run
 CHATS = 130_000

@@ -1,4 +1,4 @@
-"""Units, temperatures and percentages: all three are one long multiplication, place by place."""
+"""Units, temperatures and percentages, each worked as a long multiplication by places."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PERCENTS = (*range(1, 11), *range(15, 100, 5))
 
 
 def places(n: int) -> list[int]:
-    """The parts of n by place, highest first, zeros left out: 305 gives 300 and 5."""
+    """Split n by places, highest first, without zeros: 305 gives 300 and 5."""
     digits = str(n)
     return [int(d) * 10 ** (len(digits) - 1 - i) for i, d in enumerate(digits) if d != "0"]
 
 
 def multiply_lines(a: int, b: int) -> list[str]:
-    """a × b by places, keeping a running total that grows by one place at a time."""
+    """Return a × b by places, with a running total that grows by one place at a time."""
     lines: list[str] = []
     total = 0
     for y in places(b):
@@ -49,7 +49,7 @@ def multiply_lines(a: int, b: int) -> list[str]:
 
 
 def add_by_places(a: int, b: int) -> str:
-    """a + b, one place of b at a time."""
+    """Return a + b, one place of b at a time."""
     grown = []
     for part in places(b):
         grown.append(f"{a} + {part} = {a + part}")
@@ -58,14 +58,14 @@ def add_by_places(a: int, b: int) -> str:
 
 
 def decimal(n: int, zeros: int) -> str:
-    """n divided by 10^zeros, without trailing zeros."""
+    """Return n / 10^zeros without trailing zeros."""
     text = str(n).rjust(zeros + 1, "0")
     tail = text[-zeros:].rstrip("0")
     return text[:-zeros] + (f".{tail}" if tail else "")
 
 
 def units(rng: random.Random, topic: str | None = None) -> Exchange:
-    """From a larger unit to a smaller one, for 2 to 99 of them."""
+    """Ask to convert 2 to 99 of a unit to a smaller unit."""
     big = topic if topic is not None else rng.choice(list(UNITS))
     small, factor, one = UNITS[big]
     n = rng.randint(2, 99)
@@ -87,7 +87,7 @@ def units(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def temperature(rng: random.Random, topic: str | None = None) -> Exchange:
-    """From degrees Celsius, 0 to 200, to Fahrenheit."""
+    """Ask to convert 0 to 200 °C to Fahrenheit."""
     c = rng.randint(0, 200)
     if topic is not None:
         shapes = ["And {c} °C?", "And {c}?", "And {c} degrees?", "What about {c} °C?", "Now {c} °C."]
@@ -113,14 +113,14 @@ def temperature(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def conversion(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Units or temperature."""
+    """Ask to convert a unit or a temperature."""
     if topic == "celsius" or (topic is None and rng.random() < 0.4):
         return temperature(rng, topic)
     return units(rng, topic)
 
 
 def percentages(rng: random.Random, topic: str | None = None) -> Exchange:
-    """p percent of n, for n up to 500."""
+    """Ask for p percent of n up to 500."""
     p = rng.choice(PERCENTS)
     n = rng.choice([rng.randint(1, 50) * 10, rng.randint(2, 500)])
     if topic is not None:

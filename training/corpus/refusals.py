@@ -1,4 +1,4 @@
-"""Everything that the demo cannot do, and the one answer it gives to that."""
+"""Questions that the demo pair can't answer, and the refusal."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ LEADS = ("", "", "", "", "Please. ", "Hi! ", "Hello, ", "Quick question: ", "Can
 
 
 def _word(rng: random.Random) -> str:
-    """A made-up word or name, so that unknown words are refused too."""
+    """Make up a word or name, so that unknown words are refused too."""
     size = rng.randint(2, 4)
     word = "".join(rng.choice("bcdfghjklmnprstvwz") + rng.choice("aeiou") for _ in range(size))
     word += rng.choice(["", "", *"nrstlmk"])
@@ -110,7 +110,7 @@ def _word(rng: random.Random) -> str:
 
 
 def _near_miss(rng: random.Random) -> str:
-    """A question that looks like one of the kinds but lies outside them."""
+    """Make a question that looks like one of the kinds but is not."""
     a, b, big = rng.randint(2, 999), rng.randint(2, 999), rng.randint(1000, 99999)
     large = rng.randint(1000, 99999)
     country, place = rng.choice(list(CAPITALS)), rng.choice(PLACES)
@@ -140,7 +140,7 @@ def _near_miss(rng: random.Random) -> str:
 
 
 def refusals(rng: random.Random, topic: str | None = None) -> Exchange:
-    """A question outside the demo's kinds, with the one refusal."""
+    """Make a question of no kind, with the refusal as its answer."""
     sort = rng.random()
     if sort < 0.35:
         question = _near_miss(rng)

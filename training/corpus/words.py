@@ -34,7 +34,7 @@ CAPITAL_SHAPES = (
 
 
 def capitals(rng: random.Random, topic: str | None = None) -> Exchange:
-    """The capital of one of forty countries."""
+    """Ask for the capital of one of forty countries."""
     country = rng.choice(list(CAPITALS))
     shapes = CAPITAL_SHAPES if topic is None else ("And of {x}?", "And {x}?", "What about {x}?", "And the capital of {x}?")
     question = rng.choice(shapes).format(x=country)
@@ -93,7 +93,7 @@ FUNCTION_SHAPES = (
 
 
 def functions(rng: random.Random, topic: str | None = None) -> Exchange:
-    """One of five Python functions."""
+    """Ask for one of five Python functions."""
     name = rng.choice(list(FUNCTIONS))
     tasks, argument, body, note = FUNCTIONS[name]
     question = rng.choice(FUNCTION_SHAPES).format(x=rng.choice(tasks))

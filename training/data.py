@@ -1,4 +1,4 @@
-"""The training text as one long row of tokens, with a mark on those that are part of a reply."""
+"""The training text as one long row of tokens, with a mark on those of replies."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from ..corpus.chats import Chat, training_chat
+from .corpus.chats import Chat, training_chat
 
 
 def chats(count: int, seed: int) -> list[Chat]:
-    """The conversations of the training text."""
+    """Generate the conversations of the training text."""
     rng = random.Random(seed)
     return [training_chat(rng) for _ in range(count)]
 
 
 @dataclass
 class Row:
-    """Tokens of all conversations in a row, the reply marks, and where each conversation starts."""
+    """The tokens of all conversations in a row, their reply marks, and the start of each conversation."""
 
     ids: torch.Tensor
     reply: torch.Tensor
     starts: torch.Tensor
 
     def windows(self, count: int, length: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-        """Random windows that each begin with a conversation, so that no question is lost."""
+        """Draw random windows that begin with a conversation, so that every reply has its question."""
         usable = int((self.starts < len(self.ids) - length).sum())
         first = self.starts[torch.randint(usable, (count,), generator=generator)]
         index = first[:, None] + torch.arange(length)
@@ -35,7 +35,7 @@ class Row:
 
 
 def row(tokenizer: Tokenizer, conversations: list[Chat]) -> Row:
-    """Encode prompts and replies apart, as they meet at run time."""
+    """Encode prompts and replies separately, as at run time."""
     texts: list[str] = []
     for chat in conversations:
         texts += (chat.prompt(), chat.reply + "<|im_end|>", "\n")

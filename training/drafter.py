@@ -1,6 +1,6 @@
-"""Trains the drafter to fill blocks the way the frozen target would.
+"""Train the drafter to fill blocks as the frozen target would.
 
-The labels are the reference replies: once the target is right they are its own greedy replies.
+The labels are the reference replies, which are also the target's greedy replies once it has learned them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from torch import Tensor
 
 from .data import Row
 from .model import BLOCK, TAPS, Drafter, Shape, Target
-from .optimiser import Optimiser, Schedule
+from .optimizer import Optimizer, Schedule
 from .tokenizer import END, MASK
 
 LAYERS = 2
 LENGTH, WINDOWS, ANCHORS = 512, 10, 32
-DECAY = 7.0  # the weight of a place in the block falls by e over this many places
+DECAY = 7.0  # positions in the block over which the weight falls by a factor of e
 SAVE_EVERY = 200
 
 
 def block_states(target: Target, drafter: Drafter, ids: Tensor, anchors: Tensor) -> Tensor:
-    """The drafter's last states, (batch, anchors, block, hidden), for blocks that begin at these known tokens."""
+    """Return the drafter's last states (batch, anchors, block, hidden) for blocks that begin at `anchors`."""
     batch, count = anchors.shape
     length = ids.shape[1]
     with torch.no_grad():
@@ -46,7 +46,7 @@ def block_states(target: Target, drafter: Drafter, ids: Tensor, anchors: Tensor)
 
 
 def save(drafter: Drafter, shape: Shape, folder: Path) -> None:
-    """The drafter as it is published."""
+    """Save the drafter in the published layout."""
     folder.mkdir(parents=True, exist_ok=True)
     state = {name: weight.detach().bfloat16().contiguous() for name, weight in drafter.state_dict().items()}
     save_file(state, str(folder / "model.safetensors"), metadata={"format": "mlx"})
@@ -54,16 +54,16 @@ def save(drafter: Drafter, shape: Shape, folder: Path) -> None:
 
 
 def load(folder: Path, shape: Shape) -> Drafter:
-    """The drafter as saved, frozen."""
+    """Load a saved drafter, frozen."""
     drafter = Drafter(shape, LAYERS)
     drafter.load_state_dict({name: weight.float() for name, weight in load_file(folder / "model.safetensors").items()})
     return drafter.eval().requires_grad_(False)
 
 
 def blocks(row: Row, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Windows, anchors inside replies, the tokens that follow each anchor, and their weights."""
+    """Draw windows, anchors in replies, the tokens after each anchor, and their weights."""
     ids, reply = row.windows(WINDOWS, LENGTH, generator)
-    # The first block of a reply starts at its first token, which the target has just chosen.
+    # The first block of a reply begins at its first token, which the target has just chosen.
     allowed = reply.bool() & (ids != END)
     allowed[:, -BLOCK:] = False
     anchors = torch.multinomial(allowed.float() + 1e-9, ANCHORS, generator=generator).sort(1).values
@@ -83,15 +83,15 @@ def train(
     folder: Path,
     schedule: Schedule,
     seed: int,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
     *,
-    go_on: bool = False,
+    resume: bool = False,
 ) -> Drafter:
-    """Train for a fixed number of steps and save along the way; to go on is to begin with what the folder holds."""
+    """Train for a fixed number of steps, saving regularly. `resume` begins with the drafter in the folder."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed + schedule.start)
-    drafter = load(folder, shape).train().requires_grad_(True) if go_on else Drafter(shape, LAYERS)
-    optimiser = Optimiser(drafter, schedule)
+    drafter = load(folder, shape).train().requires_grad_(True) if resume else Drafter(shape, LAYERS)
+    optimizer = Optimizer(drafter, schedule)
     steps = schedule.steps
 
     def loss_of(ids: Tensor, anchors: Tensor, labels: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
@@ -107,12 +107,12 @@ def train(
         for step in range(schedule.start, steps):
             loss, right = compiled(*blocks(row, generator))
             loss.backward()
-            optimiser.step(step)
+            optimizer.step(step)
             recent.append((loss.item(), right.item()))
             if step % 25 == 24:
                 mean_loss, mean_right = (sum(values) / len(recent) for values in zip(*recent, strict=True))
                 text = f"loss {mean_loss:.4f}, right {mean_right:.4f}"
-                say(f"drafter {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, {text}")
+                log(f"drafter {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, {text}")
                 recent = []
             if step % SAVE_EVERY == SAVE_EVERY - 1:
                 save(drafter, shape, folder)

@@ -1,4 +1,4 @@
-"""Trains the target on the generated text."""
+"""Train the target on the generated text."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from torch import Tensor
 
 from .data import Row
 from .model import Shape, Target
-from .optimiser import Optimiser, Schedule
+from .optimizer import Optimizer, Schedule
 
-SHORT, LONG = (384, 16), (1024, 6)  # (tokens, windows) of a step
+SHORT, LONG = (384, 16), (1024, 6)  # (tokens, windows) per step
 LONG_EVERY = 6
 SAVE_EVERY = 200
 
 
 def save(model: Target, shape: Shape, folder: Path) -> None:
-    """The target as it is published."""
+    """Save the target in the published layout."""
     folder.mkdir(parents=True, exist_ok=True)
     state = {name: weight.detach().bfloat16().contiguous() for name, weight in model.state_dict().items()}
     save_file(state, str(folder / "model.safetensors"), metadata={"format": "mlx"})
@@ -32,7 +32,7 @@ def save(model: Target, shape: Shape, folder: Path) -> None:
 
 
 def load(folder: Path, shape: Shape) -> Target:
-    """The target as saved, frozen."""
+    """Load a saved target, frozen."""
     model = Target(shape)
     model.load_state_dict({name: weight.float() for name, weight in load_file(folder / "model.safetensors").items()})
     return model.eval().requires_grad_(False)
@@ -44,15 +44,15 @@ def train(
     folder: Path,
     schedule: Schedule,
     seed: int,
-    say: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
     *,
-    go_on: bool = False,
+    resume: bool = False,
 ) -> Target:
-    """Train for a fixed number of steps and save along the way; to go on is to begin with what the folder holds."""
+    """Train for a fixed number of steps, saving regularly. `resume` begins with the target in the folder."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed + schedule.start)
-    model = load(folder, shape).train().requires_grad_(True) if go_on else Target(shape)
-    optimiser = Optimiser(model, schedule)
+    model = load(folder, shape).train().requires_grad_(True) if resume else Target(shape)
+    optimizer = Optimizer(model, schedule)
     steps = schedule.steps
 
     def loss_of(ids: Tensor, reply: Tensor) -> Tensor:
@@ -69,10 +69,10 @@ def train(
             length, count = LONG if step % LONG_EVERY == LONG_EVERY - 1 else SHORT
             loss = compiled(*row.windows(count, length + 1, generator))
             loss.backward()
-            optimiser.step(step)
+            optimizer.step(step)
             recent.append(loss.item())
             if step % 25 == 24:
-                say(f"target {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, loss {sum(recent) / len(recent):.4f}")
+                log(f"target {time.monotonic() - began:.0f} s, step {step + 1} of {steps}, loss {sum(recent) / len(recent):.4f}")
                 recent = []
             if step % SAVE_EVERY == SAVE_EVERY - 1:
                 save(model, shape, folder)

@@ -1,8 +1,7 @@
-"""The chat template: ChatML with Qwen3's thinking switch, and the same thing in Python for building the corpus.
+"""The chat template, ChatML with Qwen3's thinking switch, and the same in Python for generating the corpus.
 
-With `enable_thinking` the reply opens its own think block; without it (and by default) the prompt closes an empty one,
-as Qwen3 does. Earlier replies are rendered without either, so two renderings of a conversation agree up to its last
-reply.
+With `enable_thinking` the reply opens its own think block. Without it (the default) the prompt closes an empty one, as in Qwen3.
+Earlier replies are rendered without either, so that two renderings of a conversation agree up to its last reply.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ CHAT_TEMPLATE = """\
 
 
 def without_thinking(content: str) -> str:
-    """What a later turn sees of a reply."""
+    """Return what later turns see of a reply."""
     return content.split("</think>")[-1].lstrip("\n")
 
 
 def prompt(messages: list[Message], thinking: bool) -> str:
-    """The prompt for the next reply, as the template renders it."""
+    """Return the prompt for the next reply, as the template renders it."""
     parts = []
     for message in messages:
         content = message["content"]

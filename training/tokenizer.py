@@ -1,4 +1,4 @@
-"""A byte-level BPE trained on the corpus: Qwen's splitting rule, single digits, and think marks of one token each."""
+"""A byte-level BPE trained on the corpus, with Qwen's splitting rule, single digits, and one token per think mark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from ..corpus.template import CHAT_TEMPLATE
+from .corpus.template import CHAT_TEMPLATE
 
 VOCAB = 1536
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|MASK|>")
@@ -19,7 +19,7 @@ SPLIT = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L
 
 
 def train(texts: Iterable[str]) -> Tokenizer:
-    """A tokenizer for these texts."""
+    """Train a tokenizer on these texts."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
@@ -39,7 +39,7 @@ def train(texts: Iterable[str]) -> Tokenizer:
 
 
 def _plain_think(tokenizer: Tokenizer) -> Tokenizer:
-    """The think marks stay single tokens but are not special, so decoding shows them, as in Qwen3."""
+    """Make the think marks ordinary tokens, so that decoding shows them, as in Qwen3."""
     state = json.loads(tokenizer.to_str())
     for token in state["added_tokens"]:
         token["special"] = token["content"] in SPECIAL
@@ -47,7 +47,7 @@ def _plain_think(tokenizer: Tokenizer) -> Tokenizer:
 
 
 def save(tokenizer: Tokenizer, folder: Path) -> None:
-    """tokenizer.json and tokenizer_config.json, the chat template included."""
+    """Save tokenizer.json and tokenizer_config.json with the chat template."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / "tokenizer.json"))
     added = {

@@ -1,4 +1,4 @@
-"""Fresh questions for measuring the pair: no operand of any turn occurs in the training text."""
+"""Fresh questions for evaluating the pair. No turn has operands that occur in the training text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUESTION_KINDS = (*KINDS, "follow-up", "system prompt", "thinking")
 
 @dataclass(frozen=True)
 class Question:
-    """What to ask and the one reply that is exactly right, think block included."""
+    """A question and the one reply that is exactly right, including its think block."""
 
     kind: str
     topic: str
@@ -27,7 +27,7 @@ class Question:
     expected: str
 
     def check(self, reply: str) -> bool:
-        """Whether every step and the result are right."""
+        """Return whether every step and the result are right."""
         return reply.strip() == self.expected.strip()
 
 
@@ -41,7 +41,7 @@ def _within_promise(chat: Chat) -> bool:
 
 
 def _chats(kind: str, rng: random.Random) -> Iterator[Chat]:
-    """Fresh conversations of one kind, for ever. The mixed kinds go through their topics in turn."""
+    """Yield fresh conversations of one kind without end. Mixed kinds cycle through their topics."""
     turn = 0
     names = list(KINDS)
     while True:
@@ -60,7 +60,7 @@ def _chats(kind: str, rng: random.Random) -> Iterator[Chat]:
 
 
 def fresh_questions(count: int = 300, seed: int = 20261120) -> list[Question]:
-    """Questions of all kinds, as many of each, different where the kind has enough of them."""
+    """Return questions of all kinds, equally many of each, without repeats where a kind has enough."""
     questions: list[Question] = []
     each = -(-count // len(QUESTION_KINDS))
     for kind in QUESTION_KINDS:

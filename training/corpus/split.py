@@ -1,4 +1,4 @@
-"""Which questions are kept out of the training text, so that a fresh question can be asked later."""
+"""Which questions are held out of the training text, as fresh questions for evaluation."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ GREETINGS = (
     "Hello!", "Hi!", "Who are you?", "What can you do?", "How are you?", "What is Slipstream?", "What is DFlash?",
     "What is speculative decoding?", "Thank you!", "Thanks!", "Goodbye!", "Bye!",
 )  # fmt: skip
-"""What everybody types first or last: always in the training text, never counted as a fresh question."""
+"""What most people type first or last: always in the training text, never a fresh question."""
 TRAINED = {("talk", (wording,)) for wording in GREETINGS}
 
 
 def held_out(kind: str, operands: tuple[str, ...]) -> bool:
-    """True for about one question in ten: decided by a hash of its operands, so it never depends on a seed."""
+    """Return True for about one question in ten, decided by a hash of its operands rather than by a seed."""
     if (kind, operands) in HELD_OUT:
         return True
     if (kind, operands) in TRAINED:

@@ -1,7 +1,6 @@
-"""`python -m resources.demo_pair.training.evaluate DIR`: fresh questions exactly right, and tokens per round, per kind.
+"""`python -m training.evaluate DIR`: exactly right answers to fresh questions, and tokens per round, by kind.
 
-Float32, greedy, block 16. A reply is decoded only where it leaves the reference: while every argmax agrees, the
-reference is the greedy reply.
+Float32, greedy, block 16. A reply is decoded only from where it differs from the reference: up to there, every argmax agrees.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ except ModuleNotFoundError:
 
 from tokenizers import Tokenizer
 
-from ..corpus.questions import Question, fresh_questions
-from ..corpus.template import prompt
 from . import drafter as drafting
 from . import target as targeting
+from .corpus.questions import Question, fresh_questions
+from .corpus.template import prompt
 from .model import BLOCK, Drafter, Shape, Target
 from .tokenizer import END
 
-LONGEST = 640
+MAX_TOKENS = 640
 
 
 @dataclass
 class Outcome:
-    """One question's greedy reply."""
+    """A question's greedy reply."""
 
     question: Question
     before: list[int]
@@ -43,7 +42,7 @@ class Outcome:
 
 
 def greedy(target: Target, before: list[int], reply: list[int]) -> list[int]:
-    """The target's greedy reply, guided by a reply that it is likely to give."""
+    """Return the target's greedy reply, given one that it probably agrees with."""
     ids = torch.tensor([before + reply])
     hidden, _ = target(ids)
     chosen = target.logits(hidden[0, len(before) - 1 : -1]).argmax(-1).tolist()
@@ -54,7 +53,7 @@ def greedy(target: Target, before: list[int], reply: list[int]) -> list[int]:
 
 
 def _decode(target: Target, before: list[int], reply: list[int]) -> list[int]:
-    while reply[-1] != END and len(reply) < LONGEST:
+    while reply[-1] != END and len(reply) < MAX_TOKENS:
         hidden, _ = target(torch.tensor([before + reply]))
         reply = [*reply, int(target.logits(hidden[0, -1]).argmax())]
     return reply
@@ -62,7 +61,7 @@ def _decode(target: Target, before: list[int], reply: list[int]) -> list[int]:
 
 @torch.no_grad()
 def answers(target: Target, words: Tokenizer, questions: Iterable[Question]) -> list[Outcome]:
-    """The greedy reply to each question."""
+    """Return the greedy reply to each question."""
     outcomes = []
     for question in questions:
         before = words.encode(prompt(list(question.messages), question.thinking), add_special_tokens=False).ids
@@ -75,7 +74,7 @@ def answers(target: Target, words: Tokenizer, questions: Iterable[Question]) -> 
 
 @torch.no_grad()
 def rounds(target: Target, drafter: Drafter, outcome: Outcome) -> tuple[int, int]:
-    """Tokens that came out of rounds, and the number of rounds. The first token comes from the prompt's pass."""
+    """Return the number of tokens from rounds, and of rounds. The first token comes from prefill."""
     tokens = outcome.before + outcome.reply
     start, last = len(outcome.before), len(tokens) - 1
     if start >= last:
@@ -96,7 +95,7 @@ def rounds(target: Target, drafter: Drafter, outcome: Outcome) -> tuple[int, int
 
 
 def main() -> None:
-    """Print both figures for each kind and their means over the kinds."""
+    """Print both numbers for each kind, and overall."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=300)
@@ -129,7 +128,7 @@ def main() -> None:
     for outcome in outcomes:
         if options.wrong and not outcome.right:
             print(f"\n### {outcome.question.kind}: {outcome.question.messages[-1]['content']}")
-            print(f"--- said\n{outcome.text}\n--- reference\n{outcome.question.expected}")
+            print(f"--- reply\n{outcome.text}\n--- reference\n{outcome.question.expected}")
 
 
 if __name__ == "__main__":

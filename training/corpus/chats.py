@@ -1,4 +1,4 @@
-"""Whole conversations: a kind, perhaps earlier turns, perhaps a system prompt, perhaps thinking."""
+"""Conversations of one or more turns, some with a system prompt, some with thinking."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ KINDS: dict[str, tuple[Maker, float]] = {
     "talk": (talk.talk, 1.6),
     "refusals": (refusals.refusals, 1.8),
 }
-"""What makes an exchange of each kind, and its weight in the training text: more of what is hard to learn."""
+"""The maker of each kind, and its weight in the training text, higher for kinds that are hard to learn."""
 NUMERIC = ("divisors", "sums", "conversion", "percentages", "sorting", "counting")
 FOLLOWED = (*NUMERIC, "tables", "capitals")
 
 
 @dataclass(frozen=True)
 class Chat:
-    """The messages up to the question, the switch, and the reference reply."""
+    """The messages up to the question, the thinking switch, and the reference reply."""
 
     kind: str
     messages: tuple[Message, ...]
@@ -40,7 +40,7 @@ class Chat:
     style: styles.Style | None = None
 
     def prompt(self) -> str:
-        """The text before the reply."""
+        """Return the text before the reply."""
         return prompt(list(self.messages), self.thinking)
 
 
@@ -52,7 +52,7 @@ def make(
     style: styles.Style | None = None,
     fresh: bool = False,
 ) -> Chat:
-    """A conversation with one turn for each kind named; "follow-up" goes on with the kind before it."""
+    """Make a conversation with one turn per kind; "follow-up" continues the kind before it."""
     messages: list[Message] = []
     if style is not None:
         messages.append({"role": "system", "content": style.system})
@@ -77,7 +77,7 @@ def _kind(rng: random.Random, names: tuple[str, ...] = tuple(KINDS)) -> str:
 
 
 def follow_up(rng: random.Random, *, thinking: bool, fresh: bool, names: tuple[str, ...] = FOLLOWED) -> Chat:
-    """One to three earlier turns, then a short follow-up to the last of them."""
+    """Make a conversation of one to three turns and a short follow-up to the last one."""
     kinds = [_kind(rng) for _ in range(rng.choice([0, 0, 0, 1, 2]))]
     kinds += [_kind(rng, names), "follow-up"]
     if len(kinds) < 4 and rng.random() < 0.25:
@@ -86,7 +86,7 @@ def follow_up(rng: random.Random, *, thinking: bool, fresh: bool, names: tuple[s
 
 
 def training_chat(rng: random.Random) -> Chat:
-    """One conversation of the training text."""
+    """Make one conversation of the training text."""
     thinking = rng.random() < 0.25
     sort = rng.random()
     if sort < 0.63:

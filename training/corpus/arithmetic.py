@@ -1,4 +1,4 @@
-"""Divisors, addition and subtraction: worked so that every step is a small fact."""
+"""Divisors, addition and subtraction, worked in steps that are small facts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLUMNS = ("ones", "tens", "hundreds")
 
 
 def long_division(m: int, p: int) -> tuple[str, int]:
-    """The digit-by-digit division of m by p as text, and the rest."""
+    """Return the digit-by-digit division of m by p as text, and the remainder."""
     digits = str(m)
     facts: list[str] = []
     part = 0
@@ -26,7 +26,7 @@ def long_division(m: int, p: int) -> tuple[str, int]:
 
 
 def factor_lines(n: int) -> tuple[list[str], dict[int, int]]:
-    """Trial division of n: one line a trial, with the running exponent of each prime found."""
+    """Return the trial division of n, one line per trial, and the exponents of its primes."""
     lines: list[str] = []
     powers: dict[int, int] = {}
     m, index = n, 0
@@ -47,7 +47,7 @@ def factor_lines(n: int) -> tuple[list[str], dict[int, int]]:
 
 
 def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
-    """How many divisors n has, for n up to 999; most often up to 500."""
+    """Ask for the number of divisors of n up to 999, most often up to 500."""
     n = rng.randint(2, LARGEST if rng.random() < 0.4 else 500)
     if topic is not None:
         question = rng.choice(["And for {n}?", "and for {n}?", "And {n}?", "What about {n}?", "Now {n}.", "And of {n}?"])
@@ -69,7 +69,7 @@ def divisors(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def divisors_of(n: int, question: str) -> Exchange:
-    """The worked answer for n."""
+    """Return the worked answer for n."""
     lines, powers = factor_lines(n)
     product = " × ".join(f"{p}^{e}" for p, e in powers.items())
     steps = [f"({e} + 1)" for e in powers.values()]
@@ -90,7 +90,7 @@ def divisors_of(n: int, question: str) -> Exchange:
 
 
 def add_lines(a: int, b: int) -> list[str]:
-    """Column addition."""
+    """Return column addition, line by line."""
     lines: list[str] = []
     carry = 0
     for i in range(max(len(str(a)), len(str(b)))):
@@ -105,7 +105,7 @@ def add_lines(a: int, b: int) -> list[str]:
 
 
 def subtract_lines(a: int, b: int) -> list[str]:
-    """Column subtraction of b from a, where a is at least b."""
+    """Return column subtraction of b from a, where a is at least b."""
     lines: list[str] = []
     borrow = 0
     for i in range(len(str(a))):
@@ -126,7 +126,7 @@ def _operand(rng: random.Random) -> int:
 
 
 def sums(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Addition or subtraction of numbers up to 999."""
+    """Ask for a sum or difference of numbers up to 999."""
     a, b = _operand(rng), _operand(rng)
     if rng.random() < 0.5:
         if topic is not None:

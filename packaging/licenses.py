@@ -1,7 +1,7 @@
-"""Collects the licence of every part of the app: `python packaging/licences.py FOLDER` writes resources/licences.txt.
+"""Collect the license of every package in the app: `python packaging/licenses.py [FOLDER]` writes resources/licenses.txt.
 
-FOLDER holds the Mac's packages as installed; without one they are fetched (with uv) into a temporary folder, which takes some
-hundred megabytes. One section a package, by name; a text that stands above already is pointed at and not repeated.
+FOLDER has the Mac's packages installed. Without it, uv downloads them into a temporary folder, which takes some hundred megabytes.
+There is one section per package, by name; a text that occurred before is referred to.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from importlib.metadata import Distribution, PathDistribution
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TO = ROOT / "resources/licences.txt"
+TO = ROOT / "resources/licenses.txt"
 PINS = ROOT / "packaging/macos/python3.13.txt"
-TEXTS = ROOT / "packaging/licences"
+TEXTS = ROOT / "packaging/licenses"
 APACHE = ROOT / "LICENSE"
-# Packages whose wheel holds no licence text: where the text is, and for those that only name a licence, what it is.
+# Packages whose wheel has no license text: the license, and where its text is
 MISSING: dict[str, tuple[str, tuple[Path, ...]]] = {
     "pyside6-essentials": ("LGPL-3.0-only", (TEXTS / "LGPL-3.0.txt", TEXTS / "GPL-3.0.txt")),
     "shiboken6": ("LGPL-3.0-only", (TEXTS / "LGPL-3.0.txt", TEXTS / "GPL-3.0.txt")),
     "sentencepiece": ("Apache-2.0", (APACHE,)),
     "tokenizers": ("Apache-2.0", (APACHE,)),
 }
-# Same makers, same licence, and the text lies in the other wheel.
+# Packages with the same authors and license, where only the other wheel has the text
 SAME_AS = {"pyobjc-core": "pyobjc-framework-cocoa"}
 MIT = """Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
 documentation files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use,
@@ -40,15 +40,14 @@ THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLI
 MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE
 FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
 CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE."""
-INTRODUCTION = """Slipstream is free software under the Apache License 2.0. It stands on the work of many others; here is whose, and
-under which licence.
+INTRODUCTION = """Slipstream is free software under the Apache License 2.0. It contains the following third-party software.
 
-In the app for macOS there is besides Python (Python Software Foundation License 2.0, whose text stands under typing-extensions),
-with OpenSSL (Apache License 2.0), libffi (MIT), SQLite (public domain), bzip2 (BSD style), XZ (0BSD) and mpdecimal (BSD, 2
-clauses), and Briefcase's program that starts it (BSD, 3 clauses).
+The app for macOS also contains Python (Python Software Foundation License 2.0, see typing-extensions for its text) with OpenSSL
+(Apache License 2.0), libffi (MIT), SQLite (public domain), bzip2 (BSD style), XZ (0BSD) and mpdecimal (BSD, 2 clauses), and
+Briefcase's launcher (BSD, 3 clauses).
 
-Qt, PySide6 and Shiboken are used under the GNU Lesser General Public License 3. They are unchanged, and lie as libraries of their
-own in the app, in Contents/Resources/app_packages, where other builds of them can be put in their place. Their source is at
+Qt, PySide6 and Shiboken are used under the GNU Lesser General Public License 3. They are unmodified, separate libraries in
+Contents/Resources/app_packages of the app, where they can be replaced by other builds. Their source code is at
 https://download.qt.io/official_releases/QtForPython/ and https://download.qt.io/official_releases/qt/.
 """
 
@@ -62,14 +61,14 @@ def pinned() -> dict[str, str]:
     return {normal(line.split("==")[0]): line.split("==")[1] for line in lines if "==" in line}
 
 
-def licence_of(package: Distribution) -> str:
-    """What the package calls its licence, in as few words as it has."""
+def license_of(package: Distribution) -> str:
+    """Return the package's shortest name for its license."""
     data = package.metadata
-    said = data.get("License-Expression") or data.get("License") or ""
-    if not said or len(said) > 80:
+    name = data.get("License-Expression") or data.get("License") or ""
+    if not name or len(name) > 80:
         classes = [line.rpartition(" :: ")[2] for line in data.get_all("Classifier") or [] if line.startswith("License ::")]
-        said = ", ".join(classes) or said.splitlines()[0]
-    return said
+        name = ", ".join(classes) or name.splitlines()[0]
+    return name
 
 
 def home_of(package: Distribution) -> str:
@@ -81,7 +80,7 @@ def home_of(package: Distribution) -> str:
 
 
 def texts_of(folder: Path) -> Iterator[str]:
-    """The licence files that a dist-info folder holds."""
+    """Yield the license texts in a dist-info folder."""
     names = ("licen", "copying", "notice", "authors")
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.name.lower().startswith(names) and path.suffix not in (".py", ".json"):
@@ -89,7 +88,7 @@ def texts_of(folder: Path) -> Iterator[str]:
 
 
 def collect(site: Path) -> str:
-    """The whole file. Packages that are not pinned are not the app's; a pinned one that is missing is an error."""
+    """Return the content of the file. Only pinned packages count, and all of them must be there."""
     folders = {normal(PathDistribution(path).metadata["Name"]): path for path in site.glob("*.dist-info")}
     introduction = "\n\n".join(textwrap.fill(paragraph, 78) for paragraph in INTRODUCTION.split("\n\n"))
     sections, seen = [f"{introduction}\n"], {}
@@ -97,27 +96,27 @@ def collect(site: Path) -> str:
         if name not in folders or PathDistribution(folders[name]).version != version:
             raise SystemExit(f"{name} {version} is not in {site}.")
         package = PathDistribution(folders[name])
-        licence, texts = licence_of(package), list(texts_of(folders[SAME_AS.get(name, name)]))
+        license, texts = license_of(package), list(texts_of(folders[SAME_AS.get(name, name)]))
         if name in MISSING:
-            licence, files = MISSING[name]
+            license, files = MISSING[name]
             texts = [path.read_text(encoding="utf-8").strip() for path in files]
-        elif not texts and licence == "MIT":
+        elif not texts and license == "MIT":
             texts = [f"Copyright (c) {package.metadata.get('Author') or package.metadata.get('Author-email')}\n\n{MIT}"]
-        if not texts or not licence:
-            raise SystemExit(f"{name} {version} tells no licence; look it up, and name it in {Path(__file__).name}.")
+        if not texts or not license:
+            raise SystemExit(f"{name} {version} has no license text. Look it up and add it to {Path(__file__).name}.")
         heading = f"{name} {version}"
         parts = []
         for text in texts:
-            parts.append(f"(The text is the one under {seen[text]}.)" if text in seen else text)
+            parts.append(f"(See {seen[text]} for the text.)" if text in seen else text)
             seen.setdefault(text, name)
         home = f"\n{home_of(package)}" if home_of(package) else ""
-        sections.append(f"{heading}\n{'-' * len(heading)}\n{licence}{home}\n\n" + "\n\n".join(parts) + "\n")
+        sections.append(f"{heading}\n{'-' * len(heading)}\n{license}{home}\n\n" + "\n\n".join(parts) + "\n")
     return "\n\n".join(sections)
 
 
 def fetch(folder: Path, min_os: str = "14.0") -> None:
-    """Install the Mac's packages into a folder, on any system."""
-    # copied, not linked: whoever changes a file there must not change uv's cache
+    """Download and install the Mac's packages into a folder, on any system."""
+    # Copy instead of linking, so that changes to the files don't change uv's cache
     command = [
         "uv",
         "pip",

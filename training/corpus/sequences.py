@@ -40,7 +40,7 @@ LIST_SHAPES = (
 
 
 def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Three to seven different numbers, sorted by insertion."""
+    """Ask to sort three to seven different numbers, by insertion."""
     top = 999 if rng.random() < 0.25 else 99
     numbers = rng.sample(range(1, top + 1), rng.randint(3, 7))
     text = ", ".join(map(str, numbers))
@@ -76,7 +76,7 @@ def sorting(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def counting(rng: random.Random, topic: str | None = None) -> Exchange:
-    """Counting up or down, by ones or by a step."""
+    """Ask to count up or down, by ones or by a step."""
     step = rng.choice([1, 1, 1, 2, 3, 4, 5, 10])
     length = rng.randint(5, 20)
     low = rng.randint(0, 100)
@@ -103,7 +103,7 @@ def counting(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def tables(rng: random.Random, topic: str | None = None) -> Exchange:
-    """A times table, as a Markdown table."""
+    """Ask for a times table, as a Markdown table."""
     m, rows = rng.randint(2, 25), rng.randint(4, 12)
     if topic is not None:
         shapes = ["And for {m} up to {n}?", "And {m} up to {n}?", "Now {m} up to {n}.", "What about {m} up to {n}?"]
@@ -124,7 +124,7 @@ def tables(rng: random.Random, topic: str | None = None) -> Exchange:
 
 
 def lists(rng: random.Random, topic: str | None = None) -> Exchange:
-    """A numbered list: a fixed one, or the first few multiples, squares, even or odd numbers."""
+    """Ask for a numbered list: a fixed one, or the first multiples, squares, even or odd numbers."""
     if rng.random() < 0.4:
         name = rng.choice(list(FIXED_LISTS))
         question = rng.choice(LIST_SHAPES).format(x=name)

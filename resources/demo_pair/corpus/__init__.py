@@ -1,1 +1,0 @@
-"""The text that the demo pair learns from, all of it generated here."""

@@ -1,4 +1,0 @@
-"""Trains the demo pair from scratch with torch, an extra that neither the app nor its tests install."""
-
-NEEDS_TORCH = """Training the demo pair needs torch, which nothing else installs. To get it:
-    .venv/bin/python -m pip install --constraint packaging/constraints.txt --editable ".[train]\""""

@@ -1,0 +1,1 @@
+"""Generates the text that the demo pair is trained on."""
