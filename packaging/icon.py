@@ -1,8 +1,8 @@
 """Render the icon and the disk image's background: `python packaging/icon.py` writes both from their SVG files.
 
 An .icns file is a sequence of chunks: four letters for the size, the length including these eight bytes, and the image. The image
-is a PNG, or for 16 and 32 points "ARGB" and then the run-length coded alpha, red, green and blue channels, as iconutil writes it. Up
-to 32 pixels, a simpler drawing is used.
+is a PNG, or for 16 and 32 points "ARGB" and then the run-length coded alpha, red, green and blue channels, as iconutil writes it.
+Up to 32 pixels, a simpler drawing is used.
 """
 
 import os
