@@ -63,12 +63,8 @@ class Chooser:
         """Choose one token, uint32 [1], from logits [1, V]: a block without drafts."""
         return self.verify(logits, None, position, noise).choices
 
-    def pick(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Choose a token in every row, uint32 [rows], from logits [rows, V]."""
-        return mx.argmax(self.scores(logits, noise), axis=-1)
-
     def scores(self, logits: mx.array, noise: mx.array | None) -> mx.array:
-        """Return the scores that `pick` maximizes, [rows, V], float32 unless greedy; a filtered token scores -inf."""
+        """Return the scores whose maximum is chosen, [rows, V], float32 unless greedy; a filtered token scores -inf."""
         if noise is None:
             return logits
         return self._filter(logits.astype(mx.float32) / self.sampling.temperature) + noise

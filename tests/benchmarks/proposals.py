@@ -82,7 +82,7 @@ class SameNoise:
         return mx.argmax(logits.astype(mx.float32) / temperature + self.cooling * noise[: logits.shape[0]], axis=-1)
 
     def verify(self, logits: mx.array, drafts: mx.array, noise: mx.array) -> list[int]:
-        chosen = cast(list[int], self.chooser.pick(logits, noise).tolist())
+        chosen = cast(list[int], mx.argmax(self.chooser.scores(logits, noise), axis=-1).tolist())
         drafted = cast(list[int], drafts.tolist())
         kept = next((i for i, (a, b) in enumerate(zip(drafted, chosen, strict=False)) if a != b), len(drafted))
         return chosen[: kept + 1]
@@ -184,7 +184,7 @@ def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
     caches, context, ends = fork(target, begun.caches), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
-    last = cast(int, chooser.pick(begun.logits, chooser.noise(begun.length, 1, target.vocabulary)).item())
+    last = cast(int, mx.argmax(chooser.scores(begun.logits, chooser.noise(begun.length, 1, target.vocabulary)), axis=-1).item())
     tokens, rounds = 0, 0
     while last not in ends and tokens < _LONGEST - 1:
         rows = min(drafter.config.block_size, _LONGEST - tokens)

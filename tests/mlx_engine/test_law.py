@@ -33,7 +33,7 @@ FILTERS = (
 
 def drawn(chooser, noise, logits=LOGITS):
     """Count how often each token is chosen, with a row of noise for each draw."""
-    chosen = np.array(chooser.pick(mx.broadcast_to(mx.array(logits), noise.shape), noise))
+    chosen = np.array(mx.argmax(chooser.scores(mx.broadcast_to(mx.array(logits), noise.shape), noise), axis=-1))
     return np.bincount(chosen, minlength=len(logits))
 
 

@@ -53,7 +53,7 @@ class Run:
         self.caches, self.context = pair.target.caches(), pair.drafter.context()
         chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
         *_, logits = prefill(pair.target, self.caches, prompt, pair.drafter, self.context)
-        self.first = int(chooser.pick(logits, chooser.noise(len(prompt), 1, logits.shape[-1])).item())
+        self.first = int(mx.argmax(chooser.scores(logits, chooser.noise(len(prompt), 1, logits.shape[-1])), axis=-1).item())
         parts = (pair.target, pair.drafter, self.caches, self.context, chooser, penalties, controller)
         self.rounds = Rounds(*parts, queue_ahead=ahead, **options)
 

@@ -69,7 +69,7 @@ def decoded(engine, prompt, sampling, seed, limit, passes, wrong, plain, queue_a
     caches, context = pair.target.caches(), pair.drafter.context()
     chooser, penalties = Chooser(sampling, seed), Penalties(sampling, prompt)
     *_, logits = prefill(pair.target, caches, prompt, pair.drafter, context)
-    first = int(chooser.pick(penalties.apply(logits), chooser.noise(len(prompt), 1, logits.shape[-1])).item())
+    first = int(mx.argmax(chooser.scores(penalties.apply(logits), chooser.noise(len(prompt), 1, logits.shape[-1])), axis=-1).item())
     penalties.add((first,))
     parts = (pair.target, pair.drafter, caches, context, chooser, penalties)
     rounds = Rounds(*parts, Scripted(passes), SometimesWrong(plain, wrong), queue_ahead=queue_ahead)
