@@ -10,7 +10,7 @@ from app.conversations.comparison_record import ComparisonRecord, spread
 from app.conversations.reply import Reply
 from app.language import tr
 from app.widgets.label import small_label
-from app.widgets.share_bar import ShareBar
+from app.widgets.progress_bar import ThinBar
 from app.widgets.theme import Theme
 from mlx_engine.events import Stats
 from mlx_engine.requests import Mode
@@ -36,12 +36,12 @@ class CompareFigures(QWidget):
         right = Qt.AlignmentFlag.AlignRight
         for column, name in enumerate(_column_names(), 2):
             grid.addWidget(small_label(theme, name, "faint", selectable=True), 0, column, right)
-        self.bars: dict[Mode, ShareBar] = {}
+        self.bars: dict[Mode, ThinBar] = {}
         self.cells: dict[Mode, list[QLabel]] = {}
         for row, mode in enumerate(MODES, 1):
             name = wording.mode_names()[mode]
             grid.addWidget(small_label(theme, name, "secondary", selectable=True), row, 0)
-            self.bars[mode] = ShareBar(theme, tr("{mode} speed", mode=name), "accent" if mode == "dflash" else "faint")
+            self.bars[mode] = ThinBar(theme, tr("{mode} speed", mode=name), "accent" if mode == "dflash" else "faint")
             grid.addWidget(self.bars[mode], row, 1)
             self.cells[mode] = []
             for column, column_name in enumerate(_column_names(), 2):
@@ -81,7 +81,7 @@ class CompareFigures(QWidget):
     def _show_bars(self, rates: dict[Mode, float | None]) -> None:
         fastest = max((rate for rate in rates.values() if rate), default=1.0)
         for mode, bar in self.bars.items():
-            bar.show_share((rates[mode] or 0.0) / fastest)
+            bar.show_fraction((rates[mode] or 0.0) / fastest)
 
 
 def _cells(stats: Stats, rate: float | None, first_token: float | None, runs: Sequence[float] = ()) -> list[str]:

@@ -22,7 +22,7 @@ from app.conversations.reply import Reply
 from app.language import tr, translated
 from app.transcript.message import NoticeView
 from app.widgets.button import button
-from app.widgets.label import Label, small_label
+from app.widgets.label import small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.sheet import line
@@ -62,14 +62,10 @@ class CompareDialog(QDialog):
         self.hint = small_label(theme, look="secondary", wrap=True)
         self.sides: dict[Mode, CompareSide] = {mode: CompareSide(theme, mode) for mode in MODES}
         self.figures = CompareFigures(theme)
-        self.headline, self.verdict = Label(), Label()
+        self.headline = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
         self.headline.setAccessibleName(tr("Result"))
+        self.verdict = styled_label(theme, look="secondary", wrap=True, selectable=True)
         self.verdict.setAccessibleName(tr("Verdict"))
-        theme.set_font(self.headline, 1.3, bold=True)
-        set_look(self.verdict, "secondary")
-        for label in (self.headline, self.verdict):
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.error = NoticeView(theme, "", "error")
         self.error.hide()
         self.history = HistoryList(theme, conductor.comparisons)
@@ -81,10 +77,11 @@ class CompareDialog(QDialog):
         self.save_button = button(tr("Save Results…"), tr("Save this comparison as JSON"), clicked=self._save_results)
         self.copy_button = button(tr("Copy Image"), tr("Copy an image of this comparison"), clicked=self.copy_image)
         self.image_button = button(tr("Save Image…"), tr("Save an image of this comparison"), clicked=self._save_image)
-        self.close_button = button(tr("Close"), look="bordered", clicked=self.reject)
+        close = button(tr("Close"), look="bordered", clicked=self.reject)
         self.status = small_label(theme, look="faint")
 
         top = Qt.AlignmentFlag.AlignTop
+        exports = (self.save_button, self.copy_button, self.image_button)
         page = column(
             row((self.prompt, 1), (self.repeats, 0, top), (self.run_button, 0, top)),
             self.hint,
@@ -94,15 +91,7 @@ class CompareDialog(QDialog):
             self.figures,
             self.headline,
             self.verdict,
-            row(
-                self.history_button,
-                (self.status, 1),
-                self.save_button,
-                self.copy_button,
-                self.image_button,
-                self.close_button,
-                spacing=4,
-            ),
+            row(self.history_button, (self.status, 1), *exports, close, spacing=4),
             spacing=12,
         )
         row(self.history, (page, 1), spacing=20, margins=(24, 20, 24, 16), parent=self)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from app.conversations.wording import percent
 from app.language import figures, tr
 from app.widgets.theme import Theme
 from mlx_engine.events import Phase, Roofline
@@ -34,7 +35,7 @@ class RooflineChart(QWidget):
         self._found, self._names = found, names
         if found is not None:
             shares = [
-                tr("{phase}: {share} of the limit", phase=names[phase.name], share=f"{found.reached(phase):.0%}")
+                tr("{phase}: {share} of the limit", phase=names[phase.name], share=percent(found.reached(phase)))
                 for phase in found.phases
             ]
             self.setAccessibleDescription(", ".join(shares))

@@ -2,18 +2,18 @@
 
 import sys
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QDialog, QFrame, QGridLayout, QWidget
 
 from app.chat.conductor import Conductor
+from app.conversations.wording import percent
 from app.language import number, tr, translated
 from app.machine.roofline_chart import RooflineChart
 from app.transcript.message import NoticeView
 from app.widgets.button import button
-from app.widgets.label import Label, small_label
+from app.widgets.label import Label, small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.progress_bar import ThinBar
-from app.widgets.share_bar import ShareBar
 from app.widgets.sheet import line
 from app.widgets.theme import Theme, set_look
 from mlx_engine.events import MachineFacts, Phase, Roofline
@@ -42,12 +42,9 @@ class ThisMacDialog(QDialog):
         self.setAccessibleName(machine_title())
         self.resize(QSize(640, 680))
 
-        self.chip, self.about, self.ceiling = Label(), Label(), Label()
-        for label in (self.chip, self.about, self.ceiling):
-            label.setWordWrap(True)
-            label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        theme.set_font(self.chip, 1.3, bold=True)
-        set_look(self.about, "secondary")
+        self.chip = styled_label(theme, size=1.3, bold=True, wrap=True, selectable=True)
+        self.about = styled_label(theme, look="secondary", wrap=True, selectable=True)
+        self.ceiling = styled_label(theme, wrap=True, selectable=True)
         self.memory = _Figure(theme, tr("Memory bandwidth"))
         self.compute = _Figure(theme, tr("Compute"))
         grid = QGridLayout()
@@ -175,9 +172,9 @@ def ceiling(found: Roofline, pair: str) -> str:
 
 
 def remark(found: Roofline) -> str:
-    """Explain shares above 100 %, if there are any."""
+    """Explain shares above 100%, if there are any."""
     if any(found.reached(phase) > 1 for phase in found.phases):
-        return tr("Above 100 %: these weights fit in the processor cache, which is faster than memory.")
+        return tr("Above 100%: these weights fit in the processor cache, which is faster than memory.")
     return ""
 
 
@@ -188,8 +185,7 @@ class _Figure(QFrame):
         super().__init__()
         set_look(self, "notice")
         self._name = name
-        self.figure = Label()
-        theme.set_font(self.figure, 1.5, bold=True)
+        self.figure = styled_label(theme, size=1.5, bold=True)
         self._method = small_label(theme, look="faint", wrap=True)
         title = small_label(theme, name, "secondary")
         column(title, self.figure, self._method, None, spacing=2, margins=(14, 10, 14, 12), parent=self)
@@ -204,7 +200,7 @@ class _PhaseRow:
     """The name of a phase, a bar for the share of its limit, and its time."""
 
     def __init__(self, theme: Theme, name: str, grid: QGridLayout) -> None:
-        self.bar = ShareBar(theme, name)
+        self.bar = ThinBar(theme, name)
         self.text = small_label(theme, look="secondary")
         index = grid.rowCount()
         for position, widget in enumerate((Label(name), self.bar, self.text)):
@@ -212,12 +208,12 @@ class _PhaseRow:
 
     def show_phase(self, found: Roofline | None, phase: Phase | None) -> None:
         if found is None or phase is None:
-            self.bar.show_share(None)
+            self.bar.show_fraction(None)
             self.text.setText("–")
             return
         reached = found.reached(phase)
-        self.bar.show_share(reached)
-        share = f"{reached:.0%}".replace("%", " %")
+        self.bar.show_fraction(reached)
+        share = percent(reached)
         limit = (
             tr("{share} of the memory limit", share=share)
             if found.bound(phase) == "memory"

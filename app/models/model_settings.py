@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, Qt, Slot
+from PySide6.QtCore import QSignalBlocker, Slot
 from PySide6.QtWidgets import QComboBox, QDialog, QFileDialog, QLineEdit, QWidget
 
 from app.conversations.wording import size
@@ -11,7 +11,7 @@ from app.models.background import while_open
 from app.models.picker import Picker
 from app.widgets.button import button
 from app.widgets.form import Form
-from app.widgets.label import Label, small_label
+from app.widgets.label import small_label, styled_label
 from app.widgets.layout import column
 from app.widgets.progress_bar import ThinBar
 from app.widgets.sheet import lay_out
@@ -30,9 +30,7 @@ class ModelSettingsDialog(QDialog):
         self.setWindowTitle(tr("Model Settings"))
         self.setAccessibleName(tr("Model Settings"))
         form = Form(theme)
-        self.folder = Label()
-        self.folder.setWordWrap(True)
-        self.folder.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.folder = styled_label(theme, wrap=True, selectable=True)
         self.move_button = button(tr("Move…"), tr("Move the models to another folder"), "bordered", self._choose_folder)
         self.stop = button(tr("Stop"), tr("Stop moving"), "bordered", self._storage.stop_moving)
         form.add_row(tr("Model folder"), self.folder, self.move_button, self.stop)

@@ -11,7 +11,7 @@ from app.models.candidate import Candidate, PairState, Variant
 from app.models.pair_facts import FactTable, MemoryDetails, facts_of
 from app.models.picker import Picker
 from app.widgets.button import button
-from app.widgets.label import Label, small_label
+from app.widgets.label import small_label, styled_label
 from app.widgets.layout import column, row
 from app.widgets.progress_bar import ThinBar
 from app.widgets.sheet import line
@@ -32,9 +32,7 @@ class PairCard(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(tr("Selected pair"))
-        self.title = Label()
-        self.title.setWordWrap(True)
-        theme.set_font(self.title, 1.4, bold=True)
+        self.title = styled_label(theme, size=1.4, bold=True, wrap=True)
         self.variants = QComboBox()
         self.variants.setAccessibleName(tr("Quantization"))
         theme.set_font(self.variants, SMALL)

@@ -1,6 +1,6 @@
 """Texts about the size, fit, and state of a pair."""
 
-from app.conversations.wording import size
+from app.conversations.wording import percent, size
 from app.language import tr, translated
 from app.models.candidate import Candidate, PairState
 from app.models.downloads import PairDownload
@@ -33,7 +33,7 @@ def summary(one: Candidate) -> str:
 def status(state: PairState, download: PairDownload | None) -> str:
     """Return the text at the end of a row; empty for a pair that can be downloaded."""
     if state == "running" and download is not None and download.total:
-        return f"{download.fraction:.0%}".replace("%", " %")
+        return percent(download.fraction)
     names: dict[PairState, str] = {
         "waiting": tr("Waiting"),
         "running": tr("Downloading"),

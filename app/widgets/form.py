@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.widgets import layout
-from app.widgets.label import Label, small_label
+from app.widgets.label import Label, small_label, styled_label
 from app.widgets.theme import Theme
 
 SPACING = 14  # above a label
@@ -20,9 +20,7 @@ class Form(QGridLayout):
         self.setColumnStretch(1, 1)
 
     def add_heading(self, text: str) -> None:
-        heading = Label(text)
-        self._theme.set_font(heading, 1.0, bold=True)
-        self.addWidget(heading, self._next_row(), 0, 1, 2)
+        self.addWidget(styled_label(self._theme, text, bold=True), self._next_row(), 0, 1, 2)
 
     def add_row(self, label: str, field: QWidget, *beside: QWidget) -> None:
         """Add a field; an empty label is for one that has its own, such as a check box."""

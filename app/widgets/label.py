@@ -5,6 +5,7 @@ imported chats come from other people.
 """
 
 import html
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import Qt as Text
@@ -22,18 +23,28 @@ class Label(QLabel):
         self.setText(text)
 
 
-def small_label(
-    theme: Theme, text: str = "", look: str = "", *, bold: bool = False, wrap: bool = False, selectable: bool = False
+def styled_label(
+    theme: Theme,
+    text: str = "",
+    look: str = "",
+    *,
+    size: float = 1.0,
+    bold: bool = False,
+    wrap: bool = False,
+    selectable: bool = False,
 ) -> Label:
-    """Return a label in the size of figures and captions."""
+    """Return a label. `size` is its share of the text size."""
     label = Label(text)
-    theme.set_font(label, SMALL, bold)
+    theme.set_font(label, size, bold)
     label.setWordWrap(wrap)
     if look:
         set_look(label, look)
     if selectable:
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
     return label
+
+
+small_label = partial(styled_label, size=SMALL)
 
 
 def as_tooltip(text: str) -> str:

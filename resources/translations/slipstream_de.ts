@@ -1185,7 +1185,7 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Above 100 %: these weights fit in the processor cache, which is faster than memory.</source>
+            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
             <translation>Über 100 %: Diese Gewichte passen in den Prozessor-Cache, der schneller ist als der Arbeitsspeicher.</translation>
         </message>
         <message>

@@ -1185,7 +1185,7 @@
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
-            <source>Above 100 %: these weights fit in the processor cache, which is faster than memory.</source>
+            <source>Above 100%: these weights fit in the processor cache, which is faster than memory.</source>
             <translation>超过 100 %：这些权重可放入处理器缓存，其速度快于内存。</translation>
         </message>
         <message>

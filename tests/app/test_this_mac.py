@@ -30,10 +30,10 @@ def test_the_page_measures_once_and_again_on_request(start: Callable[..., Runnin
     assert page.chip.text() == "Some Chip"
     assert (page.memory.figure.text(), page.compute.figure.text()) == ("273.0 GB/s", "8.1 TFLOP/s")
     assert "61 tokens per second" in page.ceiling.text()
-    assert {name: row.bar.share for name, row in page.phases.items()} == {
+    assert {name: row.bar.fraction for name, row in page.phases.items()} == {
         phase.name: ROOFLINE.reached(phase) for phase in ROOFLINE.phases
     }
-    assert page.phases["plain"].text.text() == "89 % of the memory limit · 1 token in 18.4 ms"
+    assert page.phases["plain"].text.text() == "89% of the memory limit · 1 token in 18.4 ms"
     assert "of the compute limit" in page.phases["prefill"].text.text()
     page.again.click()
     running.until(lambda: not running.conductor.roofline_job.running)
