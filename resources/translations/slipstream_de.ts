@@ -3549,6 +3549,24 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/blas.py" />
+            <source>blas_missing</source>
+            <extracomment>OpenBLAS ({library}) is not installed. Install it with: {command}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/blas.py" />
+            <source>blas_unknown</source>
+            <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/blas.py" />
+            <source>threads_invalid</source>
+            <extracomment>SLIPSTREAM_THREADS is “{value}”. Use a whole number above 0.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
@@ -3723,6 +3741,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/families.py" />
+            <source>no_mlx_lm_model</source>
+            <extracomment>{name} (“{family}”) can't run: the installed mlx-lm has no model for it.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
@@ -3886,6 +3910,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>model_folder_gone</source>
+            <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moved</source>
             <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
             <translation type="unfinished" />
@@ -3894,6 +3924,30 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moving</source>
             <extracomment>The models are being moved to another folder. Wait until that is done, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>no_space</source>
+            <extracomment>{needed:,.2f} GB are needed on the disk of “{folder}”, but only {free:,.2f} GB are free. Free up space first.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>repo_being_downloaded</source>
+            <extracomment>{repo} is being downloaded. Stop that download or wait until it finishes, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>bits_not_offered</source>
+            <extracomment>{name} isn't available with {bits} bits. Available: {available}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>catalog_entry_ignored</source>
+            <extracomment>Entry {number} of “{file}” is ignored. {reason}</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3916,6 +3970,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
+            <source>not_in_catalog</source>
+            <extracomment>“{id}” isn't in the catalog. Similar: {similar}. “slipstream models list” shows all pairs.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>pair_is_built_in</source>
             <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
             <translation type="unfinished" />
@@ -3929,7 +3989,7 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>damaged_weights</source>
-            <extracomment>“{name}” is damaged. Download the model again.</extracomment>
+            <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3940,14 +4000,56 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>no_checkpoint_folder</source>
+            <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_config</source>
             <extracomment>“{folder}” has no config.json, so it isn't a complete model.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
-            <source>truncated_weights</source>
-            <extracomment>“{name}” is incomplete. Download the model again.</extracomment>
+            <source>no_weights</source>
+            <extracomment>“{folder}” has no weights (model*.safetensors). Finish its download, or choose another folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/checkpoint.py" />
+            <source>weights_missing</source>
+            <extracomment>“{folder}” lacks {count} weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>drafter_for_other_target</source>
+            <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>drafter_mask_token_missing</source>
+            <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>drafter_reads_missing_layer</source>
+            <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>family_without_dflash</source>
+            <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/compatibility.py" />
+            <source>target_format_unsupported</source>
+            <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -3975,6 +4077,24 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/data_files.py" />
+            <source>cannot_read</source>
+            <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/data_files.py" />
+            <source>cannot_write</source>
+            <extracomment>Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/data_files.py" />
+            <source>damaged_file</source>
+            <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
             <source>repo_purged</source>
             <extracomment>{repo} can't be restored any more. Download it again.</extracomment>
@@ -3982,8 +4102,56 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
+            <source>hub_retrying</source>
+            <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>newer_revision</source>
+            <extracomment>{repo} has a newer revision. Download it again to get it.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>nothing_downloaded</source>
+            <extracomment>{reason} Nothing was downloaded.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>published_file_damaged</source>
+            <extracomment>{file} is damaged as published in {repo}. Choose another repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
             <extracomment>{pair} keeps being revised. Try again later; downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_renamed</source>
+            <extracomment>{repo} is now called {new}; it is kept under the old name.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download.py" />
+            <source>repo_revised</source>
+            <extracomment>{repo} was revised during the download. Files that changed start over.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download_queue.py" />
+            <source>download_bug</source>
+            <extracomment>Slipstream has a bug ({error}). Please report it. Downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/download_queue.py" />
+            <source>download_io_error</source>
+            <extracomment>The disk or network failed: {path} ({reason}). Fix that, then resume the download. Downloaded data is kept.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4002,6 +4170,36 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_locked</source>
             <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <source>drafter_field_missing</source>
+            <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <source>drafter_field_unexpected</source>
+            <extracomment>Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <source>drafter_field_unknown</source>
+            <extracomment>Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/drafter_fields.py" />
+            <source>drafter_fields_contradict</source>
+            <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_crowded</source>
+            <extracomment>Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4024,6 +4222,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_no</source>
+            <extracomment>Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_ok</source>
             <extracomment>Needs {needed} of the {budget} available for models at {context:,} tokens.</extracomment>
             <translation>Benötigt {needed} der {budget} für Modelle bei {context:,} Tokens.</translation>
@@ -4036,6 +4240,18 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_recurrent</source>
+            <extracomment>2 (before and after a block) × {layers} layers × ({numbers:,} × 4 + {convolution:,} × {element}) bytes</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_rows</source>
+            <extracomment>{rows:,} rows in {layers} layers × {widths} numbers × {element} bytes</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
             <extracomment>Unknown: config.json doesn't say enough.</extracomment>
             <translation>Der Speicherbedarf ist unbekannt: config.json sagt nicht genug.</translation>
@@ -4044,6 +4260,18 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_wide_scales</source>
             <extracomment>{stored} of files, with scales and biases in 4 bytes instead of 2</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_will_swap</source>
+            <extracomment>Needs {needed} at {context:,} tokens, more than the {budget} available for models: it would swap.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/fit.py" />
+            <source>fit_workspace</source>
+            <extracomment>({terms}) × {element} bytes for {rows} prompt tokens</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4066,6 +4294,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>file_refused</source>
+            <extracomment>The hub refuses {file} of {repo} (status {status}). Try again later.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
             <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
             <translation type="unfinished" />
@@ -4074,6 +4308,54 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_commit</source>
             <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>revised_meanwhile</source>
+            <extracomment>{repo} was revised during the download. Start it again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>file_gone</source>
+            <extracomment>A file of {repo} no longer exists. Start the download again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>hub_busy</source>
+            <extracomment>The hub is busy or out of order (status {status}). Try again in a few minutes.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>hub_offline</source>
+            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>hub_unreachable</source>
+            <extracomment>Can't reach {endpoint}. Check your network connection. Downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>invalid_endpoint</source>
+            <extracomment>“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>invalid_hub_answer</source>
+            <extracomment>The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>proxy_refused</source>
+            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4107,6 +4389,36 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>revision_gone</source>
+            <extracomment>{repo} no longer has that revision. Start the download again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>token_rejected</source>
+            <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>token_without_access</source>
+            <extracomment>Your access token may not read {repo}. See {page} for what its owner requires.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <source>untrusted_certificate</source>
+            <extracomment>This system doesn't trust the certificate of {endpoint}. Install your proxy's, or set SSL_CERT_FILE.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/inspection.py" />
+            <source>repo_tokenizer_needs_code</source>
+            <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_without_tokenizer</source>
             <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
@@ -4116,6 +4428,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_without_weights</source>
             <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/library.py" />
+            <source>folder_not_added</source>
+            <extracomment>“{path}” isn't one of the folders you added: {folders}.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4131,9 +4449,51 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/matching.py" />
+            <source>drafter_for_target</source>
+            <extracomment>For {target}, use the drafter {drafter}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/matching.py" />
+            <source>drafter_not_found</source>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/matching.py" />
+            <source>no_fitting_drafter</source>
+            <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub. {drafter} doesn't fit: {reason}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/matching.py" />
+            <source>no_local_drafter</source>
+            <extracomment>No drafter for “{target}” was found on this disk.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/matching.py" />
+            <source>target_for_drafter</source>
+            <extracomment>{drafter} was made for {name}, such as {target}.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/model_folder.py" />
             <source>model_folder_missing</source>
             <extracomment>“{path}” names no folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_folder.py" />
+            <source>model_folder_unknown</source>
+            <extracomment>{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>copy_damaged</source>
+            <extracomment>“{path}” can't be read back as written. Check that disk. Your models are unchanged.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4144,14 +4504,50 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>file_changed_during_move</source>
+            <extracomment>“{path}” was changed during the move, so it stays there.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>folder_set_by_environment</source>
+            <extracomment>The environment variable {variable} sets the model folder. Change it there.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>folders_nested</source>
+            <extracomment>“{new}” and “{old}” are inside one another. Choose a separate folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>link_not_moved</source>
+            <extracomment>“{path}” is a link that leads elsewhere, so it stays there.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>models_already_there</source>
             <extracomment>The models are already in “{folder}”.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>move_failed</source>
+            <extracomment>Can't read or write “{path}” ({reason}). Your models are unchanged.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>not_a_folder</source>
             <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>old_models_left</source>
+            <extracomment>Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4162,8 +4558,20 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>invalid_repo_name</source>
+            <extracomment>{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/repo.py" />
             <source>invalid_revision</source>
             <extracomment>{name} isn't a revision. Use a branch, tag or commit id.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>no_file_checksum</source>
+            <extracomment>The hub gives no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4173,15 +4581,105 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/repo.py" />
+            <source>unsafe_file_name</source>
+            <extracomment>{repo} lists a file named {name}, which points outside its folder. Choose another repo.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/speeds.py" />
+            <source>speed_dflash</source>
+            <extracomment>Published drafters of this kind yield {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/speeds.py" />
+            <source>speed_measured</source>
+            <extracomment>Measured here in the last {count} replies; the median is {median} tok/s.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/speeds.py" />
+            <source>speed_plain</source>
+            <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/tokens.py" />
             <source>invalid_token</source>
             <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/tokens.py" />
+            <source>no_keychain</source>
+            <extracomment>This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/tokens.py" />
+            <source>unknown_token</source>
+            <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>content_refused</source>
+            <extracomment>The content host refuses {file} of {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>disk_full</source>
+            <extracomment>The disk of “{folder}” is full: {missing:,.2f} GB more are needed. Free up space, then start the download again. Downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>disk_without_large_files</source>
+            <extracomment>The disk of “{folder}” can't hold files this large. Move the model folder to another disk.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>downloaded_elsewhere</source>
+            <extracomment>Another program is downloading {repo} too. No file is downloaded twice.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>file_damaged</source>
+            <extracomment>{file} arrived damaged and is downloaded again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>file_damaged_twice</source>
+            <extracomment>{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>host_cannot_resume</source>
+            <extracomment>The host of {file} can't resume downloads, so the file starts over.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>hub_timeout</source>
+            <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then start the download again. Downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/transfer.py" />
+            <source>link_expired</source>
+            <extracomment>The download link has expired. Try again.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4230,6 +4728,12 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../mlx_engine/terminal/models.py" />
             <source>name_drafter</source>
             <extracomment>{reason} Name one with --drafter OWNER/NAME, or use --plain.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/terminal/models.py" />
+            <source>pair_not_runnable</source>
+            <extracomment>{name} can't run. {reason} “slipstream models list” shows which pairs can.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
