@@ -80,14 +80,14 @@ class Slipstream(QObject):
     @Slot()
     def show_window(self) -> None:
         """Come to the front."""
-        self.window.show_again()
+        self.window.bring_to_front()
 
     def start(self) -> None:
         self.window.show()
         if self._where.complaint:
             self.conductor.notify(self._where.complaint)
         self._memory.start()
-        self.window.updates.begin()
+        self.window.updates.start()
         self.conductor.library.load()
         self.conductor.use(last_pair(self._settings))
         self.picker.start()

@@ -1,33 +1,42 @@
-"""Which version this is, where newer ones are told of, and whose work is in it. Built apps say it in resources/release.json."""
+"""The version of this build, where its updates are announced, and its licenses."""
 
 import json
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 
-STAMP = "release.json"
+STAMP = "release.json"  # in resources; written by the build
 
 
 @dataclass(frozen=True)
 class Release:
-    """`address` answers as GitHub's “latest release” does; empty where nobody said where this build's successors are."""
+    """A build of the app.
+
+    Attributes:
+        version: empty for a development build.
+        address: answers like GitHub's “latest release” API; empty if this build has no updates.
+    """
 
     version: str
     address: str = ""
 
+    @property
+    def has_updates(self) -> bool:
+        return bool(self.address and self.version)
+
 
 def this_release() -> Release:
-    """What the build wrote down; in a checkout or a wheel, the installed version and no address."""
+    """The release stored by the build; in a checkout or a wheel, the installed version."""
     stamp = files("resources") / STAMP
     if stamp.is_file():
-        said = json.loads(stamp.read_text(encoding="utf-8"))
-        return Release(str(said.get("version", "")), str(said.get("releases", "")))
+        stored = json.loads(stamp.read_text(encoding="utf-8"))
+        return Release(str(stored.get("version", "")), str(stored.get("releases", "")))
     try:
         return Release(version("slipstream"))
     except PackageNotFoundError:
         return Release("")
 
 
-def licences() -> str:
-    """The licences of everything in the app; a file that tests hold to the pinned versions."""
+def licenses() -> str:
+    """The licenses of everything in the app."""
     return (files("resources") / "licenses.txt").read_text(encoding="utf-8")

@@ -1,11 +1,7 @@
-"""Is there a newer version? Looked for only when the user asks, or has asked for it at every start.
-
-Nothing is sent but the question.
-"""
+"""Checks for a newer version, only when the user asks or has turned that on. Nothing is sent but the request."""
 
 import json
 import logging
-from collections.abc import Callable
 
 from packaging.version import InvalidVersion, Version
 from PySide6.QtCore import QObject, QUrl, Signal, Slot
@@ -17,96 +13,87 @@ from app.settings.preferences import Preferences
 
 log = logging.getLogger(__name__)
 
-PATIENCE_MS = 15_000
-MOST_BYTES = 1 << 20
+TIMEOUT_MS = 15_000
+MAX_BYTES = 1 << 20
 
 
 def newer(answer: bytes, current: str) -> tuple[str, str] | None:
-    """Version and page of a newer release that an answer tells of, or None.
+    """Return the version and page of a newer release, or None.
 
     Raises:
-        ValueError: the answer is not understood.
+        ValueError: the answer has another format.
     """
-    said = json.loads(answer)
-    if not isinstance(said, dict):
-        raise ValueError("the answer is no object")
-    found, page = str(said.get("tag_name", "")).removeprefix("v"), str(said.get("html_url", ""))
+    found = json.loads(answer)
+    if not isinstance(found, dict):
+        raise ValueError("not an object")
+    version, page = str(found.get("tag_name", "")).removeprefix("v"), str(found.get("html_url", ""))
     try:
-        is_newer = Version(found) > Version(current)
+        is_newer = Version(version) > Version(current)
     except InvalidVersion as error:
         raise ValueError(str(error)) from error
     if QUrl(page).scheme() != "https":
-        raise ValueError(f"{page!r} is no page")
-    return (found, page) if is_newer else None
+        raise ValueError(f"{page!r} is not a page")
+    return (version, page) if is_newer else None
 
 
 class Updates(QObject):
-    """Tells in a sentence what it found. Without an address it can do nothing, and `possible` says so."""
+    """Reports a newer version with `notified`; other results and errors only if the user asked."""
 
-    told = Signal(str)
+    notified = Signal(str)
 
     def __init__(self, release: Release, preferences: Preferences, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._release = release
+        self.release = release
         self._preferences = preferences
         self._network: QNetworkAccessManager | None = None
-        self._asked = False
+        self._asked = False  # by the user
 
-    @property
-    def possible(self) -> bool:
-        return bool(self._release.address and self._release.version)
-
-    def begin(self) -> None:
-        """The app has started: ask if that is wanted, and speak only of news."""
-        if self.possible and self._preferences.check_for_updates:
-            self._ask(asked=False)
+    def start(self) -> None:
+        """Check at launch, if the user has turned that on."""
+        if self._preferences.check_for_updates:
+            self._request(asked=False)
 
     @Slot()
-    def ask(self) -> None:
-        """The user asks: an answer comes in any case."""
-        if self.possible:
-            self._ask(asked=True)
+    def check(self) -> None:
+        self._request(asked=True)
 
-    def _ask(self, asked: bool) -> None:
+    def _request(self, asked: bool) -> None:
+        if not self.release.has_updates:
+            return
         self._asked = asked
         if self._network is None:
             self._network = QNetworkAccessManager(self)
-        request = QNetworkRequest(QUrl(self._release.address))
+        request = QNetworkRequest(QUrl(self.release.address))
         request.setHeader(QNetworkRequest.KnownHeaders.UserAgentHeader, "Slipstream")
-        request.setTransferTimeout(PATIENCE_MS)
-        reply = self._network.get(request)
-        reply.finished.connect(self._answered)
+        request.setTransferTimeout(TIMEOUT_MS)
+        self._network.get(request).finished.connect(self._finish)
 
     @Slot()
-    def _answered(self) -> None:
+    def _finish(self) -> None:
         reply = self.sender()
         if not isinstance(reply, QNetworkReply):
             return
         reply.deleteLater()
         if reply.error() != QNetworkReply.NetworkError.NoError:
-            self._tell(
-                tr("Slipstream could not ask for a newer version: {errorstring}.", errorstring=reply.errorString()), news=False
-            )
+            self._report(tr("Can't check for updates: {error}.", error=reply.errorString()))
             return
         try:
-            found = newer(bytes(reply.read(MOST_BYTES).data()), self._release.version)
+            found = newer(bytes(reply.read(MAX_BYTES).data()), self.release.version)
         except ValueError as error:
-            log.warning("The answer about versions was not understood: %s", error)
-            self._tell(tr("Slipstream asked for a newer version, but did not understand the answer."), news=False)
+            log.warning("Unexpected answer about updates: %s", error)
+            self._report(tr("Can't check for updates: unexpected answer from the server."))
             return
+        current = self.release.version
         if found is None:
-            self._tell(tr("This is the newest version, {version}.", version=self._release.version), news=False)
+            self._report(tr("Slipstream {version} is the newest version.", version=current))
         else:
-            self._tell(
-                tr(
-                    "Slipstream {found} is there; this is {version}. To get it: {found_2}",
-                    found=found[0],
-                    version=self._release.version,
-                    found_2=found[1],
-                ),
-                news=True,
+            version, page = found
+            self.notified.emit(
+                tr("Slipstream {version} is available. You have {current}. {page}", version=version, current=current, page=page)
             )
 
-    def _tell(self, words: str, news: bool) -> None:
-        tell: Callable[[str], None] = self.told.emit if news or self._asked else log.info
-        tell(words)
+    def _report(self, text: str) -> None:
+        if self._asked:
+            self.notified.emit(text)
+        else:
+            log.info(text)

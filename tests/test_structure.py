@@ -52,9 +52,6 @@ PACKAGES = {
 MLX = {"mlx", "mlx_lm"}
 # Imports between modules of the app that still point back. Must become empty.
 BACK_REFERENCES = {
-    ("app.window.chat_commands", "app.window.main_window"),
-    ("app.window.menus", "app.window.main_window"),
-    ("app.window.palette", "app.window.main_window"),
     ("app.transcript.find_bar", "app.transcript.transcript"),
     ("app.transcript.link_navigation", "app.transcript.transcript"),
     ("app.transcript.selection", "app.transcript.transcript"),

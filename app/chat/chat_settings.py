@@ -212,7 +212,7 @@ class ChatSettingsDialog(QDialog):
         if here is None:
             self.preset.addItem(_custom())
         self.preset.setCurrentIndex(len(presets) if here is None else here)
-        self.delete.setVisible(here is not None and self._library.is_own(presets[here].name))
+        self.delete.setVisible(here is not None and self._library.can_delete_preset(presets[here].name))
         self.reset.setEnabled(not presets[0].fits(settings))
 
     def _place(self, label: str, tip: str, field: QWidget) -> None:

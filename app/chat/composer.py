@@ -91,6 +91,10 @@ class Composer(QFrame):
         self._busy = busy
         self._show_button()
 
+    @Slot()
+    def focus(self) -> None:
+        self.field.setFocus()
+
     @property
     def text(self) -> str:
         return self.field.toPlainText()

@@ -220,7 +220,7 @@ class Conductor(QObject):
         old = turn.answered
         new = self.chat.ask_again(turn, self.next_mode, self.thinking, self.default_sampling)
         if old is not None and old not in turn.asked.children:
-            self.library.drop(old)
+            self.library.delete_message(old)
         self.turns_changed.emit(self.chat.turns)
         self.reply_job.start(new, self.chat, new.request)
 
@@ -266,7 +266,7 @@ class Conductor(QObject):
     def new_chat(self) -> None:
         """Open an empty chat with the switches of the current one."""
         self._show(Chat(settings=ChatSettings(dflash=self.chat.settings.dflash, thinking=self.chat.settings.thinking)))
-        self.library.note_open("")
+        self.library.set_open_chat("")
 
     def open_chat(self, chat_id: str, message_id: str = "") -> None:
         """Open a chat, and scroll to a message if one is given."""
@@ -278,7 +278,7 @@ class Conductor(QObject):
             self._opening = ""
             if chat is not self.chat:
                 self._show(chat)
-                self.library.note_open(chat.id)
+                self.library.set_open_chat(chat.id)
             if message_id and (node := chat.find(message_id)) is not None:
                 self._reveal(node)
 

@@ -1,18 +1,9 @@
-"""The sidebar's list of chats: pinned, folders, days. One selected row, all by keyboard too."""
+"""The list of chats in the sidebar: pinned chats, folders, days."""
 
 import time
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QPersistentModelIndex, QPointF, QRectF, QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import (
-    QColor,
-    QDropEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPen,
-    QStandardItem,
-    QStandardItemModel,
-)
+from PySide6.QtGui import QColor, QDropEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QAbstractItemView, QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTreeView, QWidget
 
 from app.chat.conductor import Conductor
@@ -22,26 +13,26 @@ from app.widgets.icon_button import ICON_SIZE, draw_icon
 from app.widgets.label import as_tooltip
 from app.widgets.theme import LISTED, Theme
 
-Index = QModelIndex | QPersistentModelIndex
+_Index = QModelIndex | QPersistentModelIndex
 
 ID = Qt.ItemDataRole.UserRole  # of a chat or a folder; empty for a heading
 KIND = Qt.ItemDataRole.UserRole + 1  # "heading", "folder" or "chat"
-INSIDE = Qt.ItemDataRole.UserRole + 2  # a chat that lies in a folder
-OPEN_MS = 140  # arrow keys pass over chats without opening each
+INSIDE = Qt.ItemDataRole.UserRole + 2  # whether a chat is in a folder
+OPEN_MS = 140  # after the last arrow key; does not open every chat on the way
 
 
 class ChatList(QTreeView):
-    """Shows the library; opening, renaming and moving go straight to it."""
+    """Shows the library. Renaming and moving change the library directly."""
 
-    opened = Signal(str)  # a chat's id
-    delete_asked = Signal()  # of the current row, by key
+    opened = Signal(str)  # chat id
+    delete_requested = Signal()  # for the current row
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._conductor = conductor
         self._library = conductor.library
         self._model = QStandardItemModel(self)
-        self._filling = False
+        self._refreshing = False
         self._shown: list[ChatSection] = []
         self._closed_folders: set[str] = set()
         self._rows: dict[str, QStandardItem] = {}
@@ -62,12 +53,12 @@ class ChatList(QTreeView):
         self.setDragDropMode(QAbstractItemView.DragDropMode.DragDrop)
         self.setDefaultDropAction(Qt.DropAction.MoveAction)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self._soon = QTimer(self)
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(OPEN_MS)
-        self._soon.timeout.connect(self._open_current)
-        self.expanded.connect(self._note_folders)
-        self.collapsed.connect(self._note_folders)
+        self._open_timer = QTimer(self)
+        self._open_timer.setSingleShot(True)
+        self._open_timer.setInterval(OPEN_MS)
+        self._open_timer.timeout.connect(self._open_current)
+        self.expanded.connect(self._remember_expanded)
+        self.collapsed.connect(self._remember_collapsed)
         self._library.changed.connect(self.refresh)
         conductor.chat_changed.connect(self.mark_open)
         conductor.busy_changed.connect(self.viewport().update)
@@ -76,30 +67,29 @@ class ChatList(QTreeView):
         self.refresh()
 
     def chat_ids(self) -> list[str]:
-        """All chats in the order of the list, also those in closed folders."""
+        """All chats in the order of the list, including those in closed folders."""
         return [entry.id for section in self._shown for entry in section.chats]
 
     @property
     def current(self) -> tuple[str, str]:
-        """Kind and id of the row that the keys act on; empty when there is none."""
+        """Kind and id of the selected row; empty if there is none."""
         index = self.currentIndex()
         return (index.data(KIND), index.data(ID)) if index.isValid() else ("", "")
 
     @Slot()
     def refresh(self) -> None:
-        """Show the library as it is now."""
         found = sections(self._library.entries.values(), self._library.folders.values(), time.time())
         before, self._shown = self._shown, found
-        if _rows_of(found) == _rows_of(before):
+        if _content(found) == _content(before):
             return
         kept, place = self.current, self.verticalScrollBar().value()
-        self._filling = True
+        self._refreshing = True
         if [(section.title, section.folder) for section in found] == [(section.title, section.folder) for section in before]:
             listed = {entry.id for section in found for entry in section.chats}
             for one in [one for one, item in self._rows.items() if item.data(KIND) == "chat" and one not in listed]:
-                self._row_out(one)
+                self._remove(one)
             for number, section in enumerate(found):
-                self._refill(self._model.item(number), section)
+                self._update_rows(self._model.item(number), section)
         else:
             self._model.clear()
             self._rows = {}
@@ -108,21 +98,21 @@ class ChatList(QTreeView):
                 self._model.appendRow(heading)
                 if section.folder:
                     self._rows[section.folder] = heading
-                self._refill(heading, section)
+                self._update_rows(heading, section)
                 self.setExpanded(heading.index(), section.folder not in self._closed_folders)
-        self._filling = False
+        self._refreshing = False
         if kept[1] in self._rows:
             self.setCurrentIndex(self._rows[kept[1]].index())
         else:
             self.mark_open()
         self.verticalScrollBar().setValue(place)
 
-    def _refill(self, heading: QStandardItem, section: ChatSection) -> None:
-        """Bring the rows under a heading up to date: a list of thousands is not made anew because one chat came to its top."""
+    def _update_rows(self, heading: QStandardItem, section: ChatSection) -> None:
+        """Update the rows under a heading. Rebuilding a list of thousands for one chat would be slow."""
         for place, entry in enumerate(section.chats):
             item = self._rows.get(entry.id)
             if item is None or item.parent() is not heading or item.row() != place:
-                self._row_out(entry.id)
+                self._remove(entry.id)
                 item = self._rows[entry.id] = _item(entry.title, "chat", entry.id)
                 heading.insertRow(place, item)
                 item.setData(bool(section.folder), INSIDE)
@@ -131,28 +121,28 @@ class ChatList(QTreeView):
                 item.setText(entry.title)
                 item.setToolTip(as_tooltip(entry.title))
 
-    def _row_out(self, chat_id: str) -> None:
+    def _remove(self, chat_id: str) -> None:
         if (item := self._rows.pop(chat_id, None)) is not None:
             item.parent().removeRow(item.row())
 
     @Slot()
     def mark_open(self) -> None:
-        """Select the chat that is open."""
+        """Select the open chat."""
         item = self._rows.get(self._conductor.chat.id)
         self.setCurrentIndex(item.index() if item else QModelIndex())
         self.viewport().update()
 
-    def rename(self, one: str) -> None:
-        """Let the user write another name over that of a chat or folder."""
-        if item := self._rows.get(one):
+    def rename(self, id: str) -> None:
+        """Let the user edit the name of a chat or folder."""
+        if item := self._rows.get(id):
             if parent := item.parent():
                 self.setExpanded(parent.index(), True)
             self.setFocus()
             self.setCurrentIndex(item.index())
             self.edit(item.index())
 
-    def commit(self, index: Index, text: str) -> None:
-        """A name was written."""
+    def commit(self, index: _Index, text: str) -> None:
+        """Rename the chat or folder of a row."""
         if index.data(KIND) == "folder":
             self._library.rename_folder(index.data(ID), text)
         else:
@@ -164,16 +154,16 @@ class ChatList(QTreeView):
             if kind == "folder":
                 self.setExpanded(before, not self.isExpanded(before))
             elif kind == "chat":
-                self._soon.stop()
+                self._open_timer.stop()
                 self.opened.emit(one)
             return
         if event.key() in (Qt.Key.Key_Backspace, Qt.Key.Key_Delete) and self.state() != self.State.EditingState:
             if kind in ("chat", "folder"):
-                self.delete_asked.emit()
+                self.delete_requested.emit()
             return
         super().keyPressEvent(event)
         if self.currentIndex() != before and self.current[0] == "chat":
-            self._soon.start()
+            self._open_timer.start()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         index = self.indexAt(event.position().toPoint())
@@ -185,12 +175,12 @@ class ChatList(QTreeView):
                 self.setExpanded(index, not self.isExpanded(index))
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Chats are dropped into folders, or out of them onto a day."""
+        """Move a chat into the folder it is dropped on, or out of its folder."""
         kind, one = self.current
         target = self.indexAt(event.position().toPoint())
         while target.isValid() and target.parent().isValid():
             target = target.parent()
-        event.setDropAction(Qt.DropAction.IgnoreAction)  # the list is made anew; the view must not take the row out itself
+        event.setDropAction(Qt.DropAction.IgnoreAction)  # the list is refreshed; the view must not remove the row
         event.accept()
         if kind == "chat" and event.source() is self and one in self._library.entries:
             self._library.move(one, target.data(ID) if target.isValid() and target.data(KIND) == "folder" else "")
@@ -201,25 +191,25 @@ class ChatList(QTreeView):
         if kind == "chat":
             self.opened.emit(one)
 
-    @Slot()
-    def _note_folders(self) -> None:
-        if not self._filling:
-            for section in self._shown:
-                if section.folder and section.folder in self._rows:
-                    if self.isExpanded(self._rows[section.folder].index()):
-                        self._closed_folders.discard(section.folder)
-                    else:
-                        self._closed_folders.add(section.folder)
+    @Slot(QModelIndex)
+    def _remember_expanded(self, index: QModelIndex) -> None:
+        if not self._refreshing:
+            self._closed_folders.discard(index.data(ID))
+
+    @Slot(QModelIndex)
+    def _remember_collapsed(self, index: QModelIndex) -> None:
+        if not self._refreshing:
+            self._closed_folders.add(index.data(ID))
 
 
-def _rows_of(found: list[ChatSection]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """What the list shows of its sections; when a chat was last written it does not."""
-    return [(section.title, section.folder, [(entry.id, entry.title) for entry in section.chats]) for section in found]
+def _content(sections: list[ChatSection]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    """Return what the list shows of its sections."""
+    return [(section.title, section.folder, [(entry.id, entry.title) for entry in section.chats]) for section in sections]
 
 
-def _item(text: str, kind: str, one: str) -> QStandardItem:
+def _item(text: str, kind: str, id: str) -> QStandardItem:
     item = QStandardItem(text)
-    item.setData(one, ID)
+    item.setData(id, ID)
     item.setData(kind, KIND)
     flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsDropEnabled
     if kind != "heading":
@@ -231,7 +221,7 @@ def _item(text: str, kind: str, one: str) -> QStandardItem:
 
 
 class _Delegate(QStyledItemDelegate):
-    """Draws rows: quiet headings, rounded selection, a dot where a reply is being written."""
+    """Draws the rows, with a dot for the chat in which a reply is being generated."""
 
     def __init__(self, theme: Theme, conductor: Conductor, view: ChatList) -> None:
         super().__init__(view)
@@ -239,12 +229,12 @@ class _Delegate(QStyledItemDelegate):
         self._conductor = conductor
         self._view = view
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         first = index.row() == 0 and not index.parent().isValid()
         height = self._theme.row_height()
         return QSize(0, height if index.data(KIND) != "heading" else height - 4 if first else height + 8)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         colors, kind = self._theme.colors, index.data(KIND)
         area = QRectF(option.rect).adjusted(8, 1, -8, -1)
         state = option.state
@@ -287,22 +277,22 @@ class _Delegate(QStyledItemDelegate):
         painter.drawText(QRectF(left, area.top(), right - left, area.height()), Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()
 
-    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: Index) -> QWidget:
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
         editor = QLineEdit(parent)
         editor.setAccessibleName(tr("Name"))
         self._theme.set_font(editor, LISTED)
         return editor
 
-    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: Index) -> None:
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
         editor.setGeometry(option.rect.adjusted(10, 2, -10, -2))
 
-    def setEditorData(self, editor: QWidget, index: Index) -> None:
+    def setEditorData(self, editor: QWidget, index: _Index) -> None:
         assert isinstance(editor, QLineEdit)
         editor.setText(index.data())
         editor.selectAll()
 
-    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: Index) -> None:
+    def setModelData(self, editor: QWidget, model: QAbstractItemModel, index: _Index) -> None:
         assert isinstance(editor, QLineEdit)
         text, where = editor.text(), QPersistentModelIndex(index)
-        # The list is made anew with the new name; it must not lose the row while Qt still works on it.
+        # Renaming refreshes the list, which must not remove the row while Qt still uses it.
         QTimer.singleShot(0, self._view, lambda: self._view.commit(where, text) if where.isValid() else None)

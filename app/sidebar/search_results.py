@@ -1,4 +1,4 @@
-"""What a search found: for each message the chat's title and the words around the hit."""
+"""The results of a search: the chat's title and the text around each hit."""
 
 import re
 
@@ -18,9 +18,9 @@ WHEN = Qt.ItemDataRole.UserRole + 2
 
 
 class SearchResults(QListView):
-    """Hits in order; one is opened by a click or Enter."""
+    """Opens a hit on a click or Enter."""
 
-    opened = Signal(str, str)  # a chat's and a message's id; the latter is empty where the title was found
+    opened = Signal(str, str)  # chat and message id; the message is empty for a hit in the title
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -37,15 +37,15 @@ class SearchResults(QListView):
         theme.text_resized.connect(self.doItemsLayout)
 
     def show_hits(self, found: list[tuple[ChatSummary, SearchHit]]) -> None:
-        """Chats with their hits. Of chats that share a title the day tells which is which."""
+        """Show chats with their hits. Chats with the same title also show their date."""
         self._model.clear()
         ids: dict[str, set[str]] = {}
         for entry, _ in found:
             ids.setdefault(entry.title, set()).add(entry.id)
         for entry, hit in found:
             title, when = entry.title, _when(entry.changed) if len(ids[entry.title]) > 1 else ""
-            excerpt = plainly(hit.excerpt[: hit.start]) + hit.excerpt[hit.start : hit.end] + plainly(hit.excerpt[hit.end :])
-            item = QStandardItem(f"{title}, {when}: {excerpt}" if when else f"{title}: {excerpt}")  # what a screen reader says
+            excerpt = "".join(_parts(hit))
+            item = QStandardItem(f"{title}, {when}: {excerpt}" if when else f"{title}: {excerpt}")  # for screen readers
             item.setData(hit, HIT)
             item.setData(title, TITLE)
             item.setData(when, WHEN)
@@ -55,11 +55,10 @@ class SearchResults(QListView):
         self.scrollToTop()
 
     def hits(self) -> list[SearchHit]:
-        """All hits shown, in order."""
+        """All shown hits."""
         return [self._model.item(row).data(HIT) for row in range(self._model.rowCount())]
 
     def open_row(self, row: int) -> None:
-        """Open a hit."""
         index = self._model.index(row, 0)
         if index.isValid():
             self.setCurrentIndex(index)
@@ -116,9 +115,9 @@ class _Delegate(QStyledItemDelegate):
         painter.restore()
 
     def _paint_excerpt(self, painter: QPainter, area: QRectF, hit: SearchHit) -> None:
-        """The words around the hit, with the hit in sight."""
+        """Draw the text around the hit, keeping the hit visible."""
         plain, bold = self._theme.small(), self._theme.small(bold=True)
-        head, body, tail = plainly(hit.excerpt[: hit.start]), hit.excerpt[hit.start : hit.end], plainly(hit.excerpt[hit.end :])
+        head, body, tail = _parts(hit)
         room = area.width() - min(_width(bold, body), area.width())
         metrics = QFontMetricsF(plain)
         head = metrics.elidedText(head.lstrip(), Qt.TextElideMode.ElideLeft, room * (0.5 if tail else 1.0))
@@ -140,13 +139,19 @@ class _Delegate(QStyledItemDelegate):
             x += _width(font, shown)
 
 
-def plainly(text: str) -> str:
-    """Without the signs of Markdown that surround words; an excerpt is too short to be read as Markdown."""
+def _parts(hit: SearchHit) -> tuple[str, str, str]:
+    """Return the text before the hit, the hit, and the text after it."""
+    text = hit.excerpt
+    return without_markup(text[: hit.start]), text[hit.start : hit.end], without_markup(text[hit.end :])
+
+
+def without_markup(text: str) -> str:
+    """Remove Markdown signs around words; an excerpt is too short to parse."""
     return _SIGNS.sub("", text)
 
 
 def _when(seconds: float) -> str:
-    """A day and a time, as the language writes them; seconds since 1970."""
+    """Format a date and time; `seconds` since 1970."""
     return QLocale().toString(QDateTime.fromSecsSinceEpoch(int(seconds)), QLocale.FormatType.ShortFormat)
 
 

@@ -1,4 +1,4 @@
-"""Finding by a few letters: "nch" finds "New Chat"."""
+"""Fuzzy matching: "nch" finds "New Chat"."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -9,8 +9,10 @@ _START, _WORD, _NEXT, _GAP = 8.0, 6.0, 4.0, 0.2
 
 
 def score(letters: str, text: str) -> float | None:
-    """How well letters that stand in a text in this order fit it; None where they do not stand in it. Beginnings of words and
-    letters side by side count more, long gaps less. Case does not matter, and blanks in `letters` only separate words."""
+    """Return how well letters match a text, or None if they do not occur in this order.
+
+    Starts of words and adjacent letters score higher, long gaps lower. Case is ignored; spaces in `letters` separate words.
+    """
     total = 0.0
     folded = text.casefold()
     for word in letters.casefold().split():
@@ -22,15 +24,15 @@ def score(letters: str, text: str) -> float | None:
 
 
 def rank(letters: str, items: Sequence[Item], text_of: Callable[[Item], str]) -> list[Item]:
-    """The items that fit, the best first; those that fit equally well in the order given."""
+    """Return the items that match, best first; equal matches keep their order."""
     if not letters.strip():
         return list(items)
     scored = [(found, place) for place, item in enumerate(items) if (found := score(letters, text_of(item))) is not None]
     return [items[place] for _, place in sorted(scored, key=lambda one: (-one[0], one[1]))]
 
 
-def stands_in(letters: str, text: str) -> bool:
-    """Whether the letters stand in the text in this order."""
+def contains_in_order(letters: str, text: str) -> bool:
+    """Whether the letters occur in the text in this order."""
     rest = iter(text)
     return all(letter in rest for letter in letters)
 
@@ -40,7 +42,7 @@ def _places(text: str, letter: str) -> list[int]:
 
 
 def _from(word: str, text: str, at: int) -> float | None:
-    """With the first letter at this place, and each later one at the best place soon after."""
+    """Score a word with its first letter at this place and each later letter at the best place soon after."""
     total = _bonus(text, at)
     for number, letter in enumerate(word[1:], 1):
         after = at + 1
@@ -50,7 +52,7 @@ def _from(word: str, text: str, at: int) -> float | None:
             continue
         beginnings = [place for place in range(after, len(text)) if text[place] == letter and _bonus(text, place)]
         place = beginnings[0] if beginnings else -1
-        if place < 0 or not stands_in(word[number:], text[place:]):
+        if place < 0 or not contains_in_order(word[number:], text[place:]):
             place = text.find(letter, after)
         if place < 0:
             return None

@@ -1,18 +1,18 @@
-"""Where a window may be: on a screen that is there."""
+"""Keeps windows on a screen."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect
 
-GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # as much of the top edge must be on a screen, or nobody can move the window
+GRIP_WIDTH, GRIP_HEIGHT = 120, 24  # part of the top edge that must be on a screen, so that the window can be moved
 
 
 def onto_screen(window: QRect, screens: Sequence[QRect]) -> QRect:
-    """The same place, if the window can be seen and moved there; else as near as can be on the nearest screen, no larger than it.
+    """Return the geometry of a window, moved onto the nearest screen if it could not be moved where it is.
 
     Args:
         window: with its frame.
-        screens: the parts of each that windows may have, the main one first.
+        screens: available geometry of each screen, the main one first.
     """
     if not screens:
         return window

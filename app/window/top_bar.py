@@ -1,24 +1,27 @@
-"""Above the chat: which pair answers, and how the next reply will be decoded."""
+"""The bar above the chat: the loaded pair, and how the next reply will be decoded."""
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.chat.conductor import Conductor
 from app.conversations.wording import mode_names, number, size
 from app.language import tr, translated
 from app.widgets.button import button
 from app.widgets.icon_button import IconButton
-from app.widgets.label import Label, as_tooltip
+from app.widgets.label import as_tooltip, small_label
+from app.widgets.layout import column, row
+from app.widgets.sheet import line
 from app.widgets.switch import Switch
-from app.widgets.theme import MARGIN, SMALL, Theme, set_look
+from app.widgets.theme import MARGIN, SMALL, Theme
 
 SPACING = 10
-NAME_PADDING = 18  # of the button around the pair's name
+NAME_PADDING = 18  # of the button with the pair's name
+PENDING_WIDTH = 640  # hides the note about the next reply below this width
 
 
 class TopBar(QWidget):
-    """The pair's name, Compare, and the switches. A switch that cannot be used says why."""
+    """The tooltip of a disabled switch says why."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,89 +30,65 @@ class TopBar(QWidget):
         self.name = button("", tr("Choose models"), "pair")
         theme.set_font(self.name, SMALL, bold=True)
         self.name.setMinimumWidth(40)
-        self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the list of chats"))
+        self.sidebar = IconButton(theme, "sidebar", tr("Show or hide the sidebar"))
         self.settings = IconButton(theme, "sliders", tr("Chat settings"))
-        self.pending = Label()
-        theme.set_font(self.pending, SMALL)
-        self.pending.setAccessibleName(tr("From the next reply on"))
-        set_look(self.pending, "faint")
-        self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered")
-        self.compare.clicked.connect(conductor.compare)
+        self.pending = small_label(theme, look="faint")
+        self.pending.setAccessibleName(tr("For the next reply"))
+        self.compare = button(tr("Compare"), tr("Compare both modes on the last prompt"), "bordered", conductor.compare)
+        self.compare.setToolTip(tr("Answer the last prompt with and without DFlash, side by side"))
         self.thinking = Switch(theme, tr("Thinking"))
         self.thinking.clicked.connect(conductor.set_thinking)
         self.dflash = Switch(theme, "DFlash")
         self.dflash.clicked.connect(conductor.set_dflash)
-        row = QHBoxLayout()
-        row.setContentsMargins(10, 7, 16, 7)
-        row.setSpacing(SPACING)
-        row.addWidget(self.sidebar)
-        row.addWidget(self.name)
-        row.addStretch(1)
-        row.addWidget(self.pending)
-        row.addWidget(self.compare)
-        row.addWidget(self.settings)
-        row.addWidget(self.thinking)
-        row.addWidget(self.dflash)
-        line = QFrame()
-        set_look(line, "hairline")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(row)
-        layout.addWidget(line)
+        self._items = (self.pending, self.compare, self.settings, self.thinking, self.dflash)
+        bar = row(self.sidebar, self.name, None, *self._items, spacing=SPACING, margins=(10, 7, 16, 7))
+        column(bar, line(), spacing=0, parent=self)
         for signal in (conductor.loader.loaded, conductor.loader.changed, conductor.busy_changed, conductor.settings_changed):
             signal.connect(self.refresh)
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
-        """Show the conductor's state."""
         state = self._conductor
         pair = state.loader.pair
         if pair is not None:
             self._pair_name = pair.name
-            self.name.setToolTip(
-                as_tooltip(
-                    tr("Target: {target} ({target_bytes})\n", target=pair.target, target_bytes=size(pair.target_bytes))
-                    + (
-                        tr("Drafter: {drafter} ({drafter_bytes})\n", drafter=pair.drafter, drafter_bytes=size(pair.drafter_bytes))
-                        if pair.drafter
-                        else tr("No drafter\n")
-                    )
-                    + tr("Context: {context_limit} tokens", context_limit=number(pair.context_limit))
-                )
+            drafter = (
+                tr("Drafter: {name} ({size})", name=pair.drafter, size=size(pair.drafter_bytes))
+                if pair.drafter
+                else tr("No drafter")
             )
+            target = tr("Target: {name} ({size})", name=pair.target, size=size(pair.target_bytes))
+            context = tr("Context: {count} tokens", count=number(pair.context_limit))
+            self.name.setToolTip(as_tooltip("\n".join((target, drafter, context))))
         else:
             self._pair_name = tr("Loading…") if state.loader.running else tr("No models loaded")
         self._elide()
         self.dflash.setChecked(state.next_mode == "dflash")
         self.dflash.setEnabled(state.can_dflash)
-        self.dflash.setToolTip(
-            tr("Draft with the small model, check with the large one. Holds from the next reply on.")
-            if state.can_dflash or pair is None or pair.why_plain is None
-            else as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain)))
-        )
+        if pair is not None and pair.why_plain is not None:
+            self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
+        else:
+            self.dflash.setToolTip(tr("The small model drafts, the large one checks. Applies to the next reply."))
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)
         self.thinking.setToolTip(
-            tr("Let the model think before it answers. Holds from the next reply on.")
+            tr("Let the model think before it answers. Applies to the next reply.")
             if state.can_think or pair is None
-            else tr("This model does not think before it answers.")
+            else tr("This model can't think before it answers.")
         )
         self.compare.setEnabled(state.can_compare_last)
-        self.compare.setToolTip(tr("Answer the last prompt again, plainly and with DFlash, side by side"))
         running = state.reply_job.turn
         differs = running is not None and running.reply.mode != state.next_mode
-        self.pending.setText(tr("{next_mode} from the next reply on", next_mode=mode_names()[state.next_mode]) if differs else "")
-        self.pending.setVisible(differs and self.width() >= 640)
+        self.pending.setText(tr("Next reply: {mode}", mode=mode_names()[state.next_mode]) if differs else "")
+        self.pending.setVisible(differs and self.width() >= PENDING_WIDTH)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._elide()
 
     def _elide(self) -> None:
-        others = (self.sidebar, self.pending, self.compare, self.settings, self.thinking, self.dflash)
-        taken = sum(each.sizeHint().width() + SPACING for each in others if not each.isHidden())
+        taken = sum(item.sizeHint().width() + SPACING for item in (self.sidebar, *self._items) if not item.isHidden())
         room = max(40, self.width() - taken - 2 * MARGIN - NAME_PADDING)
         self.name.setText(self.name.fontMetrics().elidedText(self._pair_name, Qt.TextElideMode.ElideRight, room))
         self.name.setAccessibleName(tr("Models: {pair_name}", pair_name=self._pair_name))

@@ -2375,8 +2375,8 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted {gone} chats</source>
-            <translation>{gone} Chats gelöscht</translation>
+            <source>Deleted {count} chats</source>
+            <translation>{count} Chats gelöscht</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -2397,6 +2397,16 @@
             <location filename="../../app/sidebar/chat_library.py" />
             <source>New Folder</source>
             <translation>Neuer Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Undo &amp;Delete</source>
+            <translation>&amp;Löschen widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Undo &amp;Import</source>
+            <translation>I&amp;mport widerrufen</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -2450,13 +2460,13 @@
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
-            <source>Done last</source>
-            <translation>Zuletzt getan</translation>
+            <source>In the title</source>
+            <translation>Im Titel</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
-            <source>In the title</source>
-            <translation>Im Titel</translation>
+            <source>Last change</source>
+            <translation>Letzte Änderung</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
@@ -2465,8 +2475,13 @@
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
-            <source>No message holds “{strip}”.</source>
-            <translation>Keine Nachricht enthält „{strip}“.</translation>
+            <source>No chats yet</source>
+            <translation>Noch keine Chats</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sidebar.py" />
+            <source>No results for “{words}”</source>
+            <translation>Keine Treffer für „{words}“</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
@@ -2477,11 +2492,6 @@
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Search all chats</source>
             <translation>Alle Chats durchsuchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Your chats will be listed here.</source>
-            <translation>Hier stehen Ihre Chats.</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
@@ -2745,23 +2755,23 @@
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Slipstream asked for a newer version, but did not understand the answer.</source>
-            <translation>Slipstream fragte nach einer neueren Version, verstand aber die Antwort nicht.</translation>
+            <source>Can't check for updates: unexpected answer from the server.</source>
+            <translation>Nach Updates kann nicht gesucht werden: unerwartete Antwort des Servers.</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Slipstream could not ask for a newer version: {errorstring}.</source>
-            <translation>Slipstream konnte nicht nach einer neueren Version fragen: {errorstring}.</translation>
+            <source>Can't check for updates: {error}.</source>
+            <translation>Nach Updates kann nicht gesucht werden: {error}.</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Slipstream {found} is there; this is {version}. To get it: {found_2}</source>
-            <translation>Slipstream {found} ist da; dies ist {version}. So bekommen Sie es: {found_2}</translation>
+            <source>Slipstream {version} is available. You have {current}. {page}</source>
+            <translation>Slipstream {version} ist verfügbar. Sie haben {current}. {page}</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>This is the newest version, {version}.</source>
-            <translation>Das ist die neueste Version, {version}.</translation>
+            <source>Slipstream {version} is the newest version.</source>
+            <translation>Slipstream {version} ist die neueste Version.</translation>
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />
@@ -2795,15 +2805,8 @@
         </message>
         <message>
             <location filename="../../app/window/about.py" />
-            <source>A small model drafts, a large one checks, and every token shown is the large model's own.
-Nothing you write leaves this computer.</source>
-            <translation>Ein kleines Modell entwirft, ein großes prüft, und jedes gezeigte Token ist das des großen Modells.
-Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>A version that nobody numbered</source>
-            <translation>Eine Version ohne Nummer</translation>
+            <source>A small model drafts, a large one checks. The text is always the large model’s own.</source>
+            <translation>Ein kleines Modell entwirft, ein großes prüft. Der Text ist immer der des großen Modells.</translation>
         </message>
         <message>
             <location filename="../../app/window/about.py" />
@@ -2812,8 +2815,13 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/about.py" />
-            <source>Close this page</source>
-            <translation>Diese Seite schließen</translation>
+            <source>Development build</source>
+            <translation>Entwicklungsversion</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/about.py" />
+            <source>Licenses</source>
+            <translation>Lizenzen</translation>
         </message>
         <message>
             <location filename="../../app/window/about.py" />
@@ -2821,84 +2829,284 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <translation>Version {version}</translation>
         </message>
         <message>
-            <location filename="../../app/window/about.py" />
-            <source>Whose work is in it, and under which licence</source>
-            <translation>Wessen Arbeit darin steckt, und unter welcher Lizenz</translation>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Appearance</source>
+            <translation>&amp;Erscheinungsbild</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Attach Files…</source>
+            <translation>Dateien an&amp;hängen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Close Window</source>
+            <translation>Fenster s&amp;chließen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Command Palette…</source>
+            <translation>&amp;Befehlspalette …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Compare Last Prompt</source>
+            <translation>Letzten Prompt &amp;vergleichen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Contrast</source>
+            <translation>&amp;Kontrast</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Copy</source>
+            <translation>&amp;Kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Delete</source>
             <translation>&amp;Löschen</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Edit Last Message</source>
             <translation>Letzte Nachricht &amp;bearbeiten</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Export Chat…</source>
             <translation>Chat &amp;exportieren …</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Import…</source>
-            <translation>&amp;Importieren …</translation>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Find in Chat…</source>
+            <translation>Im Chat &amp;suchen …</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Import Chats…</source>
+            <translation>Chats &amp;importieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Larger Text</source>
+            <translation>&amp;Größerer Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Minimize</source>
+            <translation>&amp;Minimieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Models…</source>
+            <translation>&amp;Modelle …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;New Chat</source>
             <translation>&amp;Neuer Chat</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Next Chat</source>
             <translation>&amp;Nächster Chat</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Paste</source>
+            <translation>&amp;Einsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Pin</source>
             <translation>An&amp;heften</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Previous Chat</source>
             <translation>&amp;Vorheriger Chat</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Quit Slipstream</source>
+            <translation>Slipstream &amp;beenden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Redo</source>
+            <translation>Wieder&amp;holen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Regenerate Reply</source>
             <translation>Antwort neu &amp;erzeugen</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Search All Chats</source>
             <translation>Alle Chats durch&amp;suchen</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Stop</source>
+            <translation>&amp;Stopp</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Thinking</source>
+            <translation>Nach&amp;denken</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Undo</source>
+            <translation>&amp;Widerrufen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Zoom</source>
+            <translation>&amp;Zoomen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Actual Si&amp;ze</source>
+            <translation>Originalgrö&amp;ße</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>Chat Se&amp;ttings…</source>
             <translation>Chat-&amp;Einstellungen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Check for &amp;Updates…</source>
+            <translation>Nach &amp;Updates suchen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Check for Updates at &amp;Launch</source>
+            <translation>Beim &amp;Start nach Updates suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Compare &amp;Prompt…</source>
+            <translation>&amp;Prompt vergleichen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Contin&amp;ue Reply</source>
+            <translation>Antwort &amp;fortsetzen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Copy Last &amp;Reply</source>
+            <translation>Letzte &amp;Antwort kopieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Cu&amp;t</source>
+            <translation>&amp;Ausschneiden</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>D&amp;uplicate</source>
+            <translation>Du&amp;plizieren</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Export &amp;All Chats…</source>
+            <translation>&amp;Alle Chats exportieren …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Find Ne&amp;xt</source>
+            <translation>&amp;Nächsten suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Find Pre&amp;vious</source>
+            <translation>&amp;Vorherigen suchen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Go to &amp;Message Field</source>
+            <translation>Zum &amp;Nachrichtenfeld</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Go to Chat &amp;List</source>
+            <translation>Zur &amp;Chatliste</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Move to &amp;Folder</source>
+            <translation>In &amp;Ordner bewegen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Ne&amp;xt Version</source>
+            <translation>Nächste Ve&amp;rsion</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>New &amp;Folder</source>
+            <translation>Neuer &amp;Ordner</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Next &amp;Link</source>
+            <translation>Nächster &amp;Link</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Previous &amp;Version</source>
+            <translation>Vorherige &amp;Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Previous Lin&amp;k</source>
+            <translation>Vorheriger Lin&amp;k</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Re&amp;name…</source>
+            <translation>&amp;Umbenennen …</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>S&amp;maller Text</source>
+            <translation>&amp;Kleinerer Text</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Scroll to &amp;End</source>
+            <translation>Zum &amp;Ende scrollen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Select &amp;All</source>
+            <translation>A&amp;lles auswählen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Show &amp;Logs</source>
+            <translation>&amp;Protokolle zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Show &amp;Sidebar</source>
+            <translation>&amp;Seitenleiste zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Show To&amp;ken Sources</source>
+            <translation>To&amp;ken-Quellen einblenden</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>Chats (*.json *.zip *.db);;Alle Dateien (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Contin&amp;ue Reply</source>
-            <translation>Antwort &amp;fortsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>D&amp;uplicate</source>
-            <translation>Du&amp;plizieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export &amp;All Chats…</source>
-            <translation>&amp;Alle Chats exportieren …</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -2909,16 +3117,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/window/chat_commands.py" />
             <source>Export Chat</source>
             <translation>Chat exportieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;List of Chats</source>
-            <translation>Zur &amp;Chatliste</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;Message Field</source>
-            <translation>Zum &amp;Nachrichtenfeld</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -2942,38 +3140,8 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>In &amp;Ordner bewegen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Ne&amp;xt Version</source>
-            <translation>Nächste Ve&amp;rsion</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New &amp;Folder</source>
-            <translation>Neuer &amp;Ordner</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
             <source>New Folder…</source>
             <translation>Neuer Ordner …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Previous &amp;Version</source>
-            <translation>Vorherige &amp;Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Re&amp;name…</source>
-            <translation>&amp;Umbenennen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Show &amp;Sidebar</source>
-            <translation>&amp;Seitenleiste zeigen</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -2982,73 +3150,23 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>Undo &amp;Delete</source>
-            <translation>&amp;Löschen widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Undo: {undoable}</source>
-            <translation>Widerrufen: {undoable}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
             <source>Text, code and PDF (*)</source>
             <translation>Text, Code und PDF (*)</translation>
         </message>
         <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>The folder with the logs could not be opened here. It is {folder}</source>
-            <translation>Der Ordner mit den Protokollen ließ sich hier nicht öffnen. Es ist {folder}</translation>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Can't open the log folder {folder}.</source>
+            <translation>Der Ordner mit den Protokollen kann nicht geöffnet werden: {folder}.</translation>
         </message>
         <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>{name} is complete and checked. Use it from File ▸ Models.</source>
-            <translation>{name} ist vollständig und geprüft. Verwenden Sie es über Ablage ▸ Modelle.</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Appearance</source>
-            <translation>&amp;Erscheinungsbild</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Attach Files…</source>
-            <translation>Dateien an&amp;hängen …</translation>
+            <location filename="../../app/window/dialogs.py" />
+            <source>{name} is downloaded. Choose File &gt; Models to use it.</source>
+            <translation>{name} ist geladen. Wählen Sie „Ablage“ &gt; „Modelle“, um es zu verwenden.</translation>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
             <source>&amp;Chat</source>
             <translation>&amp;Chat</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Close Window</source>
-            <translation>Fenster s&amp;chließen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>&amp;Befehlspalette …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Compare Last Prompt</source>
-            <translation>Letzten Prompt &amp;vergleichen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Contrast</source>
-            <translation>&amp;Kontrast</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Copy</source>
-            <translation>&amp;Kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Dark</source>
-            <translation>&amp;Dunkel</translation>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
@@ -3062,78 +3180,8 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
-            <source>&amp;Find in Chat…</source>
-            <translation>Im Chat &amp;suchen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
             <source>&amp;Help</source>
             <translation>&amp;Hilfe</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;High</source>
-            <translation>&amp;Hoch</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Larger Text</source>
-            <translation>&amp;Größerer Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Light</source>
-            <translation>&amp;Hell</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Minimize</source>
-            <translation>&amp;Minimieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Models…</source>
-            <translation>&amp;Modelle …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Paste</source>
-            <translation>&amp;Einsetzen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Quit Slipstream</source>
-            <translation>Slipstream &amp;beenden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Redo</source>
-            <translation>Wieder&amp;holen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Stop</source>
-            <translation>&amp;Stopp</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;System</source>
-            <translation>&amp;System</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Thinking</source>
-            <translation>Nach&amp;denken</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Undo</source>
-            <translation>&amp;Widerrufen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Usual Text Size</source>
-            <translation>&amp;Übliche Textgröße</translation>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
@@ -3144,86 +3192,6 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
             <location filename="../../app/window/menus.py" />
             <source>&amp;Window</source>
             <translation>&amp;Fenster</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Zoom</source>
-            <translation>&amp;Zoomen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Compare a &amp;Prompt…</source>
-            <translation>Einen &amp;Prompt vergleichen …</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>Letzte &amp;Antwort kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Cu&amp;t</source>
-            <translation>&amp;Ausschneiden</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Ne&amp;xt</source>
-            <translation>&amp;Nächsten suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Pre&amp;vious</source>
-            <translation>&amp;Vorherigen suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Go to the &amp;End</source>
-            <translation>Zum &amp;Ende</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look at &amp;Every Start</source>
-            <translation>Bei jedem &amp;Start suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look for a &amp;New Version</source>
-            <translation>Nach &amp;neuer Version suchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Next &amp;Link</source>
-            <translation>Nächster &amp;Link</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Previous Lin&amp;k</source>
-            <translation>Vorheriger Lin&amp;k</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;maller Text</source>
-            <translation>&amp;Kleinerer Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;tandard</source>
-            <translation>S&amp;tandard</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Select &amp;All</source>
-            <translation>A&amp;lles auswählen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show &amp;Logs</source>
-            <translation>&amp;Protokolle zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show Who Supplied Each To&amp;ken</source>
-            <translation>Zeigen, wer jedes To&amp;ken lieferte</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
@@ -3247,8 +3215,8 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Answer the last prompt again, plainly and with DFlash, side by side</source>
-            <translation>Den letzten Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
+            <source>Answer the last prompt with and without DFlash, side by side</source>
+            <translation>Den letzten Prompt mit und ohne DFlash nebeneinander beantworten</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3267,30 +3235,23 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Context: {context_limit} tokens</source>
-            <translation>Kontext: {context_limit} Tokens</translation>
+            <source>Context: {count} tokens</source>
+            <translation>Kontext: {count} Tokens</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Draft with the small model, check with the large one. Holds from the next reply on.</source>
-            <translation>Mit dem kleinen Modell entwerfen, mit dem großen prüfen. Gilt ab der nächsten Antwort.</translation>
+            <source>Drafter: {name} ({size})</source>
+            <translation>Drafter: {name} ({size})</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Drafter: {drafter} ({drafter_bytes})
-</source>
-            <translation>Drafter: {drafter} ({drafter_bytes})
-</translation>
+            <source>For the next reply</source>
+            <translation>Für die nächste Antwort</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>From the next reply on</source>
-            <translation>Ab der nächsten Antwort</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>Let the model think before it answers. Holds from the next reply on.</source>
-            <translation>Das Modell nachdenken lassen, bevor es antwortet. Gilt ab der nächsten Antwort.</translation>
+            <source>Let the model think before it answers. Applies to the next reply.</source>
+            <translation>Das Modell vor dem Antworten nachdenken lassen. Gilt für die nächste Antwort.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3304,10 +3265,13 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>No drafter
-</source>
-            <translation>Kein Drafter
-</translation>
+            <source>Next reply: {mode}</source>
+            <translation>Nächste Antwort: {mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>No drafter</source>
+            <translation>Kein Drafter</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3321,25 +3285,23 @@ Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Show or hide the list of chats</source>
-            <translation>Chatliste zeigen oder verbergen</translation>
+            <source>Show or hide the sidebar</source>
+            <translation>Seitenleiste ein- oder ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Target: {target} ({target_bytes})
-</source>
-            <translation>Target: {target} ({target_bytes})
-</translation>
+            <source>Target: {name} ({size})</source>
+            <translation>Zielmodell: {name} ({size})</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>This model does not think before it answers.</source>
-            <translation>Dieses Modell denkt nicht nach, bevor es antwortet.</translation>
+            <source>The small model drafts, the large one checks. Applies to the next reply.</source>
+            <translation>Das kleine Modell entwirft, das große prüft. Gilt für die nächste Antwort.</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>{next_mode} from the next reply on</source>
-            <translation>{next_mode} ab der nächsten Antwort</translation>
+            <source>This model can't think before it answers.</source>
+            <translation>Dieses Modell kann vor dem Antworten nicht nachdenken.</translation>
         </message>
     </context>
     <context>

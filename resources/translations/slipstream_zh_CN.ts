@@ -2375,8 +2375,8 @@
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
-            <source>Deleted {gone} chats</source>
-            <translation>已删除 {gone} 个对话</translation>
+            <source>Deleted {count} chats</source>
+            <translation>已删除 {count} 个聊天</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -2397,6 +2397,16 @@
             <location filename="../../app/sidebar/chat_library.py" />
             <source>New Folder</source>
             <translation>新文件夹</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Undo &amp;Delete</source>
+            <translation>撤销删除(&amp;D)</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/chat_library.py" />
+            <source>Undo &amp;Import</source>
+            <translation>撤销导入(&amp;I)</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -2450,13 +2460,13 @@
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
-            <source>Done last</source>
-            <translation>上一步操作</translation>
+            <source>In the title</source>
+            <translation>在标题中</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
-            <source>In the title</source>
-            <translation>在标题中</translation>
+            <source>Last change</source>
+            <translation>上次更改</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
@@ -2465,8 +2475,13 @@
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
-            <source>No message holds “{strip}”.</source>
-            <translation>没有消息包含“{strip}”。</translation>
+            <source>No chats yet</source>
+            <translation>还没有聊天</translation>
+        </message>
+        <message>
+            <location filename="../../app/sidebar/sidebar.py" />
+            <source>No results for “{words}”</source>
+            <translation>没有“{words}”的结果</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
@@ -2477,11 +2492,6 @@
             <location filename="../../app/sidebar/sidebar.py" />
             <source>Search all chats</source>
             <translation>搜索所有对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/sidebar/sidebar.py" />
-            <source>Your chats will be listed here.</source>
-            <translation>您的对话会列在这里。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
@@ -2745,23 +2755,23 @@
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Slipstream asked for a newer version, but did not understand the answer.</source>
-            <translation>Slipstream 查询了新版本，但无法理解答复。</translation>
+            <source>Can't check for updates: unexpected answer from the server.</source>
+            <translation>无法检查更新：服务器返回了意外的应答。</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Slipstream could not ask for a newer version: {errorstring}.</source>
-            <translation>Slipstream 无法查询新版本：{errorstring}。</translation>
+            <source>Can't check for updates: {error}.</source>
+            <translation>无法检查更新：{error}。</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>Slipstream {found} is there; this is {version}. To get it: {found_2}</source>
-            <translation>已有 Slipstream {found}；当前为 {version}。获取方式：{found_2}</translation>
+            <source>Slipstream {version} is available. You have {current}. {page}</source>
+            <translation>Slipstream {version} 现已推出。您的版本是 {current}。{page}</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
-            <source>This is the newest version, {version}.</source>
-            <translation>这是最新版本：{version}。</translation>
+            <source>Slipstream {version} is the newest version.</source>
+            <translation>Slipstream {version} 已是最新版本。</translation>
         </message>
         <message>
             <location filename="../../app/widgets/link.py" />
@@ -2795,15 +2805,8 @@
         </message>
         <message>
             <location filename="../../app/window/about.py" />
-            <source>A small model drafts, a large one checks, and every token shown is the large model's own.
-Nothing you write leaves this computer.</source>
-            <translation>小模型起草，大模型检验，显示的每个词元都出自大模型。
-您写的任何内容都不会离开此电脑。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/about.py" />
-            <source>A version that nobody numbered</source>
-            <translation>未编号的版本</translation>
+            <source>A small model drafts, a large one checks. The text is always the large model’s own.</source>
+            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
         </message>
         <message>
             <location filename="../../app/window/about.py" />
@@ -2812,8 +2815,13 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/about.py" />
-            <source>Close this page</source>
-            <translation>关闭此页</translation>
+            <source>Development build</source>
+            <translation>开发版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/about.py" />
+            <source>Licenses</source>
+            <translation>许可证</translation>
         </message>
         <message>
             <location filename="../../app/window/about.py" />
@@ -2821,84 +2829,284 @@ Nothing you write leaves this computer.</source>
             <translation>版本 {version}</translation>
         </message>
         <message>
-            <location filename="../../app/window/about.py" />
-            <source>Whose work is in it, and under which licence</source>
-            <translation>其中包含谁的成果，以及采用何种许可</translation>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Appearance</source>
+            <translation>外观(&amp;A)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Attach Files…</source>
+            <translation>附加文件(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Close Window</source>
+            <translation>关闭窗口(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Command Palette…</source>
+            <translation>命令面板(&amp;C)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Compare Last Prompt</source>
+            <translation>比较上一个提示(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Contrast</source>
+            <translation>对比度(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Copy</source>
+            <translation>拷贝(&amp;C)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Delete</source>
             <translation>删除(&amp;D)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Edit Last Message</source>
             <translation>编辑上一条消息(&amp;E)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Export Chat…</source>
             <translation>导出对话(&amp;E)…</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>&amp;Import…</source>
-            <translation>导入(&amp;I)…</translation>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Find in Chat…</source>
+            <translation>在对话中查找(&amp;F)…</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Import Chats…</source>
+            <translation>导入聊天(&amp;I)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Larger Text</source>
+            <translation>放大文字(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Minimize</source>
+            <translation>最小化(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Models…</source>
+            <translation>模型(&amp;M)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;New Chat</source>
             <translation>新建对话(&amp;N)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Next Chat</source>
             <translation>下一个对话(&amp;N)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Paste</source>
+            <translation>粘贴(&amp;P)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Pin</source>
             <translation>置顶(&amp;P)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Previous Chat</source>
             <translation>上一个对话(&amp;P)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Quit Slipstream</source>
+            <translation>退出 Slipstream(&amp;Q)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Redo</source>
+            <translation>重做(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Regenerate Reply</source>
             <translation>重新生成回复(&amp;R)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
             <source>&amp;Search All Chats</source>
             <translation>搜索所有对话(&amp;S)</translation>
         </message>
         <message>
-            <location filename="../../app/window/chat_commands.py" />
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Stop</source>
+            <translation>停止(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Thinking</source>
+            <translation>思考(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Undo</source>
+            <translation>撤销(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>&amp;Zoom</source>
+            <translation>缩放(&amp;Z)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Actual Si&amp;ze</source>
+            <translation>实际大小(&amp;Z)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
             <source>Chat Se&amp;ttings…</source>
             <translation>对话设置(&amp;T)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Check for &amp;Updates…</source>
+            <translation>检查更新(&amp;U)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Check for Updates at &amp;Launch</source>
+            <translation>启动时检查更新(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Compare &amp;Prompt…</source>
+            <translation>比较提示(&amp;P)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Contin&amp;ue Reply</source>
+            <translation>继续回复(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Copy Last &amp;Reply</source>
+            <translation>拷贝上一条回复(&amp;R)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Cu&amp;t</source>
+            <translation>剪切(&amp;T)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>D&amp;uplicate</source>
+            <translation>复制对话(&amp;U)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Export &amp;All Chats…</source>
+            <translation>导出所有对话(&amp;A)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Find Ne&amp;xt</source>
+            <translation>查找下一个(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Find Pre&amp;vious</source>
+            <translation>查找上一个(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Go to &amp;Message Field</source>
+            <translation>前往消息输入框(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Go to Chat &amp;List</source>
+            <translation>前往聊天列表(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Move to &amp;Folder</source>
+            <translation>移到文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Ne&amp;xt Version</source>
+            <translation>下一个版本(&amp;X)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>New &amp;Folder</source>
+            <translation>新建文件夹(&amp;F)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Next &amp;Link</source>
+            <translation>下一个链接(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Previous &amp;Version</source>
+            <translation>上一个版本(&amp;V)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Previous Lin&amp;k</source>
+            <translation>上一个链接(&amp;K)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Re&amp;name…</source>
+            <translation>重新命名(&amp;N)…</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>S&amp;maller Text</source>
+            <translation>缩小文字(&amp;M)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Scroll to &amp;End</source>
+            <translation>滚动到末尾(&amp;E)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Select &amp;All</source>
+            <translation>全选(&amp;A)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Show &amp;Logs</source>
+            <translation>显示日志(&amp;L)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Show &amp;Sidebar</source>
+            <translation>显示边栏(&amp;S)</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/actions.py" />
+            <source>Show To&amp;ken Sources</source>
+            <translation>显示 Token 来源(&amp;K)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
             <source>Chats (*.json *.zip *.db);;All files (*)</source>
             <translation>对话 (*.json *.zip *.db);;所有文件 (*)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Contin&amp;ue Reply</source>
-            <translation>继续回复(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>D&amp;uplicate</source>
-            <translation>复制对话(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Export &amp;All Chats…</source>
-            <translation>导出所有对话(&amp;A)…</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -2909,16 +3117,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/window/chat_commands.py" />
             <source>Export Chat</source>
             <translation>导出对话</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;List of Chats</source>
-            <translation>前往对话列表(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Go to the &amp;Message Field</source>
-            <translation>前往消息栏(&amp;M)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -2942,38 +3140,8 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>Move to &amp;Folder</source>
-            <translation>移到文件夹(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Ne&amp;xt Version</source>
-            <translation>下一个版本(&amp;X)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>New &amp;Folder</source>
-            <translation>新建文件夹(&amp;F)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
             <source>New Folder…</source>
             <translation>新文件夹…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Previous &amp;Version</source>
-            <translation>上一个版本(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Re&amp;name…</source>
-            <translation>重新命名(&amp;N)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Show &amp;Sidebar</source>
-            <translation>显示边栏(&amp;S)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -2982,73 +3150,23 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
-            <source>Undo &amp;Delete</source>
-            <translation>撤销删除(&amp;D)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/chat_commands.py" />
-            <source>Undo: {undoable}</source>
-            <translation>撤销：{undoable}</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/main_window.py" />
             <source>Text, code and PDF (*)</source>
             <translation>文本、代码和 PDF (*)</translation>
         </message>
         <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>The folder with the logs could not be opened here. It is {folder}</source>
-            <translation>无法在此打开日志文件夹。它位于 {folder}</translation>
+            <location filename="../../app/window/dialogs.py" />
+            <source>Can't open the log folder {folder}.</source>
+            <translation>无法打开日志文件夹 {folder}。</translation>
         </message>
         <message>
-            <location filename="../../app/window/main_window.py" />
-            <source>{name} is complete and checked. Use it from File ▸ Models.</source>
-            <translation>{name} 已下载完整并通过检查。请从“文件 ▸ 模型”使用它。</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Appearance</source>
-            <translation>外观(&amp;A)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Attach Files…</source>
-            <translation>附加文件(&amp;A)…</translation>
+            <location filename="../../app/window/dialogs.py" />
+            <source>{name} is downloaded. Choose File &gt; Models to use it.</source>
+            <translation>{name} 已下载。选取“文件”&gt;“模型”来使用。</translation>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
             <source>&amp;Chat</source>
             <translation>对话(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Close Window</source>
-            <translation>关闭窗口(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Command Palette…</source>
-            <translation>命令面板(&amp;C)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Compare Last Prompt</source>
-            <translation>比较上一个提示(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Contrast</source>
-            <translation>对比度(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Copy</source>
-            <translation>拷贝(&amp;C)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Dark</source>
-            <translation>深色(&amp;D)</translation>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
@@ -3062,78 +3180,8 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
-            <source>&amp;Find in Chat…</source>
-            <translation>在对话中查找(&amp;F)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
             <source>&amp;Help</source>
             <translation>帮助(&amp;H)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;High</source>
-            <translation>高(&amp;H)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Larger Text</source>
-            <translation>放大文字(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Light</source>
-            <translation>浅色(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Minimize</source>
-            <translation>最小化(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Models…</source>
-            <translation>模型(&amp;M)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Paste</source>
-            <translation>粘贴(&amp;P)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Quit Slipstream</source>
-            <translation>退出 Slipstream(&amp;Q)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Redo</source>
-            <translation>重做(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Stop</source>
-            <translation>停止(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;System</source>
-            <translation>跟随系统(&amp;S)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Thinking</source>
-            <translation>思考(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Undo</source>
-            <translation>撤销(&amp;U)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Usual Text Size</source>
-            <translation>默认文字大小(&amp;U)</translation>
         </message>
         <message>
             <location filename="../../app/window/menus.py" />
@@ -3144,86 +3192,6 @@ Nothing you write leaves this computer.</source>
             <location filename="../../app/window/menus.py" />
             <source>&amp;Window</source>
             <translation>窗口(&amp;W)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>&amp;Zoom</source>
-            <translation>缩放(&amp;Z)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Compare a &amp;Prompt…</source>
-            <translation>比较一个提示(&amp;P)…</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Copy Last &amp;Reply</source>
-            <translation>拷贝上一条回复(&amp;R)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Cu&amp;t</source>
-            <translation>剪切(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Ne&amp;xt</source>
-            <translation>查找下一个(&amp;X)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Find Pre&amp;vious</source>
-            <translation>查找上一个(&amp;V)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Go to the &amp;End</source>
-            <translation>前往末尾(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look at &amp;Every Start</source>
-            <translation>每次启动时检查(&amp;E)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Look for a &amp;New Version</source>
-            <translation>检查新版本(&amp;N)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Next &amp;Link</source>
-            <translation>下一个链接(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Previous Lin&amp;k</source>
-            <translation>上一个链接(&amp;K)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;maller Text</source>
-            <translation>缩小文字(&amp;M)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>S&amp;tandard</source>
-            <translation>标准(&amp;T)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Select &amp;All</source>
-            <translation>全选(&amp;A)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show &amp;Logs</source>
-            <translation>显示日志(&amp;L)</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/menus.py" />
-            <source>Show Who Supplied Each To&amp;ken</source>
-            <translation>显示每个词元的来源(&amp;K)</translation>
         </message>
         <message>
             <location filename="../../app/window/palette.py" />
@@ -3247,8 +3215,8 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Answer the last prompt again, plainly and with DFlash, side by side</source>
-            <translation>再次回答上一个提示，普通与 DFlash 并排显示</translation>
+            <source>Answer the last prompt with and without DFlash, side by side</source>
+            <translation>并排显示使用和不使用 DFlash 对上一条提示的回答</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3267,30 +3235,23 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Context: {context_limit} tokens</source>
-            <translation>上下文：{context_limit} 个词元</translation>
+            <source>Context: {count} tokens</source>
+            <translation>上下文：{count} 个 token</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Draft with the small model, check with the large one. Holds from the next reply on.</source>
-            <translation>用小模型起草，用大模型检验。从下一条回复起生效。</translation>
+            <source>Drafter: {name} ({size})</source>
+            <translation>草稿模型：{name}（{size}）</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Drafter: {drafter} ({drafter_bytes})
-</source>
-            <translation>草稿模型：{drafter}（{drafter_bytes}）
-</translation>
+            <source>For the next reply</source>
+            <translation>用于下一条回复</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>From the next reply on</source>
-            <translation>从下一条回复起</translation>
-        </message>
-        <message>
-            <location filename="../../app/window/top_bar.py" />
-            <source>Let the model think before it answers. Holds from the next reply on.</source>
-            <translation>让模型在回答前思考。从下一条回复起生效。</translation>
+            <source>Let the model think before it answers. Applies to the next reply.</source>
+            <translation>让模型在回答前先思考。从下一条回复起生效。</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3304,10 +3265,13 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>No drafter
-</source>
-            <translation>没有草稿模型
-</translation>
+            <source>Next reply: {mode}</source>
+            <translation>下一条回复：{mode}</translation>
+        </message>
+        <message>
+            <location filename="../../app/window/top_bar.py" />
+            <source>No drafter</source>
+            <translation>无草稿模型</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3321,25 +3285,23 @@ Nothing you write leaves this computer.</source>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Show or hide the list of chats</source>
-            <translation>显示或隐藏对话列表</translation>
+            <source>Show or hide the sidebar</source>
+            <translation>显示或隐藏边栏</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>Target: {target} ({target_bytes})
-</source>
-            <translation>目标模型：{target}（{target_bytes}）
-</translation>
+            <source>Target: {name} ({size})</source>
+            <translation>目标模型：{name}（{size}）</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>This model does not think before it answers.</source>
-            <translation>此模型在回答前不思考。</translation>
+            <source>The small model drafts, the large one checks. Applies to the next reply.</source>
+            <translation>小模型起草，大模型检查。从下一条回复起生效。</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
-            <source>{next_mode} from the next reply on</source>
-            <translation>从下一条回复起为 {next_mode}</translation>
+            <source>This model can't think before it answers.</source>
+            <translation>此模型不能在回答前思考。</translation>
         </message>
     </context>
     <context>

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app import language
+from app.models.picker_dialog import PickerDialog
 
 HOME = tempfile.mkdtemp()
 for name, value in {"HOME": HOME, "XDG_DATA_HOME": HOME, "XDG_CACHE_HOME": HOME, "HF_HUB_OFFLINE": "1"}.items():
@@ -150,9 +151,9 @@ def main(code: str, folder: Path | None) -> int:
     conductor.edit(conductor.chat.turns[0])
     look("editing", window)
     conductor.cancel_edit()
-    window.show_settings()
-    window.show_chat_settings()
-    window.show_palette()
+    window.dialogs.show_settings()
+    window.dialogs.show_chat_settings()
+    window.dialogs.show_palette()
     for show in ("show_about", "show_this_mac"):
         if hasattr(window, show):
             getattr(window, show)()
@@ -166,8 +167,8 @@ def main(code: str, folder: Path | None) -> int:
         if dialog.isVisible():
             look(type(dialog).__name__, dialog)
             dialog.close()
-    window.show_models()
-    picker, models = window.picker, window.models
+    window.dialogs.show_models()
+    picker, models = window.picker, window.dialogs.find(PickerDialog)
     assert models is not None
     while not picker.rows:
         settle(30)

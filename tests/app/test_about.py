@@ -15,7 +15,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.release import Release, licences, this_release
+from app.release import Release, licenses, this_release
 from app.settings.preferences import Preferences
 from app.updates import Updates, newer
 from app.widgets.theme import Theme
@@ -28,12 +28,12 @@ PAGE = "https://example.org/releases/2"
 
 def test_the_page_tells_the_version_and_every_parts_licence(start: Any) -> None:
     app = start(loaded=False)
-    app.window.show_about()
+    app.window.dialogs.show_about()
     page = app.window.findChild(AboutDialog)
     assert page is not None and page.isVisible()
-    assert page.version.text() == f"Version {app.window.release.version}"
-    shown = page.licences.toPlainText()
-    assert page.licences.isReadOnly() and shown == licences()
+    assert page.version.text() == f"Version {app.window.updates.release.version}"
+    shown = page.licenses.toPlainText()
+    assert page.licenses.isReadOnly() and shown == licenses()
     for name, version in script("licenses.py").pinned().items():
         assert f"\n{name} {version}\n---" in shown
     page.accept()
@@ -97,26 +97,26 @@ def release_of(tag: str, page: str = PAGE) -> bytes:
 def test_nothing_is_asked_until_it_is_wanted(qtbot: QtBot, server: Releases, preferences: Preferences) -> None:
     server.answer = release_of("v9.0")
     one = Updates(Release("1.0", server.address), preferences)
-    one.begin()
+    one.start()
     qtbot.wait(50)
     assert server.asked == []
     preferences.check_for_updates = True
     again = Updates(Release("1.0", server.address), preferences)
-    with qtbot.waitSignal(again.told, timeout=PATIENCE_MS) as told:
-        again.begin()
-    assert told.args == [f"Slipstream 9.0 is there; this is 1.0. To get it: {PAGE}"]
+    with qtbot.waitSignal(again.notified, timeout=PATIENCE_MS) as told:
+        again.start()
+    assert told.args == [f"Slipstream 9.0 is available. You have 1.0. {PAGE}"]
     assert server.asked and server.asked[0]["User-Agent"] == "Slipstream" and "Cookie" not in server.asked[0]
 
 
 @pytest.mark.parametrize(
     ("answer", "status", "words"),
     [
-        (release_of("v1.0"), 200, "This is the newest version, 1.0."),
-        (release_of("v0.9"), 200, "This is the newest version, 1.0."),
-        (b"<html>", 200, "did not understand the answer"),
-        (release_of("v9.0", "javascript:alert(1)"), 200, "did not understand the answer"),
-        (release_of("newest"), 200, "did not understand the answer"),
-        (b"{}", 404, "could not ask for a newer version"),
+        (release_of("v1.0"), 200, "Slipstream 1.0 is the newest version."),
+        (release_of("v0.9"), 200, "Slipstream 1.0 is the newest version."),
+        (b"<html>", 200, "unexpected answer"),
+        (release_of("v9.0", "javascript:alert(1)"), 200, "unexpected answer"),
+        (release_of("newest"), 200, "unexpected answer"),
+        (b"{}", 404, "Can't check for updates: "),
     ],
 )
 def test_who_asks_gets_an_answer_and_who_does_not_only_news(
@@ -124,14 +124,14 @@ def test_who_asks_gets_an_answer_and_who_does_not_only_news(
 ) -> None:
     server.answer, server.status = answer, status
     one = Updates(Release("1.0", server.address), preferences)
-    with qtbot.waitSignal(one.told, timeout=PATIENCE_MS) as told:
-        one.ask()
+    with qtbot.waitSignal(one.notified, timeout=PATIENCE_MS) as told:
+        one.check()
     assert words in told.args[0]
     preferences.check_for_updates = True
     heard: list[str] = []
-    one.told.connect(heard.append)
+    one.notified.connect(heard.append)
     before = len(server.asked)  # Qt asks again where a connection was closed under it
-    one.begin()
+    one.start()
     qtbot.waitUntil(lambda: len(server.asked) > before, timeout=PATIENCE_MS)
     qtbot.wait(50)
     assert heard == []
@@ -140,21 +140,21 @@ def test_who_asks_gets_an_answer_and_who_does_not_only_news(
 def test_without_an_address_nobody_can_ask(qtbot: QtBot, start: Any, preferences: Preferences) -> None:
     one = Updates(Release("1.0"), preferences)
     preferences.check_for_updates = True
-    one.begin()
-    one.ask()
-    assert not one.possible
-    texts = [action.text() for menu in start(loaded=False).window.menuBar().actions() for action in menu.menu().actions()]
-    assert not [text for text in texts if "New Version" in text]
+    one.start()
+    one.check()
+    assert not one.release.has_updates
+    commands = start(loaded=False).window.commands
+    assert not commands.check_for_updates.isVisible() and not commands.check_at_launch.isVisible()
 
 
 def test_with_an_address_the_menu_offers_it(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.window.main_window.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
     app = start(loaded=False)
-    actions = {action.text(): action for menu in app.window.menuBar().actions() for action in menu.menu().actions()}
-    at_start = actions["Look at &Every Start"]
-    assert at_start.isCheckable() and not at_start.isChecked()
-    at_start.trigger()
-    assert app.window.preferences.check_for_updates
+    commands = app.window.commands
+    assert commands.check_for_updates.isVisible() and commands.check_at_launch.isVisible()
+    assert not commands.check_at_launch.isChecked()
+    commands.check_at_launch.trigger()
+    assert app.window.preferences.check_for_updates and commands.check_at_launch.isChecked()
 
 
 @given(st.tuples(st.integers(0, 3), st.integers(0, 12)), st.tuples(st.integers(0, 3), st.integers(0, 12)))

@@ -88,9 +88,9 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     app.conductor.notify("A notice.")
     window = app.window
     window.transcript.finding.open()
-    window.show_settings()
-    window.show_chat_settings()
-    window.show_palette()
+    window.dialogs.show_settings()
+    window.dialogs.show_chat_settings()
+    window.dialogs.show_palette()
     app.reply.buttons.details.click()
     app.conductor.compare()
     app.until(lambda: not app.conductor.busy)
@@ -112,7 +112,7 @@ def test_every_control_of_every_screen_has_a_name_and_the_keyboard_reaches_it(sc
 def test_every_command_of_the_menus_has_words_and_no_two_share_a_shortcut(start: Start) -> None:
     app = start()
     taken: dict[str, str] = {}
-    for action in app.window.findChildren(type(app.window.menus.stop)):
+    for action in app.window.findChildren(type(app.window.commands.stop)):
         if action.isSeparator() or not action.parent():
             continue
         for keys in action.shortcuts():
@@ -179,5 +179,5 @@ def test_the_window_comes_back_where_it_was_and_onto_the_screen(start: Start) ->
     again = start()
     assert again.window.size() == app.window.size() and again.window.pos() == app.window.pos()
     again.window.move(screen.right() + 4000, screen.bottom() + 3000)
-    again.window.come_onto_screen()
+    again.window.move_onto_screen()
     assert screen.intersects(again.window.frameGeometry())

@@ -14,7 +14,7 @@ from tests.app.test_chats_window import Start, chat_with, rows, texts
 def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     chat_with(app, "First")
-    app.window.commands.again.trigger()
+    app.window.commands.regenerate.trigger()
     app.until(lambda: not app.conductor.busy)
     chat_with(app, "Second")
     file = tmp_path / "all"
@@ -25,16 +25,16 @@ def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path,
     app.window.commands.export_all.trigger()
     app.until(lambda: any("Exported 2 chats" in notice for notice in app.notices))
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(file) + ".json", ""))
-    app.window.commands.import_.trigger()
+    app.window.commands.import_chats.trigger()
     app.until(lambda: any("Imported 2 chats" in notice for notice in app.notices))
     assert sorted(rows(app)) == ["First", "First", "Second", "Second", "[Today]"]
-    app.window.commands.undo.trigger()
+    app.window.commands.undo_delete.trigger()
     assert sorted(rows(app)) == ["First", "Second", "[Today]"]
-    app.window.commands.undo.trigger()  # what was said in them since would come back with them
+    app.window.commands.undo_delete.trigger()  # what was said in them since would come back with them
     assert sorted(rows(app)) == ["First", "First", "Second", "Second", "[Today]"]
     monkeypatch.setattr(dialogs + "getOpenFileName", lambda *args: (str(tmp_path / "settings.ini"), ""))
     (tmp_path / "settings.ini").write_text("no chats")
-    app.window.commands.import_.trigger()
+    app.window.commands.import_chats.trigger()
     app.until(lambda: any("not a valid JSON file" in notice for notice in app.notices))
 
 
@@ -77,9 +77,9 @@ def test_what_was_said_in_imported_chats_survives_the_undo_of_the_import(start: 
     app.conductor.open_chat(new)
     app.until(lambda: app.conductor.chat.id == new)
     app.ask("An hour of work")
-    app.window.commands.undo.trigger()
+    app.window.commands.undo_delete.trigger()
     assert set(app.conductor.library.entries) == {one}
-    app.window.commands.undo.trigger()
+    app.window.commands.undo_delete.trigger()
     app.conductor.open_chat(new)
     app.until(lambda: app.conductor.chat.id == new)
     assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
+from app.chat.chat_settings import ChatSettingsDialog
 from app.conversations.settings import ChatSettings
 from mlx_engine.requests import Message, Sampling
 from tests.app.scripted_engine import PAIR, ScriptedEngine
@@ -15,8 +16,8 @@ from tests.app.test_chats_window import Start, chat_with
 def test_settings_of_a_chat_go_into_its_requests_and_stay_with_it(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = start(ScriptedEngine(pair=replace(PAIR, can_think=True)), data=tmp_path / "data")
-    app.window.show_chat_settings()
-    sheet = app.window.settings_dialog
+    app.window.dialogs.show_chat_settings()
+    sheet = app.window.dialogs.find(ChatSettingsDialog)
     sheet.system.setPlainText("Be brief.")
     sheet.numbers["temperature"].setValue(0.7)
     sheet.numbers["min_p"].setValue(0.05)
@@ -36,7 +37,8 @@ def test_settings_of_a_chat_go_into_its_requests_and_stay_with_it(start: Start, 
     assert app.engine.requests[-1].messages == (Message("user", "Two"),) and app.engine.requests[-1].seed is None
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
-    app.window.show_chat_settings()
+    app.window.dialogs.show_chat_settings()
+    sheet = app.window.dialogs.find(ChatSettingsDialog)
     assert sheet.system.toPlainText() == "Be brief." and sheet.seed.text() == "42"
     sheet.reset.click()
     assert app.conductor.chat.settings == ChatSettings(thinking=True)
@@ -51,8 +53,8 @@ def test_settings_of_a_chat_go_into_its_requests_and_stay_with_it(start: Start, 
 
 def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
-    app.window.show_chat_settings()
-    sheet = app.window.settings_dialog
+    app.window.dialogs.show_chat_settings()
+    sheet = app.window.dialogs.find(ChatSettingsDialog)
     assert sheet.preset.currentText() == "Model’s defaults" and not sheet.reset.isEnabled()
     sheet.system.setPlainText("In French.")
     monkeypatch.setattr("app.chat.chat_settings.QInputDialog.getText", lambda *args: ("Mine", True))
@@ -72,8 +74,8 @@ def test_a_prompt_that_is_typed_is_written_once_and_never_lost(start: Start, qtb
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     one = chat_with(app, "One")
-    app.window.show_chat_settings()
-    sheet = app.window.settings_dialog
+    app.window.dialogs.show_chat_settings()
+    sheet = app.window.dialogs.find(ChatSettingsDialog)
     saved: list[str] = []
     save = app.conductor.library.save
     app.conductor.library.save = lambda chat, nodes, then=None: (saved.append(chat.settings.system), save(chat, nodes, then))
@@ -82,7 +84,7 @@ def test_a_prompt_that_is_typed_is_written_once_and_never_lost(start: Start, qtb
     assert len(saved) < len("Be brief") and app.conductor.chat.settings.system == "Be brief"
     qtbot.keyClicks(sheet.system, ".")
     sheet.accept()
-    app.window.commands.new.trigger()
+    app.window.commands.new_chat.trigger()
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
     assert app.conductor.chat.settings.system == "Be brief."
@@ -98,8 +100,8 @@ def test_a_prompt_that_is_typed_is_written_once_and_never_lost(start: Start, qtb
 def test_what_is_no_seed_is_not_taken(start: Start, qtbot: QtBot, typed: str) -> None:
     """An empty field means a random one; so must nothing else."""
     app = start(loaded=False)
-    app.window.show_chat_settings()
-    seed = app.window.settings_dialog.seed
+    app.window.dialogs.show_chat_settings()
+    seed = app.window.dialogs.find(ChatSettingsDialog).seed
     seed.insert(typed)
     assert seed.text() == "" and app.conductor.chat.settings.seed is None
     seed.insert(str(2**64 - 1))

@@ -11,9 +11,11 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from app.chat.chat_settings import ChatSettingsDialog
 from app.conversations.database import FILE
 from app.sidebar.chat_list import ID, KIND
-from app.sidebar.search_results import TITLE, WHEN, plainly
+from app.sidebar.search_results import TITLE, WHEN, without_markup
+from app.window.menus import show_list_menu
 from mlx_engine.events import Commit
 from mlx_engine.requests import Message
 from tests.app.conftest import Running, draw_sidebar
@@ -43,7 +45,7 @@ def texts(app: Running) -> list[tuple[str, str]]:
 
 
 def chat_with(app: Running, *prompts: str) -> str:
-    app.window.menus.new_chat.trigger()
+    app.window.commands.new_chat.trigger()
     for prompt in prompts:
         app.ask(prompt)
     return app.conductor.chat.id
@@ -74,7 +76,7 @@ def test_an_edited_message_stands_beside_the_old_one_and_arrows_go_between_them(
     click(prompt.versions, "Previous version")
     assert texts(app) == [("One", "First."), ("Two", "Second.")]
     assert len(app.window.transcript.reply_views()) == 2
-    app.window.commands.version_after.trigger()
+    app.window.commands.next_version.trigger()
     assert texts(app) == [("Uno", "Other.")]
 
 
@@ -95,7 +97,7 @@ def test_cancelling_an_edit_gives_the_draft_back(start: Start) -> None:
     [("has **9** positive", "has 9 positive"), ("## Title `x`", "Title x"), ("a * b # c __init__", "a * b # c __init__")],
 )
 def test_an_excerpt_shows_words_without_signs_of_markdown(written: str, read: str) -> None:
-    assert plainly(written) == read
+    assert without_markup(written) == read
 
 
 def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
@@ -131,9 +133,9 @@ def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_pa
     (tmp_path / "data").mkdir()
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]), data=tmp_path / "data")
     app.ask("One")
-    app.window.commands.again.trigger()
+    app.window.commands.regenerate.trigger()
     app.until(lambda: not app.conductor.busy)
-    app.window.commands.version_before.trigger()
+    app.window.commands.previous_version.trigger()
     app.ask("And then?")
     chat = app.conductor.chat.id
     app.window.close()
@@ -151,7 +153,7 @@ def test_a_reply_goes_on_while_another_chat_is_read(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
     old = chat_with(app, "Old?")
-    app.window.menus.new_chat.trigger()
+    app.window.commands.new_chat.trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
     new = app.conductor.chat.id
@@ -177,7 +179,7 @@ def test_two_hundred_turns_are_kept_opened_and_continued(start: Start) -> None:
         turn.reply.accept(commit(f"Answer {number}"), 0.0)
         turn.reply.accept(done("plain"), 0.0)
     app.conductor.library.save(chat, chat.root.below())
-    app.window.menus.new_chat.trigger()
+    app.window.commands.new_chat.trigger()
     other = app.conductor.chat
     del chat, turn
     app.conductor.library.search("answer 150", lambda hits: app.conductor.open_chat(hits[0].chat, hits[0].message))
@@ -213,7 +215,7 @@ def test_the_list_follows_what_is_done_to_chats(start: Start) -> None:
     assert rows(app) == ["[Pinned]", "Renamed now", "[Work]", "Second", "[Today]", "Renamed now copy"]
     library.delete_folder(folder.id)
     assert "[Work]" not in rows(app) and "Second" in rows(app)
-    commands.undo.trigger()
+    commands.undo_delete.trigger()
     assert rows(app)[2:4] == ["[Work]", "Second"]
 
 
@@ -240,7 +242,7 @@ def test_a_chat_deleted_in_mid_reply_is_stopped_and_can_be_brought_back(start: S
     app.window.commands.delete.trigger()
     app.until(lambda: not app.conductor.busy)
     assert rows(app) == []
-    app.window.commands.undo.trigger()
+    app.window.commands.undo_delete.trigger()
     app.conductor.open_chat(one)
     app.until(lambda: app.conductor.chat.id == one)
     assert texts(app) == [("Story", "Half")] and app.conductor.chat.turns[0].reply.reason == "cancelled"
@@ -268,10 +270,10 @@ def test_by_keyboard_alone_chats_are_gone_through_renamed_deleted_and_brought_ba
     select(app, first)
     qtbot.keyClick(listed, Qt.Key.Key_Delete)
     assert rows(app) == ["[Today]", "Better"]
-    app.window.commands.undo.trigger()
-    app.window.commands.after.trigger()
+    app.window.commands.undo_delete.trigger()
+    app.window.commands.next_chat.trigger()
     app.until(lambda: app.conductor.chat.id == first)
-    app.window.commands.before.trigger()
+    app.window.commands.previous_chat.trigger()
     app.until(lambda: app.conductor.chat.id == second)
 
 
@@ -291,8 +293,9 @@ def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, whe
     window.activateWindow()
     app.until(window.isActiveWindow)
     ran: list[str] = []
+    do = window.commands
     for action in window.findChildren(QAction):
-        if not action.data():  # Undo, Cut, Paste and their like act on the field
+        if action not in (do.undo, do.redo, do.cut, do.copy, do.paste, do.select_all):
             action.triggered.connect(lambda checked=False, action=action: ran.append(action.text()))
     keys = {key for name in EDITING for key in QKeySequence.keyBindings(QKeySequence.StandardKey[name])}
     keys |= {QKeySequence(f"{also}{key}") for also in ("", "Ctrl+", "Alt+") for key in ("Backspace", "Del")}  # a Mac's too
@@ -301,7 +304,7 @@ def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, whe
             listed.rename(one)
             (field,) = listed.findChildren(QLineEdit)
         elif where == "find":
-            window.menus.find.trigger()
+            window.commands.find.trigger()
             field = window.transcript.finding.bar.field
         else:
             field = {"composer": window.composer.field, "search": window.sidebar.search}[where]
@@ -335,14 +338,14 @@ def test_the_lists_menu_acts_on_the_row_under_the_pointer(start: Start) -> None:
     app = start()
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed = app.window.sidebar.list
-    app.window.commands.show_menu(listed.visualRect(listed._rows[first].index()).center())
+    show_list_menu(listed, app.window.commands, listed.visualRect(listed._rows[first].index()).center())
     (menu,) = listed.findChildren(QMenu)
     delete = app.window.commands.delete
     assert delete in menu.actions()
     menu.hide()
     delete.trigger()
     assert rows(app) == ["[Today]", "Second"] and app.conductor.chat.id == second
-    app.until(lambda: app.window.commands.target == ("chat", second))
+    app.until(lambda: app.window.chat_commands.target == ("chat", second))
     assert listed.model().index(0, 0).data(KIND) == "heading" and not listed.model().index(0, 0).data(ID)
 
 
@@ -352,7 +355,7 @@ def test_the_lists_menu_acts_on_the_row_under_the_pointer(start: Start) -> None:
 def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([answer("A needle."), answer("Hay."), answer("More hay.")]))
     first = chat_with(app, "One")
-    app.window.commands.again.trigger()  # the needle is now in a version that is not shown
+    app.window.commands.regenerate.trigger()  # the needle is now in a version that is not shown
     app.until(lambda: not app.conductor.busy)
     chat_with(app, "Two")
     app.window.commands.search.trigger()
@@ -363,8 +366,8 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
     app.until(lambda: app.conductor.chat.id == first)
     assert texts(app) == [("One", "A needle.")]
     side.search.setText("nowhere to be found")
-    app.until(lambda: side.nothing.isVisible())
-    assert "nowhere to be found" in side.nothing.text()
+    app.until(lambda: side.empty.isVisible())
+    assert "nowhere to be found" in side.empty.text()
     qtbot.keyClick(side.search, Qt.Key.Key_Escape)
     assert side.search.text() == "" and side.list.isVisible()
 
@@ -456,14 +459,14 @@ def test_everything_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> Non
     app = start()
     chat_with(app, "One")
     app.window.commands.delete.trigger()
-    app.window.show_chat_settings()
-    for place in (app.window.sidebar, app.window.settings_dialog, app.window.top_bar):
+    app.window.dialogs.show_chat_settings()
+    for place in (app.window.sidebar, app.window.dialogs.find(ChatSettingsDialog), app.window.top_bar):
         for widget in place.findChildren(QWidget):
             takes_keys = widget.focusPolicy() != Qt.FocusPolicy.NoFocus and widget.isVisible()
             inner = isinstance(widget, QLineEdit) and widget.objectName() == "qt_spinbox_lineedit"
             if takes_keys and not inner and type(widget).__name__ not in ("QScrollArea", "QWidget"):
                 assert widget.accessibleName(), widget
-    app.window.settings_dialog.accept()
+    app.window.dialogs.find(ChatSettingsDialog).accept()
     QApplication.processEvents()
 
 

@@ -33,7 +33,7 @@ def test_compare_runs_the_last_prompt_in_both_modes_and_shows_a_verdict(start: S
     assert not app.window.top_bar.compare.isEnabled()
     app.ask("Hi")
     app.window.top_bar.compare.click()
-    dialog = app.window.compare_dialog
+    dialog = app.window.dialogs.find(CompareDialog)
     app.until(lambda: not app.conductor.busy)
     assert [request.mode for request in app.engine.requests] == ["dflash", "plain", "dflash"]
     assert {request.seed for request in app.engine.requests[1:]} == {7}
@@ -52,7 +52,7 @@ def test_closing_the_dialog_stops_the_comparison(start: Start) -> None:
     app.ask("Hi")
     app.window.top_bar.compare.click()
     app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
-    app.window.compare_dialog.close()
+    app.window.dialogs.find(CompareDialog).close()
     app.until(lambda: not app.conductor.busy)
     app.ask("And on")
     assert shown_text(app) == "Fine."
@@ -65,7 +65,7 @@ def test_closing_the_window_during_a_comparison_ends_cleanly(start: Start, qtbot
     app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     with qtbot.waitSignal(app.slipstream.ended, timeout=PATIENCE_MS):
         app.window.close()
-    assert app.window.compare_dialog is None
+    assert app.window.dialogs.find(CompareDialog) is None
     assert app.engine.unloaded
 
 
@@ -74,9 +74,9 @@ def test_a_failed_comparison_shows_the_error(start: Start) -> None:
     app.ask("Hi")
     app.window.top_bar.compare.click()
     app.until(lambda: not app.conductor.busy)
-    assert app.window.compare_dialog.error.label.text() == "The memory ran out."
-    assert app.window.compare_dialog.record is None
-    app.window.compare_dialog.close()
+    assert app.window.dialogs.find(CompareDialog).error.label.text() == "The memory ran out."
+    assert app.window.dialogs.find(CompareDialog).record is None
+    app.window.dialogs.find(CompareDialog).close()
 
 
 def compared(app: Running) -> CompareDialog:
@@ -84,8 +84,8 @@ def compared(app: Running) -> CompareDialog:
     app.ask("Hi")
     app.window.top_bar.compare.click()
     app.until(lambda: not app.conductor.busy)
-    assert app.window.compare_dialog is not None
-    return app.window.compare_dialog
+    assert app.window.dialogs.find(CompareDialog) is not None
+    return app.window.dialogs.find(CompareDialog)
 
 
 def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> None:
@@ -97,8 +97,8 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> N
     app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
-    assert "Includes the 2 messages before this prompt." in app.window.compare_dialog.hint.text()
-    assert app.window.compare_dialog.record.before == 2
+    assert "Includes the 2 messages before this prompt." in app.window.dialogs.find(CompareDialog).hint.text()
+    assert app.window.dialogs.find(CompareDialog).record.before == 2
 
 
 def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> None:
@@ -107,7 +107,7 @@ def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> N
     first = app.window.transcript.reply_views()[0]
     app.send("Two")
     first.buttons.both_ways.click()
-    assert app.window.compare_dialog is None and "A reply is being generated" in app.notices[-1]
+    assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.notices[-1]
     app.conductor.stop()
     app.until(lambda: not app.conductor.busy)
 
@@ -116,8 +116,8 @@ def test_a_prompt_of_its_own_uses_the_settings_of_the_chat_but_not_its_messages(
     app = start()
     app.ask("Before")
     app.conductor.set_settings(replace(app.conductor.chat.settings, system="Be brief.", max_tokens=33))
-    app.window.menus.compare_prompt.trigger()
-    dialog = app.window.compare_dialog
+    app.window.commands.compare_prompt.trigger()
+    dialog = app.window.dialogs.find(CompareDialog)
     assert not dialog.run_button.isEnabled() and not dialog.save_button.isEnabled()
     dialog.prompt.setPlainText("Alone")
     dialog.prompt.submitted.emit()
@@ -141,8 +141,8 @@ def compared_with(app: Running, repeats: int) -> CompareDialog:
     app.ask("Hi")
     app.conductor.compare_turn(app.conductor.chat.turns[-1], repeats)
     app.until(lambda: not app.conductor.busy)
-    assert app.window.compare_dialog is not None
-    return app.window.compare_dialog
+    assert app.window.dialogs.find(CompareDialog) is not None
+    return app.window.dialogs.find(CompareDialog)
 
 
 def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start) -> None:
@@ -150,8 +150,8 @@ def test_comparisons_are_listed_by_pair_shown_again_and_deleted(start: Start) ->
     dialog = compared(app)
     dialog.close()
     app.conductor.comparisons.add(replace(dialog.record, id="other", pair="Another pair", prompt="Elsewhere"))
-    app.window.menus.compare_prompt.trigger()
-    dialog = app.window.compare_dialog
+    app.window.commands.compare_prompt.trigger()
+    dialog = app.window.dialogs.find(CompareDialog)
     dialog.history_button.click()
     history = dialog.history
     app.until(lambda: history.list.count() == 2)
@@ -194,7 +194,7 @@ def test_a_message_sent_during_a_comparison_stays_in_the_composer(start: Start) 
     app.until(lambda: "plain" in app.conductor.comparison_job.comparison.replies)
     app.send("Now?")
     assert app.window.composer.text == "Now?" and "comparison is running" in app.notices[-1]
-    app.window.compare_dialog.close()
+    app.window.dialogs.find(CompareDialog).close()
     app.until(lambda: not app.conductor.busy)
 
 
@@ -216,7 +216,7 @@ def test_any_prompt_is_compared_stored_and_drawn(start: Start, prompt: str) -> N
     app = start()
     app.conductor.compare_prompt(prompt)
     app.until(lambda: not app.conductor.busy)
-    dialog = app.window.compare_dialog
+    dialog = app.window.dialogs.find(CompareDialog)
     assert app.engine.requests[-1].messages[-1].content == clean(prompt).strip() == dialog.record.prompt
     assert not card(app.slipstream.theme, dialog.record).isNull()
     app.conductor.comparisons.read()

@@ -39,8 +39,8 @@ def opened(app: Running) -> CompareDialog:
     app.ask("Hi")
     app.window.top_bar.compare.click()
     app.until(lambda: not app.conductor.busy)
-    assert app.window.compare_dialog is not None
-    return app.window.compare_dialog
+    assert app.window.dialogs.find(CompareDialog) is not None
+    return app.window.dialogs.find(CompareDialog)
 
 
 def marked(side: CompareSide) -> list[tuple[str, QTextCharFormat]]:

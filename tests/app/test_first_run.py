@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.models.picker_dialog import PickerDialog
 from app.models.recommendation import MIN_SPEED, max_speed, recommend, without_gpu
 from mlx_engine.pairs import machine
 from mlx_engine.pairs.catalog import Catalog, load_catalog
@@ -89,7 +90,7 @@ def test_who_simply_writes_has_begun_too(start: Start) -> None:
 def test_one_begins_once(start: Start) -> None:
     app = start(welcomed=False)
     app.ask("Hello")
-    app.window.focus_list()
+    app.window.split.focus_list()
     app.conductor.send("Hello again")
     app.until(lambda: not app.conductor.busy)
     assert app.window.sidebar.list.hasFocus()  # a second question takes no focus and writes no setting
@@ -98,7 +99,7 @@ def test_one_begins_once(start: Start) -> None:
 def test_the_first_page_leads_to_the_picker(start: Start) -> None:
     app = start(welcomed=False)
     app.window.transcript.welcome.introduction.choose_button.click()
-    assert app.window.models is not None and app.window.models.isVisible()
+    assert app.window.dialogs.find(PickerDialog) is not None and app.window.dialogs.find(PickerDialog).isVisible()
 
 
 def test_the_first_page_is_whole_in_a_small_window(start: Start) -> None:

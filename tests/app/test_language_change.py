@@ -75,10 +75,10 @@ def test_a_hidden_sidebar_keeps_its_width_after_a_restart(start: Start, tmp_path
     app.window.resize(1200, 700)
     app.until(lambda: app.window.width() == 1200)
     draw_sidebar(app, 333)
-    app.window.toggle_sidebar()
+    app.window.split.toggle_sidebar()
     again = restart(app, start, tmp_path)
     assert not again.window.sidebar.isVisible()
-    again.window.toggle_sidebar()
+    again.window.split.toggle_sidebar()
     again.until(lambda: again.window.sidebar.width() == 333)
 
 

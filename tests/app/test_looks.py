@@ -125,7 +125,7 @@ def test_all_text_of_the_window_follows_the_text_size(start: Start) -> None:
     app = start(ScriptedEngine([answer("Some words.\n\n```python\nprint(1)\n```")]))
     app.ask("Go")
     window = app.window
-    window.show_settings()
+    window.dialogs.show_settings()
 
     def sizes() -> dict[str, int]:
         return {
@@ -157,8 +157,8 @@ def test_the_settings_window_and_the_menus_stay_in_step(start: Start) -> None:
     contrast.setCurrentIndex(2)
     contrast.activated.emit(2)
     assert app.slipstream.theme.colors == DARK_CONTRAST
-    checked = {action.text() for group in app.window.menus._groups for action in group.actions() if action.isChecked()}
-    assert checked == {"&Dark", "&High"}
+    menus = app.window.commands.appearance, app.window.commands.contrast
+    assert [action.text() for menu in menus for action in menu.actions() if action.isChecked()] == ["Dark", "High"]
     dialog.deleteLater()
 
 

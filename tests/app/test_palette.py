@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from app.window.fuzzy_match import rank, score, stands_in
-from app.window.palette import Palette, choices_of
+from app.window.fuzzy_match import contains_in_order, rank, score
+from app.window.palette import Palette, palette_commands
 from tests.app.conftest import Running
 
 Start = Callable[..., Running]
@@ -18,7 +18,7 @@ letters = st.text("abcN -", max_size=6)
 
 @given(letters, st.text("abcdN -", max_size=20))
 def test_letters_fit_exactly_where_they_stand_in_the_text_in_order(wanted: str, text: str) -> None:
-    fits = all(stands_in(word, text.casefold()) for word in wanted.casefold().split())
+    fits = all(contains_in_order(word, text.casefold()) for word in wanted.casefold().split())
     assert (score(wanted, text) is not None) == fits
 
 
@@ -45,7 +45,7 @@ def test_beginnings_of_words_count_more_than_letters_inside_them() -> None:
 
 
 def open_palette(app: Running) -> Palette:
-    app.window.show_palette()
+    app.window.dialogs.show_palette()
     (palette,) = app.window.findChildren(Palette)
     return palette
 
@@ -53,7 +53,7 @@ def open_palette(app: Running) -> Palette:
 def test_every_command_that_can_be_done_is_there_with_its_keys(start: Start) -> None:
     app = start()
     palette = open_palette(app)
-    found = {choice.text: choice for choice in choices_of(app.window)}
+    found = {command.text: command for command in palette_commands(app.window.menuBar(), app.conductor)}
     assert found["New Chat"].keys == "Ctrl+N" and found["New Chat"].where == "File"
     assert found["Dark"].where == "View ▸ Appearance"
     assert "Stop" not in found and "Command Palette…" not in found

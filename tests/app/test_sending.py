@@ -76,10 +76,10 @@ def test_a_message_is_no_window_of_its_own_even_for_a_moment(start: Start, qapp:
 def test_only_the_chat_in_which_a_reply_is_written_can_stop_it(start: Start, qtbot: QtBot) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
-    bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.menus.stop
+    bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.commands.stop
     app.ask("Old?")
     old = app.conductor.chat.id
-    app.window.menus.new_chat.trigger()
+    app.window.commands.new_chat.trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
     new = app.conductor.chat.id
@@ -107,7 +107,7 @@ def test_a_reply_in_a_chat_that_is_deleted_from_afar_ends(start: Start) -> None:
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
     app.ask("Old?")
     old = app.conductor.chat.id
-    app.window.menus.new_chat.trigger()
+    app.window.commands.new_chat.trigger()
     app.send("New?")
     app.until(lambda: "Half" in shown_text(app))
     new = app.conductor.chat.id

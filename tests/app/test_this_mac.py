@@ -15,8 +15,8 @@ from tests.app.scripted_engine import FACTS, ROOFLINE, ScriptedEngine
 
 
 def opened(running: Running) -> ThisMacDialog:
-    running.window.menus.this_mac.trigger()
-    page = running.window.this_mac
+    running.window.commands.this_mac.trigger()
+    page = running.window.dialogs.find(ThisMacDialog)
     assert page is not None
     return page
 

@@ -102,12 +102,12 @@ def test_each_supplier_has_a_line_of_its_own_and_the_legend_tells_it(start: Star
     app = start(ScriptedEngine([reply(("prefill", "One "), ("drafter", "**two** th"), ("lookup", "ree "), ("target", "four"))]))
     app.ask("Count")
     assert lines(app) == [] and not app.window.foot.legend.isVisible()
-    app.window.menus.tint.trigger()
+    app.window.commands.token_sources.trigger()
     styles = STYLES.DashUnderline, STYLES.SingleUnderline, STYLES.DotLine, STYLES.DashUnderline
     assert lines(app) == list(zip(("One ", "two th", "ree ", "four"), styles, strict=True))
     legend = app.window.foot.legend
     assert legend.isVisible() and legend.toPlainText().split("    ") == ["drafted and accepted", "lookup", "the target’s own"]
-    app.window.menus.tint.trigger()
+    app.window.commands.token_sources.trigger()
     assert lines(app) == [] and not legend.isVisible()
 
 

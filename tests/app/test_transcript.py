@@ -322,7 +322,7 @@ def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> Non
     app = start()
     app.ask("word " * 3000 + "needle")
     transcript = app.window.transcript
-    app.window.menus.find.trigger()
+    app.window.commands.find.trigger()
     assert hits(transcript, qtbot, "needle")
     transcript.finding.step(1)
     rect = transcript.column.rect_of(transcript.finding.hits[0].place)

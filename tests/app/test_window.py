@@ -168,7 +168,7 @@ def test_stop_ends_a_reply_and_keeps_what_was_written(start: Start, qtbot: QtBot
         assert app.window.composer.button.accessibleName() == "Stop"
         app.window.composer.button.click()
     else:
-        app.window.menus.stop.trigger()
+        app.window.commands.stop.trigger()
     app.until(lambda: not app.conductor.busy)
     assert shown_text(app) == "Once upon"
     assert app.reply.stats.facts.text().endswith("stopped")
@@ -205,7 +205,7 @@ def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> Non
     app.send("A story")
     app.until(lambda: "Once" in shown_text(app))
     story = app.conductor.chat
-    app.window.menus.new_chat.trigger()
+    app.window.commands.new_chat.trigger()
     assert app.window.transcript.reply_views() == []
     assert app.window.transcript.welcome.isVisible()
     app.type("Fresh")
@@ -297,7 +297,7 @@ def test_the_dflash_switch_holds_for_the_next_reply_and_each_reply_keeps_its_own
     app.window.resize(1000, 700)
     app.send("With")
     app.window.top_bar.dflash.click()
-    assert app.window.top_bar.pending.text() == "Plain from the next reply on"
+    assert app.window.top_bar.pending.text() == "Next reply: Plain"
     assert app.window.top_bar.pending.isVisible()
     gate.set()
     app.until(lambda: not app.conductor.busy)
@@ -310,12 +310,12 @@ def test_the_dflash_switch_holds_for_the_next_reply_and_each_reply_keeps_its_own
 
 def test_switch_and_menu_always_agree(start: Start) -> None:
     app = start()
-    bar, menus = app.window.top_bar, app.window.menus
+    bar, commands = app.window.top_bar, app.window.commands
     for _ in range(3):
-        menus.dflash.trigger()
-        assert bar.dflash.isChecked() == menus.dflash.isChecked() == (app.conductor.next_mode == "dflash")
+        commands.dflash.trigger()
+        assert bar.dflash.isChecked() == commands.dflash.isChecked() == (app.conductor.next_mode == "dflash")
         bar.dflash.click()
-        assert bar.dflash.isChecked() == menus.dflash.isChecked() == (app.conductor.next_mode == "dflash")
+        assert bar.dflash.isChecked() == commands.dflash.isChecked() == (app.conductor.next_mode == "dflash")
 
 
 def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
@@ -326,7 +326,7 @@ def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
     assert any("no drafter was given" in notice for notice in app.notices)
     app.ask("Hi")
     assert app.engine.requests[0].mode == "plain"
-    assert not app.window.menus.compare.isEnabled()
+    assert not app.window.commands.compare.isEnabled()
 
 
 def test_thinking_can_be_asked_for_only_where_the_model_thinks(start: Start) -> None:
@@ -350,7 +350,7 @@ def test_code_and_replies_can_be_copied(start: Start) -> None:
     (code,) = app.reply.blocks.code_views()
     code.copy()
     assert QGuiApplication.clipboard().text() == "print(1)"
-    app.window.menus.copy_reply.trigger()
+    app.window.commands.copy_reply.trigger()
     assert QGuiApplication.clipboard().text() == CODE
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
+from app.compare.compare_view import CompareDialog
 from app.data_paths import Places
 from tests.app.conftest import PATIENCE_MS
 
@@ -101,7 +102,7 @@ def test_compare_of_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtB
     conductor.send("Hi")
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     conductor.compare()
-    dialog = slipstream.window.compare_dialog
+    dialog = slipstream.window.dialogs.find(CompareDialog)
     assert dialog is not None
     qtbot.waitUntil(lambda: not conductor.busy, timeout=PATIENCE_MS)
     assert dialog.record is not None and dialog.record.verdict == "identical"

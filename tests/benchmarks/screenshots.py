@@ -38,6 +38,7 @@ def _take(out: Path) -> int:
     from PySide6.QtWidgets import QApplication, QWidget
 
     from app.application import Slipstream
+    from app.compare.compare_view import CompareDialog
     from app.conversations.chat_tree import Turn
     from app.data_paths import Places
 
@@ -103,7 +104,7 @@ def _take(out: Path) -> int:
         conductor.compare()
         until(lambda: not conductor.busy)
         settle()
-        dialog = window.compare_dialog
+        dialog = window.dialogs.find(CompareDialog)
         if dialog is not None:
             save(dialog, "compare.png")
             dialog.close()

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from app.models.candidate import Candidate
+from app.models.picker_dialog import PickerDialog
 from mlx_engine.pairs.pair import Pair
 from tests.app.conftest import Running
 
@@ -12,7 +13,7 @@ Start = Callable[..., Running]
 
 def opened(app: Running) -> None:
     """Open the picker and wait until its pairs are listed."""
-    app.window.show_models()
+    app.window.dialogs.show_models()
     app.until(lambda: bool(app.window.picker.rows))
 
 
@@ -29,5 +30,5 @@ def state(app: Running) -> str:
 
 
 def card(app: Running):  # type: ignore[no-untyped-def]
-    assert app.window.models is not None
-    return app.window.models.card
+    assert app.window.dialogs.find(PickerDialog) is not None
+    return app.window.dialogs.find(PickerDialog).card

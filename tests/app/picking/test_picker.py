@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from app.models import storage, survey
 from app.models.model_settings import ModelSettingsDialog
 from app.models.own_pair import OwnPairDialog
+from app.models.picker_dialog import PickerDialog
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.bandwidth import download_limit
 from mlx_engine.pairs.cache import Cache
@@ -40,8 +41,8 @@ def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot:
     real = engine.load
     monkeypatch.setattr(engine, "load", lambda target, drafter: (loads.append((target, drafter)), real(target, drafter))[1])
     app = start(engine)
-    app.window.menus.models.trigger()
-    dialog = app.window.models
+    app.window.commands.models.trigger()
+    dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     app.until(lambda: bool(app.window.picker.rows))
     qtbot.keyClicks(dialog.search, "zeb")
@@ -89,7 +90,7 @@ def test_a_pair_can_be_used_once_the_reply_is_complete(start: Start, hub: LocalH
     app = start(ScriptedEngine([[commit("a"), gate, done()]]))
     opened(app)
     look_at(app, "zebra-1b")
-    app.window.models.space_timer.stop()
+    app.window.dialogs.find(PickerDialog).space_timer.stop()
     app.send("Hello?")
     app.until(lambda: not card(app).main.isEnabled())
     assert card(app).main.toolTip() == "Wait for the reply to finish."
@@ -146,7 +147,7 @@ def test_a_failed_restore_can_be_repeated(start: Start, hub: LocalHub, monkeypat
     fetch(hub, cache)
     app = start()
     opened(app)
-    dialog = app.window.models
+    dialog = app.window.dialogs.find(PickerDialog)
     look_at(app, "zebra-1b")
     app.window.picker.delete()
     app.until(lambda: dialog.deleted.isVisible())
@@ -171,12 +172,12 @@ def test_model_settings_apply_at_once_and_are_stored(
     monkeypatch.setattr(storage, "delete_token", lambda endpoint: kept.pop(endpoint, None) is not None)
     app = start()
     opened(app)
-    assert app.window.models is not None
-    app.window.models.settings.click()
-    dialog = app.window.models.findChild(ModelSettingsDialog)
+    assert app.window.dialogs.find(PickerDialog) is not None
+    app.window.dialogs.find(PickerDialog).settings.click()
+    dialog = app.window.dialogs.find(PickerDialog).findChild(ModelSettingsDialog)
     assert dialog is not None
     app.until(lambda: "GB available" in dialog.room.text())
-    assert app.window.models.space.text().endswith("available") and not dialog.move_button.isEnabled()
+    assert app.window.dialogs.find(PickerDialog).space.text().endswith("available") and not dialog.move_button.isEnabled()
     assert "HF_HUB_CACHE" in dialog.room.text()
     dialog.limit.setCurrentIndex(3)
     dialog.limit.activated.emit(3)
@@ -207,7 +208,7 @@ def test_moving_models_shows_progress_and_blocks_loading(
     app.until(lambda: state(app) == "loaded")
     look_at(app, "zebra-1b")
     app.window.picker.move(tmp_path / "elsewhere")
-    dialog = app.window.models
+    dialog = app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     app.until(lambda: dialog.space.text().startswith("Moving models: 0 KB of 2 MB"))
     app.window.picker.select("demo")
@@ -232,9 +233,9 @@ def test_an_incompatible_custom_pair_shows_the_reason(start: Start, hub: LocalHu
     hub.repo("lab/other", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
     app = start()
     opened(app)
-    assert app.window.models is not None
-    app.window.models.own.click()
-    dialog = app.window.models.findChild(OwnPairDialog)
+    assert app.window.dialogs.find(PickerDialog) is not None
+    app.window.dialogs.find(PickerDialog).own.click()
+    dialog = app.window.dialogs.find(PickerDialog).findChild(OwnPairDialog)
     assert dialog is not None
     dialog.target.setText("owner/target")
     dialog.drafter.setText("lab/other")
@@ -260,9 +261,9 @@ def test_a_drafter_for_a_custom_target_is_found(start: Start, hub: LocalHub, tmp
     (tmp_path / "phi/config.json").write_bytes(of_phi["config.json"])
     app = start()
     opened(app)
-    assert app.window.models is not None
-    app.window.models.own.click()
-    dialog = app.window.models.findChild(OwnPairDialog)
+    assert app.window.dialogs.find(PickerDialog) is not None
+    app.window.dialogs.find(PickerDialog).own.click()
+    dialog = app.window.dialogs.find(PickerDialog).findChild(OwnPairDialog)
     assert dialog is not None and not dialog.search.isEnabled()
     dialog.target.setText("mlx/Zebra-4B-8bit")
     dialog.search.click()
@@ -360,7 +361,7 @@ def test_a_load_that_fails_later_or_is_cancelled_says_that_no_models_are_loaded(
 def test_large_text_fits_and_survives_a_change_of_appearance(start: Start) -> None:
     app = start()
     opened(app)
-    theme, dialog = app.slipstream.theme, app.window.models
+    theme, dialog = app.slipstream.theme, app.window.dialogs.find(PickerDialog)
     assert dialog is not None
     try:
         theme.set_text_size(24)
@@ -390,10 +391,10 @@ def test_a_folder_that_cannot_be_estimated_hides_no_other(tmp_path: Path, monkey
 def test_every_control_of_the_picker_has_a_name(start: Start) -> None:
     app = start()
     opened(app)
-    assert app.window.models is not None
+    assert app.window.dialogs.find(PickerDialog) is not None
     nameless = [
         type(widget).__name__
-        for widget in app.window.models.findChildren(QWidget)
+        for widget in app.window.dialogs.find(PickerDialog).findChildren(QWidget)
         if isinstance(widget, QAbstractButton | QLineEdit | QComboBox)
         and widget.isVisible()
         and not widget.accessibleName()
@@ -413,7 +414,7 @@ def test_the_recorded_speed_is_that_of_the_finished_reply(start: Start, monkeypa
     app.ask("First")
     app.until(lambda: noted == [11.0])  # two threads record in any order
     first = app.conductor.chat.id
-    app.window.commands.new.trigger()
+    app.window.commands.new_chat.trigger()
     app.send("Second")
     app.until(lambda: app.conductor.chat.turns[-1].reply.answer == "b")
     app.conductor.open_chat(first)

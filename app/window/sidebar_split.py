@@ -1,0 +1,79 @@
+"""The sidebar next to the chat, with a movable edge between them."""
+
+from PySide6.QtCore import QSettings, Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSplitter, QWidget
+
+from app.sidebar.sidebar import DEFAULT_WIDTH, MAX_WIDTH, MIN_WIDTH, Sidebar
+
+MIN_CHAT_WIDTH = 440
+
+
+class SidebarSplit(QSplitter):
+    """Hides the sidebar while the window is too narrow for it."""
+
+    shown = Signal(bool)  # whether the sidebar is visible
+
+    def __init__(self, sidebar: Sidebar, chat: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.sidebar = sidebar
+        self._wanted = True
+        self._width = DEFAULT_WIDTH  # set by the user; the sidebar may be hidden, or narrower in a narrow window
+        chat.setMinimumWidth(MIN_CHAT_WIDTH)
+        self.setHandleWidth(1)
+        self.setChildrenCollapsible(False)
+        self.addWidget(sidebar)
+        self.addWidget(chat)
+        self.setStretchFactor(1, 1)
+        self.splitterMoved.connect(self._remember_width)
+
+    @Slot()
+    def toggle_sidebar(self) -> None:
+        self.show_sidebar(not self.sidebar.isVisible())
+
+    @Slot()
+    def show_sidebar(self, wanted: bool = True) -> None:
+        """Show or hide the sidebar. A window too narrow for it grows."""
+        self._wanted = wanted
+        if wanted and self.width() < self._room:
+            self.window().resize(self._room, self.window().height())
+        self._update()
+
+    @Slot()
+    def focus_search(self) -> None:
+        self.show_sidebar()
+        self.sidebar.focus_search()
+
+    @Slot()
+    def focus_list(self) -> None:
+        self.show_sidebar()
+        self.sidebar.list.setFocus()
+
+    def save(self, settings: QSettings) -> None:
+        settings.setValue("sidebar", self._wanted)
+        settings.setValue("sidebar_width", self._width)
+
+    def restore(self, settings: QSettings) -> None:
+        self._wanted = settings.value("sidebar", True, bool) is not False
+        width = settings.value("sidebar_width", DEFAULT_WIDTH, int)
+        if isinstance(width, int):
+            self._width = min(max(MIN_WIDTH, width), MAX_WIDTH)
+        self.setSizes([self._width, max(MIN_CHAT_WIDTH, self.window().width() - self._width)])
+        self._update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._update()
+
+    @property
+    def _room(self) -> int:
+        return MIN_WIDTH + MIN_CHAT_WIDTH + self.handleWidth()
+
+    @Slot()
+    def _remember_width(self) -> None:
+        self._width = self.sizes()[0]
+
+    def _update(self) -> None:
+        visible = self._wanted and self.window().width() >= self._room
+        self.sidebar.setVisible(visible)
+        self.shown.emit(visible)
