@@ -51,7 +51,7 @@ class Branch:
 
     def arrays(self) -> list[mx.array]:
         """Return all arrays of the branch, marks included."""
-        own = self.caches.arrays() + (self.context.state if self.context else [])
+        own = self.caches.state + (self.context.state if self.context else [])
         return own + [array for mark in self.marks.values() for array in mark.arrays()]
 
 

@@ -1,7 +1,4 @@
-"""What Slipstream adds to one of mlx-lm's caches: rewinding, queued passes and snapshots.
-
-Each kind of cache has one subclass. Between two passes, mlx-lm's `state` is everything that a cache holds.
-"""
+"""What Slipstream adds to mlx-lm's caches: rewinding, queued passes and snapshots. Each kind of cache has one adapter class."""
 
 import copy
 from typing import Any
@@ -13,10 +10,10 @@ from mlx_engine.errors import UserError
 
 
 class CacheAdapter:
-    """One layer's cache. This base class is for kinds that only plain decoding can use.
+    """One layer's cache; the base class of all adapters.
 
     Args:
-        cache: mlx-lm's cache.
+        cache: mlx-lm's cache. Between two passes, its `state` is everything that it holds.
     """
 
     can_cut = False  # whether the tokens after any earlier one can be dropped
@@ -30,12 +27,6 @@ class CacheAdapter:
         Raises:
             UserError: names the kind.
         """
-        raise UserError(
-            "cache_cannot_rewind",
-            "This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose "
-            "another target.",
-            kind=type(self.cache).__name__,
-        )
 
     def begin(self, block: bool) -> Any:
         """Prepare a pass, which can be rewound if it is a `block`. Return what the layer runs on."""
@@ -43,15 +34,12 @@ class CacheAdapter:
 
     def rewind(self, rows: int, passed: int) -> None:
         """Drop the last `rows` of the `passed` rows of the latest pass, and what was kept for it."""
-        if rows:
-            self.check()
 
     def place(self, span: DeviceSpan) -> Any:
         """Prepare a pass over `span`, which may follow passes that are not settled. Return what the layer runs on.
 
-        The cache itself is unchanged until `settle`, except that its spare rows may be written.
+        The cache holds something already. It stays as it is until `settle`, except for its spare rows.
         """
-        self.check()
 
     def settle(self, start: int, kept: int, discarded: int) -> None:
         """Bring the cache to the end of a placed pass.
@@ -61,7 +49,6 @@ class CacheAdapter:
             kept: how many of its first rows count, at least one.
             discarded: how many passes were placed after it and are discarded.
         """
-        self.check()
 
     def release(self) -> None:
         """Discard placed passes, and drop what was kept of earlier ones."""
@@ -75,18 +62,32 @@ class CacheAdapter:
         self.cache.state = _copy_handles(frozen)
 
     def cut(self, length: int) -> None:
-        """Drop every token from `length` on; only if `can_cut`."""
-        self.check()
+        """Drop every token from `length` on; does nothing unless `can_cut`."""
 
     def fill(self, source: "CacheAdapter", length: int) -> None:
-        """Fill this empty cache with the first `length` tokens of another; only if `can_cut`.
+        """Copy the first `length` tokens of another cache into this empty one; does nothing unless `can_cut`.
 
-        The rows are copied once, into arrays with spare rows, so that the next write to either cache copies nothing.
+        The rows go into arrays with spare rows, so that the next write to either cache copies nothing.
         """
-        self.check()
 
     def grow(self, depth: int) -> None:
         """Make the cache as large as it is after `depth` tokens by repeating what it holds, to measure passes at that depth."""
+
+
+class UnknownCache(CacheAdapter):
+    """A kind of cache that only plain decoding can use."""
+
+    def check(self) -> None:
+        raise UserError(
+            "cache_cannot_rewind",
+            "This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose "
+            "another target.",
+            kind=type(self.cache).__name__,
+        )
+
+    def rewind(self, rows: int, passed: int) -> None:
+        if rows:
+            self.check()
 
 
 def arrays(state: Any) -> list[mx.array]:
@@ -96,13 +97,13 @@ def arrays(state: Any) -> list[mx.array]:
     return [array for part in state for array in arrays(part)] if isinstance(state, list | tuple) else []
 
 
+def repeated(array: mx.array, rows: int) -> mx.array:
+    """Repeat an array [1, H, n, D] along its rows, up to [1, H, rows, D]."""
+    return mx.contiguous(mx.tile(array, (1, 1, -(-rows // array.shape[2]), 1))[:, :, :rows])
+
+
 def _copy_handles(state: Any) -> Any:
     """Copy containers and array handles, but no buffers. Assigning to a slice changes only the handle it goes through."""
     if isinstance(state, mx.array):
         return copy.copy(state)
     return type(state)(_copy_handles(part) for part in state) if isinstance(state, list | tuple) else state
-
-
-def repeated(array: mx.array, rows: int) -> mx.array:
-    """Repeat an array [1, H, n, D] along its rows, up to [1, H, rows, D]."""
-    return mx.contiguous(mx.tile(array, (1, 1, -(-rows // array.shape[2]), 1))[:, :, :rows])

@@ -7,7 +7,7 @@ from mlx_lm.models.cache import ArraysCache, CacheList, KVCache, RotatingKVCache
 
 from mlx_engine.device import DeviceSpan
 from mlx_engine.limits import MAX_BLOCK_ROWS
-from mlx_engine.targets.adapter import CacheAdapter, arrays
+from mlx_engine.targets.adapter import CacheAdapter, UnknownCache, arrays
 from mlx_engine.targets.compound import CompoundCache
 from mlx_engine.targets.growing import GrowingCache
 from mlx_engine.targets.recurrent import RecurrentCache
@@ -22,8 +22,8 @@ ADAPTERS: dict[type, Any] = {
 
 
 def adapter(cache: Any) -> CacheAdapter:
-    """The adapter for one of mlx-lm's caches. Kinds that cannot be rewound get the base class, whose `check` refuses them."""
-    made: CacheAdapter = ADAPTERS.get(type(cache), CacheAdapter)(cache)
+    """The adapter for one of mlx-lm's caches."""
+    made: CacheAdapter = ADAPTERS.get(type(cache), UnknownCache)(cache)
     return made
 
 
@@ -95,11 +95,7 @@ class Caches:
                 each.settle(*settled, discarded)
 
     def check(self) -> None:
-        """Refuse a kind of cache that cannot be rewound.
-
-        Raises:
-            UserError: names the kind.
-        """
+        """Refuse a kind of cache that cannot be rewound; see `CacheAdapter.check`."""
         for each in self.adapters:
             each.check()
 
@@ -120,31 +116,25 @@ class Caches:
     def cut(self, length: int) -> None:
         """Drop every token from `length` on, in the layers that can be cut; `thaw` is for the others."""
         for each in self.adapters:
-            if each.can_cut:
-                each.cut(length)
+            each.cut(length)
         self.length = length
 
     def fill(self, source: "Caches", length: int) -> None:
         """Copy the first `length` tokens into these empty caches, in the layers that can be cut; `thaw` is for the others."""
         for each, other in zip(self.adapters, source.adapters, strict=True):
-            if each.can_cut:
-                each.fill(other, length)
+            each.fill(other, length)
         self.length = length
 
     def grow(self, depth: int) -> None:
-        """Make every cache as large as it is after `depth` tokens, to measure passes at that depth. Its content is meaningless."""
+        """Make every cache as large as it is after `depth` tokens, with meaningless content, to measure passes at that depth."""
         for each in self.adapters:
             each.grow(depth)
         self.length = depth
 
     @property
-    def state(self) -> list:
-        """What to evaluate for the caches to be computed."""
-        return [layer.state for layer in self.layers]
-
-    def arrays(self) -> list[mx.array]:
-        """Every array held."""
-        return arrays(self.state)
+    def state(self) -> list[mx.array]:
+        """Every array held, to evaluate."""
+        return arrays([layer.state for layer in self.layers])
 
     @property
     def nbytes(self) -> int:

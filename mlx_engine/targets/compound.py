@@ -8,7 +8,7 @@ from mlx_engine.targets.adapter import CacheAdapter
 
 
 class CompoundCache(CacheAdapter):
-    """A `CacheList`: every part is handled by its own adapter. Stands in for it in placed passes.
+    """A `CacheList`: everything is done to every part. Stands in for it in placed passes.
 
     Args:
         cache: mlx-lm's cache.
@@ -24,58 +24,46 @@ class CompoundCache(CacheAdapter):
         return self.parts[index]
 
     def check(self) -> None:
-        """Refuse it if a part cannot be rewound."""
         for part in self.parts:
             part.check()
 
     def begin(self, block: bool) -> Any:
-        """Prepare every part."""
         for part in self.parts:
             part.begin(block)
         return self.cache
 
     def rewind(self, rows: int, passed: int) -> None:
-        """Rewind every part."""
         for part in self.parts:
             part.rewind(rows, passed)
 
     def place(self, span: DeviceSpan) -> "CompoundCache":
-        """Place every part."""
         for part in self.parts:
             part.place(span)
         return self
 
     def settle(self, start: int, kept: int, discarded: int) -> None:
-        """Settle every part."""
         for part in self.parts:
             part.settle(start, kept, discarded)
 
     def release(self) -> None:
-        """Release every part."""
         for part in self.parts:
             part.release()
 
     def freeze(self) -> list:
-        """Return every part's state."""
         return [part.freeze() for part in self.parts]
 
     def thaw(self, frozen: list) -> None:
-        """Restore every part's state."""
         for part, state in zip(self.parts, frozen, strict=True):
             part.thaw(state)
 
     def cut(self, length: int) -> None:
-        """Cut every part."""
         for part in self.parts:
             part.cut(length)
 
     def fill(self, source: CacheAdapter, length: int) -> None:
-        """Fill every part."""
-        assert isinstance(source, CompoundCache)
-        for part, other in zip(self.parts, source.parts, strict=True):
+        for part, other in zip(self.parts, source.parts, strict=True):  # type: ignore[attr-defined]  # of the same kind
             part.fill(other, length)
 
     def grow(self, depth: int) -> None:
-        """Grow every part."""
         for part in self.parts:
             part.grow(depth)

@@ -22,17 +22,12 @@ class GrowingCache(CacheAdapter):
     can_cut = True
     compilable = True  # layers that run on the adapter may be compiled
 
-    def check(self) -> None:
-        """Growing caches can be rewound."""
-
     def rewind(self, rows: int, passed: int) -> None:
-        """Drop the last `rows` rows; nothing has to be kept for it."""
         dropped = self.cache.trim(rows)
         if dropped != rows:
             raise ValueError(f"asked to drop {rows} rows of a cache that held {dropped}")
 
     def place(self, span: DeviceSpan) -> "GrowingCache":
-        """Make room for the pass. The cache holds something already."""
         cache = self.cache
         self.offset = span.start.value  # of the first row, [1] int32
         self.length = span.end  # rows that are filled after the pass, [1] int32
@@ -50,7 +45,7 @@ class GrowingCache(CacheAdapter):
         return keys
 
     @keys.setter
-    def keys(self, keys: mx.array) -> None:  # some models add a dependency before the keys are read
+    def keys(self, keys: mx.array) -> None:  # some models replace what is held
         self.cache.keys = keys
 
     @property
@@ -77,12 +72,11 @@ class GrowingCache(CacheAdapter):
         return seen if window_size is None else seen & (query - key < window_size)
 
     def settle(self, start: int, kept: int, discarded: int) -> None:
-        """Set the length; the next pass overwrites the rows after it."""
         self.cache.offset = start + kept
 
     def inputs(self, layer: Any, dtype: mx.Dtype) -> list[mx.array]:
         """What a compiled layer reads: the buffers, and where the pass's rows are written."""
-        return [self.keys, self.values, self._positions, self.offset, self.length]
+        return [self.cache.keys, self.cache.values, self._positions, self.offset, self.length]
 
     def traced(self, inputs: list[mx.array]) -> "GrowingCache":
         """An adapter that holds `inputs`, for a layer while it is traced."""
@@ -93,18 +87,16 @@ class GrowingCache(CacheAdapter):
 
     def outputs(self) -> list[mx.array]:
         """What a layer leaves here: the buffers."""
-        return [self.keys, self.values]
+        return [self.cache.keys, self.cache.values]
 
     def accept(self, layer: Any, outputs: list[mx.array]) -> None:
         """Hold what a compiled layer left."""
-        self.keys, self.values = outputs
+        self.cache.keys, self.cache.values = outputs
 
     def cut(self, length: int) -> None:
-        """Drop every token from `length` on."""
         self.cache.trim(self.cache.offset - length)
 
     def fill(self, source: CacheAdapter, length: int) -> None:
-        """Copy the first `length` tokens of another growing cache."""
         spare = KVCache.step - length % KVCache.step
 
         def rows(array: mx.array) -> mx.array:
@@ -114,7 +106,6 @@ class GrowingCache(CacheAdapter):
         self.cache.state = (rows(source.cache.keys), rows(source.cache.values), length)
 
     def grow(self, depth: int) -> None:
-        """Hold `depth` tokens and at least one spare row."""
         room = -(-(depth + 1) // KVCache.step) * KVCache.step
         self.cache.state = (*(repeated(held, room) for held in self.cache.keys_and_values()), depth)
 

@@ -77,11 +77,7 @@ class RecurrentCache(CacheAdapter):
         self._origin: tuple[mx.array, mx.array, Tape, int] | None = None  # a state, and what it is computed from
         self._traced: BlockStart | None = None
 
-    def check(self) -> None:
-        """Recurrent caches can be rewound."""
-
     def begin(self, block: bool) -> Any:
-        """Keep the state before a block, which runs on the adapter."""
         self._before = self._block = None
         self.compilable = False
         if not block:
@@ -91,7 +87,6 @@ class RecurrentCache(CacheAdapter):
         return self
 
     def rewind(self, rows: int, passed: int) -> None:
-        """Restore the state before the block, and replay the rows that stay."""
         before, block = self._before, self._block
         self._before = self._block = None
         if not rows:
@@ -104,18 +99,15 @@ class RecurrentCache(CacheAdapter):
             self._end(block, passed - rows)
 
     def place(self, span: DeviceSpan) -> "RecurrentCache":
-        """Start the pass after the rows that are kept of the previous one. The cache holds something already."""
         self.compilable = True
         self._kept = span.start.kept
         return self
 
     def settle(self, start: int, kept: int, discarded: int) -> None:
-        """Replay the rows that are kept."""
         self._end(self._placed[-1 - discarded], kept)
         self._placed.clear()
 
     def release(self) -> None:
-        """Drop all blocks, and what the state is computed from."""
         self._before = self._block = self._origin = None
         self._placed.clear()
 

@@ -45,16 +45,11 @@ class RotatingCache(CacheAdapter):
         self._before: Any = None  # state before the latest block, whose buffers that block only reads
         self._window: _Window | None = None  # of placed passes
 
-    def check(self) -> None:
-        """Rotating caches can be rewound."""
-
     def begin(self, block: bool) -> Any:
-        """Keep the state before a block."""
         self._before = self.cache.state if block else None
         return self.cache
 
     def rewind(self, rows: int, passed: int) -> None:
-        """Cut off the last `rows` rows, or restore the state before the block if these are all."""
         cache, before, self._before = self.cache, self._before, None
         if not rows:
             return
@@ -72,7 +67,6 @@ class RotatingCache(CacheAdapter):
         cache._idx -= rows
 
     def place(self, span: DeviceSpan) -> "RotatingCache":
-        """Make room for the pass. The cache holds something already."""
         if self._window is None:
             self._window = _Window(self.cache)
         self._window.reserve(span, self.cache.max_size)
@@ -96,7 +90,6 @@ class RotatingCache(CacheAdapter):
         return (key <= query) & (query - key < (window_size or self.cache.max_size))
 
     def settle(self, start: int, kept: int, discarded: int) -> None:
-        """Leave the cache as a pass of the kept rows alone does."""
         cache, window = self.cache, self._window
         assert window is not None
         held, end = min(start, cache.max_size - 1) + kept, start + kept - window.first
@@ -105,11 +98,9 @@ class RotatingCache(CacheAdapter):
         self._window = None
 
     def release(self) -> None:
-        """Drop the state before the latest block, and the placed passes' buffer."""
         self._before = self._window = None
 
     def grow(self, depth: int) -> None:
-        """Fill the window as far as `depth` tokens do."""
         cache = self.cache
         held = min(depth, cache.max_size)
         cache.keys, cache.values = repeated(cache.keys, held), repeated(cache.values, held)

@@ -182,7 +182,7 @@ def _pass(
 ) -> Phase:
     """Return a pass of the target after `depth` tokens. On average, a row attends to half of the others."""
     operations = pair.weights.operations(rows) + _attention(pair.target.model, caches, depth + rows // 2, rows)
-    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_size(caches.arrays()) if depth else 0), operations)
+    return Phase(name, rows, depth, seconds, pair.weights.bytes(rows) + (_size(caches.state) if depth else 0), operations)
 
 
 def _draft_and_verify(pair: LoadedPair) -> list[Phase]:
