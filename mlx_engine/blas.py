@@ -1,11 +1,10 @@
-"""Which BLAS serves MLX on Linux, decided before MLX loads.
+"""Choose the BLAS for MLX on Linux, before MLX is loaded.
 
-MLX's Linux wheel is linked against the reference BLAS, whose products cost as much for 16 rows as for 16 passes of one row, so that
-a block verify would gain nothing. A system OpenBLAS that is loaded first with global symbols takes its place. On a Mac, Metal does
-the work and nothing here applies.
+MLX's Linux wheel is linked against the reference BLAS, for which a product of 16 rows costs as much as 16 products of one row, so a
+verify would gain nothing. A system OpenBLAS that is loaded first, with global symbols, takes its place. On a Mac, Metal is used.
 
-`SLIPSTREAM_BLAS` is `auto` (OpenBLAS if this machine has it), `openblas` (or fail) or `wheel` (the reference BLAS, whose passes
-of 1 and of n rows agree bit for bit); `SLIPSTREAM_THREADS` is the number of BLAS threads.
+`SLIPSTREAM_BLAS` is `auto` (OpenBLAS if it is installed), `openblas` (or fail) or `wheel` (the reference BLAS, whose passes of 1
+and of n rows agree bit for bit). `SLIPSTREAM_THREADS` is the number of BLAS threads.
 """
 
 import ctypes
@@ -21,7 +20,7 @@ _INSTALL = "sudo apt-get install libopenblas0-pthread"
 
 @dataclass(frozen=True)
 class Blas:
-    """The choice made: `name` is "openblas", "wheel" or "metal"; `threads` is None where it does not apply."""
+    """The BLAS in use: `name` is "openblas", "wheel" or "metal"; `threads` is None for Metal."""
 
     name: str
     threads: int | None
@@ -32,10 +31,10 @@ _in_use: Blas | None = None
 
 
 def prepare() -> Blas:
-    """Load the BLAS that the environment asks for. Call it before anything imports `mlx`; later calls return the first choice.
+    """Load the BLAS that the environment selects. Call before anything imports `mlx`; later calls return the first choice.
 
     Raises:
-        UserError: a value that is not known, or OpenBLAS demanded where there is none.
+        UserError: a variable has an invalid value, or OpenBLAS is required and not installed.
     """
     global _in_use
     if _in_use is None:
@@ -49,11 +48,11 @@ def _choose() -> Blas:
         raise UserError("blas_unknown", "SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.", value=wanted)
     threads = _threads()
     if sys.platform == "darwin":
-        return Blas("metal", None, "Metal; no BLAS is involved")
+        return Blas("metal", None, "Metal; no BLAS")
     if wanted == "wheel":
-        return Blas("wheel", 1, "the reference BLAS inside MLX's wheel, one thread")
+        return Blas("wheel", 1, "MLX's reference BLAS, one thread")
     if "mlx.core" in sys.modules:
-        return Blas("wheel", 1, "the reference BLAS inside MLX's wheel; MLX was loaded before Slipstream could choose")
+        return Blas("wheel", 1, "MLX's reference BLAS; MLX was loaded before Slipstream could choose")
     os.environ["OPENBLAS_NUM_THREADS"] = str(threads)  # read once, when the library is loaded
     try:
         library = ctypes.CDLL(_LIBRARY, mode=ctypes.RTLD_GLOBAL)
@@ -65,7 +64,7 @@ def _choose() -> Blas:
                 library=_LIBRARY,
                 command=_INSTALL,
             ) from error
-        return Blas("wheel", 1, f"the reference BLAS inside MLX's wheel, slow; for a fast one: {_INSTALL}")
+        return Blas("wheel", 1, f"MLX's reference BLAS, which is slow. For a fast one: {_INSTALL}")
     library.openblas_get_config.restype = ctypes.c_char_p
     return Blas("openblas", threads, library.openblas_get_config().decode().strip())
 

@@ -1,9 +1,7 @@
-"""Model families as plain data, read both when choosing a pair and when running one. Imports no MLX.
+"""Model families as plain data, for choosing a pair and for running one. Imports no MLX.
 
-A family is what `model_type` in a target's config.json names. The table says which of mlx-lm's cache classes its layers use, since
-each kind of cache rewinds in its own way, and where in mlx-lm's module tree the layers, the embedding table and the head are.
-A family that is not in the table decodes plainly; DFlash is refused by name. `NOT_RUNNABLE` are those with published drafters for
-which mlx-lm has no model, so that they can be shown with the reason.
+A family is the `model_type` in a target's config.json. DFlash supports the families in `FAMILIES`; others decode plainly.
+`NOT_RUNNABLE` lists families with published drafters for which mlx-lm has no model.
 """
 
 from dataclasses import dataclass
@@ -14,22 +12,22 @@ from mlx_engine.errors import EngineText
 
 @dataclass(frozen=True)
 class Family:
-    """Where mlx-lm keeps the parts of a target. Paths are attribute names below the model, joined by dots."""
+    """Facts about a family. Paths are attribute names in mlx-lm's model, joined by dots."""
 
     model_type: str
-    caches: tuple[str, ...]  # names of mlx-lm's cache classes that its layers use, parts of a CacheList included
+    caches: tuple[str, ...]  # names of mlx-lm's cache classes that its layers use, including parts of a CacheList
     backbone: str = "model"  # holds `layers` and `embed_tokens`
-    head: str = "lm_head"  # absent on the instance when tied to the embedding
-    embedding_scale: str = ""  # the backbone's attribute by which embeddings are multiplied before they reach a drafter
-    recurrent: str = ""  # the attribute of a layer that holds its gated delta net
-    full_every: int = 0  # one layer in this many has full attention, unless the config lists the layers; 0: all have
-    window: int = 512  # tokens, unless the config says
-    global_heads: bool = False  # full attention has heads of its own, and some layers share their K/V
+    head: str = "lm_head"  # missing if tied to the embedding
+    embedding_scale: str = ""  # the backbone's attribute that embeddings are multiplied by for a drafter
+    recurrent: str = ""  # a layer's attribute that holds its gated delta net
+    full_every: int = 0  # every n-th layer has full attention, unless the config lists the layers; 0: all layers
+    window: int = 512  # tokens, unless the config has a number
+    global_heads: bool = False  # full attention has its own number and size of heads, and some layers share K/V
     sinks: bool = False  # attention has a sink per head
 
 
 _KV, _SLIDING, _DELTA = ("KVCache",), ("KVCache", "RotatingKVCache"), ("KVCache", "ArraysCache")
-_INSIDE: dict[str, Any] = {"backbone": "language_model.model", "head": "language_model.lm_head"}  # models with a vision half
+_INSIDE: dict[str, Any] = {"backbone": "language_model.model", "head": "language_model.lm_head"}  # models with a vision part
 
 FAMILIES: dict[str, Family] = {
     family.model_type: family
@@ -52,7 +50,7 @@ FAMILIES: dict[str, Family] = {
         Family("kimi_k25", _KV, **_INSIDE),
         Family("deepseek_v32", ("CacheList", "KVCache")),
         Family("glm_moe_dsa", ("CacheList", "KVCache")),
-        # Muse normalises its embeddings on the way to its first layer; its drafters read them raw
+        # Muse normalizes embeddings before its first layer; its drafters use them raw
         Family("muse_glimmer", _SLIDING, full_every=4, window=2048),
         Family("laguna", _SLIDING),
     )
@@ -69,7 +67,7 @@ NOT_RUNNABLE: dict[str, str] = {
 
 
 def family_of(config: dict) -> Family | None:
-    """The family of a target's config.json, or None when it is not in the table."""
+    """Return the family of a target's config.json, or None if DFlash does not support it."""
     return FAMILIES.get(str(config.get("model_type")))
 
 

@@ -250,7 +250,7 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     return model, tokenizer, config
 
 
-def _config_fault(folder: Path, fault: str) -> UserError:
+def _config_fault(folder: Path, fault: EngineText) -> UserError:
     return UserError(
         "config_fault",
         "The config.json of “{name}” {fault}. Download the model again, or choose another one.",
@@ -272,7 +272,7 @@ def _load_error(error: Exception, folder: Path, part: str = "model") -> UserErro
             family=str(config["model_type"]),
         )
     is_mismatch = isinstance(error, ValueError) and any(words in reason for words in _WEIGHTS_DIFFER)
-    if fault := arguments.too_small(config) if is_mismatch else arguments.fault(config):
+    if fault := arguments.size_fault(config) if is_mismatch else arguments.fault(config):
         return _config_fault(folder, fault)
     reason = reason if len(reason) <= _MAX_QUOTE else reason[: _MAX_QUOTE - 1] + "…"
     if is_mismatch:
@@ -283,9 +283,10 @@ def _load_error(error: Exception, folder: Path, part: str = "model") -> UserErro
             reason=reason,
         )
     if field_name := re.match(r"Validation error for field '(\w+)'", reason):
-        return _config_fault(folder, f"has an invalid “{field_name[1]}”")
+        return _config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=field_name[1]))
     if isinstance(error, _ACCIDENTS):
-        return _config_fault(folder, f"does not describe a {part} of its family")
+        template = "doesn't describe a {part} of its family"
+        return _config_fault(folder, EngineText.of("config_not_of_family", template, part=part))
     return UserError(
         "model_unreadable",
         "Can't load “{name}”: {reason}. Download the model again, or choose another one.",
@@ -304,7 +305,9 @@ def _positive(text: dict, name: str, default: int, folder: Path) -> int:
     if value is None:
         return default
     if type(value) is not int or value < 1:
-        raise _config_fault(folder, f"has “{name}” as {json.dumps(value)[:60]}; it has to be a whole number above 0")
+        template = "has “{field}” as {value}; it must be a whole number above 0"
+        shown = json.dumps(value)[:60]
+        raise _config_fault(folder, EngineText.of("config_field_not_positive", template, field=name, value=shown))
     return value
 
 

@@ -1,4 +1,4 @@
-"""Memory: how much the past may take, what stays wired while a reply is written, and what goes when memory runs out."""
+"""Memory limits: the working set, the budget for snapshots, wired memory, and what to do when memory runs out."""
 
 import os
 import traceback
@@ -9,14 +9,14 @@ import mlx.core as mx
 
 from mlx_engine.errors import EngineText, UserError
 
-_CPU_SHARE = 3 / 4  # of physical memory; about what Metal recommends of it
-_PAST_SHARE = 1 / 2  # of the working set that the weights leave: the other half is the running reply's
+_CPU_SHARE = 3 / 4  # of physical memory, about as much as Metal recommends
+_SNAPSHOT_SHARE = 1 / 2  # of the working set without the weights; the other half is for the running reply
 _SPARE_SHARE = 1 / 16  # of the working set, for buffers that MLX keeps for its next arrays
-_EXHAUSTED = ("insufficient memory", "out of memory", "[malloc", "metal::malloc", "unable to allocate")  # what MLX says
+_EXHAUSTED = ("insufficient memory", "out of memory", "[malloc", "metal::malloc", "unable to allocate")  # in MLX's messages
 
 
 def working_set() -> int:
-    """Bytes that this machine's models, caches and buffers may take together: on Metal what it recommends."""
+    """Bytes that models, caches and buffers may take together on this machine; Metal recommends a number."""
     return _recommended() or int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _CPU_SHARE)
 
 
@@ -25,12 +25,12 @@ def _recommended() -> int:
 
 
 def snapshot_budget(weights: int) -> int:
-    """Bytes for what later turns may reuse, beside `weights` bytes of weights."""
-    return max(int((working_set() - weights) * _PAST_SHARE), 0)
+    """Bytes for snapshots next to `weights` bytes of weights."""
+    return max(int((working_set() - weights) * _SNAPSHOT_SHARE), 0)
 
 
 def bound_spare_buffers() -> None:
-    """Let MLX keep at most a sixteenth of the working set in buffers that hold nothing; a lower limit stays."""
+    """Let MLX keep at most a sixteenth of the working set in unused buffers. A lower limit stays."""
     bound = int(working_set() * _SPARE_SHARE)
     before = mx.set_cache_limit(bound)
     if before < bound:
@@ -39,7 +39,7 @@ def bound_spare_buffers() -> None:
 
 @contextmanager
 def wired() -> Iterator[None]:
-    """Keep the working set resident on Metal meanwhile, so that weights are not paged out between passes; elsewhere nothing."""
+    """Keep the working set resident on Metal inside the block, so that weights are not paged out between passes."""
     recommended = _recommended()
     if not recommended:
         yield
@@ -48,12 +48,12 @@ def wired() -> Iterator[None]:
     try:
         yield
     finally:
-        mx.synchronize()  # what is still running may use what would be let go
+        mx.synchronize()  # running work may use memory that would be released
         mx.set_wired_limit(before)
 
 
 def exhausted(error: Exception) -> bool:
-    """Whether this error says that memory ran out."""
+    """Whether an error means that memory ran out."""
     return isinstance(error, MemoryError) or any(words in str(error).lower() for words in _EXHAUSTED)
 
 
@@ -69,11 +69,11 @@ def enough_for(failure: EngineText) -> Iterator[None]:
     except (RuntimeError, MemoryError) as error:
         if not exhausted(error):
             raise
-        traceback.clear_frames(error.__traceback__)  # they hold what was made so far
+        traceback.clear_frames(error.__traceback__)  # they hold what the block has made
         mx.clear_cache()
         raise UserError.of(failure) from None
 
 
 def held() -> int:
-    """Bytes that MLX holds: arrays, and buffers that hold nothing at present."""
+    """Bytes that MLX holds in arrays and unused buffers."""
     return mx.get_active_memory() + mx.get_cache_memory()

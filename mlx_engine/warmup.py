@@ -1,7 +1,7 @@
-"""A pair's first passes, made before anybody waits for them.
+"""A pair's first passes, run while it is loaded.
 
-Memory that was never touched, kernels that were never compiled and threads that were never started make the first passes several
-times as slow as all others. Made while loading, they spoil neither the first reply nor what the width controller learns from it.
+Untouched memory, uncompiled kernels and threads that have not started make the first passes several times slower than later ones.
+While loading, they slow down neither the first reply nor what the width controller learns from it.
 """
 
 import mlx.core as mx
@@ -15,21 +15,19 @@ from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.requests import Sampling
 from mlx_engine.targets.target import Target
 
-_TIMES = 2
+_REPEATS = 2
 _PROMPT_ROWS = 64
 
 
 def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operations = PLAIN, ahead: bool = False) -> None:
-    """Prefill, a plain step, and drafts and verifies of a narrow and of the widest block, within a context of `limit` tokens.
-
-    Nothing of it stays.
+    """Run a prefill, a plain step, and drafts and verifies of a narrow and the widest block. Nothing is kept.
 
     Args:
-        target: which runs `operations`.
+        target: uses `operations` already.
         drafter: likewise, or None.
-        limit: of the target's context.
-        operations: what tokens are chosen with.
-        ahead: whether rounds will be queued ahead: some are then.
+        limit: number of tokens that the target's context holds.
+        operations: for choosing tokens.
+        ahead: whether to queue two rounds ahead too.
     """
     block = drafter.config.block_size if drafter else 1
     caches, context = target.caches(), drafter.context() if drafter else None
@@ -42,7 +40,7 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
         verdict = chooser.verify(logits, drafts, 0, None)
         return [verdict.choices, verdict.count()]
 
-    for rows in (max(min(_PROMPT_ROWS, limit - block), 1), *widths * _TIMES):
+    for rows in (max(min(_PROMPT_ROWS, limit - block), 1), *widths * _REPEATS):
         tokens = mx.arange(rows, dtype=mx.uint32) % target.vocabulary
         if drafter is None or context is None:
             mx.eval(chosen(target.forward(tokens, caches), None))
@@ -53,7 +51,7 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
         logits, features = target.forward_tapped(tokens, caches)
         drafter.inject(context, features)
         mx.eval(chosen(logits, drafts), context.state)
-        if context.position > rows > 1:  # a prompt and a plain step stay, as they do in a reply
+        if context.position > rows > 1:  # the prompt and a plain step stay, as in a reply
             caches.rewind(rows - 1)
             context.drop(rows - 1)
     if ahead and drafter is not None and context is not None and context.position + 2 * block <= limit:

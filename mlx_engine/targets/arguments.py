@@ -1,7 +1,7 @@
-"""What mlx-lm's model of a family asks of config.json: which field is to blame when it cannot be built.
+"""Find the field of a config.json because of which mlx-lm cannot build a target.
 
-Asked only after mlx-lm has failed, so that its own judgement decides what runs. mlx-lm checks nothing itself: what is missing or of
-another kind shows as whatever Python runs into later.
+Used only after mlx-lm has failed, so that mlx-lm decides what runs. mlx-lm checks nothing itself: a missing or wrong field shows
+as whatever Python error comes later.
 """
 
 import dataclasses
@@ -14,15 +14,10 @@ import mlx.nn as nn
 from mlx_lm.models.base import BaseModelArgs
 from mlx_lm.utils import _get_classes
 
-_WORDS = {
-    bool: "true or false",
-    int: "a whole number",
-    float: "a number",
-    str: "text",
-    list: "a list",
-    dict: "an object",
-}
-# Fields that are read whatever the family
+from mlx_engine.errors import EngineText
+
+_JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+# Fields that are read for every family
 _COMMON: dict[str, Any] = {
     "model_type": str,
     "architectures": list | str | None,
@@ -42,43 +37,48 @@ _SIZES = (
 _NEVER_ZERO = ("_heads", "_dim", "_interval")
 
 
-def fault(config: dict) -> str:
-    """What is wrong with the first field of a target's config.json that cannot be right, such as “lacks “hidden_size””.
+def fault(config: dict) -> EngineText | None:
+    """Return the first fault in a target's config.json, as a phrase that follows “The config.json of “NAME””.
 
-    It goes on from “The target's config.json”. Empty when no field is seen to be wrong, or mlx-lm has no model for it.
+    None if no fault is found, or if mlx-lm has no model for the family.
     """
-    if said := _misstated(config, _COMMON, frozenset({"model_type"})):
-        return said
+    if found := _type_fault(config, _COMMON, frozenset({"model_type"})):
+        return found
     try:
-        model, whole = _get_classes(config)
+        model, model_arguments = _get_classes(config)
     except ValueError:
-        return ""
-    described = [(config, whole)]
+        return None
+    checked = [(config, model_arguments)]
     if isinstance(inner := config.get("text_config"), dict):
-        described += [(inner, part) for part in _arguments_of(model) if part is not whole]
-    for fields, arguments in described:
-        asked = {field.name: field for field in dataclasses.fields(arguments) if field.init and field.name not in _COMMON}
-        hints = {name: _may_be_null(hint, asked[name]) for name, hint in get_type_hints(arguments).items() if name in asked}
-        needed = frozenset(name for name, field in asked.items() if _has_no_default(field))
-        if said := _misstated(fields, hints, needed):
-            return said
-    return too_small(config)
+        checked += [(inner, part) for part in _argument_classes(model) if part is not model_arguments]
+    for fields, arguments in checked:
+        known = {field.name: field for field in dataclasses.fields(arguments) if field.init and field.name not in _COMMON}
+        hints = {
+            name: hint | None if known[name].default is None else hint
+            for name, hint in get_type_hints(arguments).items()
+            if name in known
+        }
+        required = frozenset(name for name, field in known.items() if field.default is field.default_factory is dataclasses.MISSING)
+        if found := _type_fault(fields, hints, required):
+            return found
+    return size_fault(config)
 
 
-def too_small(config: dict) -> str:
-    """The same of the first size that is 0 or less."""
+def size_fault(config: dict) -> EngineText | None:
+    """Return the same for the first size that is too small."""
     inner = config.get("text_config")
     for fields in (config, inner if isinstance(inner, dict) else {}):
         for name, value in fields.items():
             never_zero = name in _SIZES or name.endswith(_NEVER_ZERO)
             size = never_zero or name.startswith("num_") or name.endswith("_size")
             if size and type(value) in (int, float) and (value < 0 or (value == 0 and never_zero)):
-                return f"has “{name}” as {_short(value)}; it has to be above 0"
-    return ""
+                template = "has “{field}” as {value}; it must be above 0"
+                return EngineText.of("config_field_too_small", template, field=name, value=_shortened(value))
+    return None
 
 
-def _arguments_of(model: type[nn.Module]) -> list[type[BaseModelArgs]]:
-    """The classes in which mlx-lm keeps the fields of a model's parts: those of the modules that it is made from."""
+def _argument_classes(model: type[nn.Module]) -> list[type[BaseModelArgs]]:
+    """The classes that list the fields of a model's parts, from the modules that mlx-lm builds it from."""
     modules = [sys.modules[each.__module__] for each in model.__mro__ if each.__module__.startswith("mlx_lm.models.")]
     named = [thing for module in modules for thing in vars(module).values()]
     named += [thing.ModelArgs for thing in named if hasattr(thing, "ModelArgs")]
@@ -86,43 +86,36 @@ def _arguments_of(model: type[nn.Module]) -> list[type[BaseModelArgs]]:
     return [each for each in dict.fromkeys(classes) if each is not BaseModelArgs]
 
 
-def _misstated(fields: dict, hints: dict[str, Any], needed: frozenset[str]) -> str:
+def _type_fault(fields: dict, hints: dict[str, Any], required: frozenset[str]) -> EngineText | None:
     for name, hint in hints.items():
         if name not in fields:
-            if name in needed:
-                return f"lacks “{name}”"
+            if name in required:
+                return EngineText.of("config_field_missing", "lacks “{field}”", field=name)
             continue
-        value, kinds = fields[name], _kinds(hint)
-        if kinds and not any(_is(value, kind) for kind in kinds):
-            wanted = " or ".join(_WORDS[kind] for kind in kinds if kind is not NoneType)
-            return f"has “{name}” as {_short(value)}; it has to be {wanted}"
-    return ""
+        value, types = fields[name], _json_types(hint)
+        if types and not any(_is(value, each) for each in types):
+            expected = " or ".join(_JSON_TYPES[each] for each in types if each is not NoneType)
+            template = "has “{field}” as {value}; expected type: {expected}"
+            return EngineText.of("config_field_type", template, field=name, value=_shortened(value), expected=expected)
+    return None
 
 
-def _kinds(hint: Any) -> tuple[type, ...]:
-    """The kinds of JSON value that a type hint allows; none where it cannot be told."""
+def _json_types(hint: Any) -> tuple[type, ...]:
+    """The JSON types that a type hint allows; none if that is unknown."""
     if get_origin(hint) in (Union, UnionType):
-        parts = [_kinds(part) for part in get_args(hint)]
-        return tuple(dict.fromkeys(kind for part in parts for kind in part)) if all(parts) else ()
-    kind = get_origin(hint) or hint
-    if dataclasses.is_dataclass(kind):
+        parts = [_json_types(part) for part in get_args(hint)]
+        return tuple(dict.fromkeys(each for part in parts for each in part)) if all(parts) else ()
+    plain = get_origin(hint) or hint
+    if dataclasses.is_dataclass(plain):
         return (dict,)
-    return (kind,) if kind in _WORDS or kind is NoneType else ()
+    return (plain,) if plain in _JSON_TYPES or plain is NoneType else ()
 
 
-def _is(value: Any, kind: type) -> bool:
-    """Whether a JSON value is of a kind; a whole number will do for a number, and true is none."""
-    return type(value) is kind or (kind is float and type(value) is int)
+def _is(value: Any, expected: type) -> bool:
+    """Whether a JSON value is of a type. An integer is a number too; a boolean is not."""
+    return type(value) is expected or (expected is float and type(value) is int)
 
 
-def _may_be_null(hint: Any, field: dataclasses.Field) -> Any:
-    return hint | None if field.default is None else hint
-
-
-def _has_no_default(field: dataclasses.Field) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def _short(value: Any) -> str:
+def _shortened(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"

@@ -1,4 +1,4 @@
-"""What a pass of a model reads of its weights and computes with them, counted from the arrays."""
+"""Bytes of weights that a pass reads, and operations that it computes with them, counted from the arrays."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ from mlx_lm.models.switch_layers import QuantizedSwitchLinear, SwitchLinear
 
 
 class Weights:
-    """Counted when it is made, which is before a model's parts are replaced by quicker ones (`targets.target`).
+    """Counts of a model's weights, taken before `targets.target` replaces its parts.
 
-    An embedding that is no head is read a row a token, which is nothing beside the rest. Of a mixture's experts a pass reads those
-    that its rows choose: k of E a row, E (1 - (1 - k / E)^rows) of them if choices are even.
+    An embedding that is not the head is left out, because a token reads only one of its rows. Of a mixture's E experts, a row reads
+    k, and a pass reads E (1 - (1 - k / E)^rows) if choices are uniform.
     """
 
     def __init__(self, model: nn.Module) -> None:
         self._dense = self._operations = 0
-        self._experts: list[tuple[int, int, float]] = []  # bytes of all, operations of one row, share that a row chooses
-        self.held = 0  # bytes of all
+        self._experts: list[tuple[int, int, float]] = []  # bytes of all, operations per row, share that a row chooses
+        self.held = 0  # bytes of all weights
         self.head_bytes = self.head_operations = 0
         chosen = said(model, "num_experts_per_tok", "top_k_experts", "moe_topk", "num_experts_per_token") or 1
         table: tuple[int, int] | None = None
@@ -43,16 +43,16 @@ class Weights:
             self._operations += table[1]
 
     def bytes(self, rows: int) -> int:
-        """Bytes of weights that a pass of so many rows reads at least."""
+        """Bytes of weights that a pass of `rows` rows reads at least."""
         return self._dense + round(sum(size * (1 - (1 - share) ** rows) for size, _, share in self._experts))
 
     def operations(self, rows: int) -> int:
-        """Floating-point operations of its matrix products."""
+        """Floating-point operations of a pass's matrix products."""
         return rows * (self._operations + sum(operations for _, operations, _ in self._experts))
 
 
 def said(model: nn.Module, *names: str) -> int | None:
-    """A number of the model's own arguments, under the first name that it has."""
+    """Return a number from the model's arguments, under the first of these names that it has."""
     arguments: Any = getattr(model, "args", None)
     inner = arguments.get("text_config") if isinstance(arguments, dict) else getattr(arguments, "text_config", None)
     for owner in (arguments, inner):
@@ -64,5 +64,5 @@ def said(model: nn.Module, *names: str) -> int | None:
 
 
 def numbers(weight: mx.array, bits: int) -> int:
-    """Numbers that an array stands for; quantised ones are packed into words of 32 bits."""
+    """Return how many numbers an array holds; quantized ones are packed into words of 32 bits."""
     return weight.size * 32 // bits if weight.dtype == mx.uint32 and bits < 16 else weight.size
