@@ -1,4 +1,4 @@
-"""The first start, and which pair is named there."""
+"""The first launch and its recommended pair."""
 
 import threading
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SHIPPED = load_catalog()
 
 
 @given(st.integers(0, 600 * GB))
-def test_the_pair_that_is_named_fits_comfortably_and_none_that_fits_is_larger(budget: int) -> None:
+def test_the_recommended_pair_is_the_largest_that_fits_comfortably(budget: int) -> None:
     found = recommend(SHIPPED, budget)
     if found is None:
         assert budget < 8 * GB
@@ -32,7 +32,7 @@ def test_the_pair_that_is_named_fits_comfortably_and_none_that_fits_is_larger(bu
 
 
 @given(st.integers(8, 600), st.floats(1e9, 900e9))
-def test_a_pair_that_is_named_writes_as_fast_as_one_reads(gigabytes: int, bandwidth: float) -> None:
+def test_the_recommended_pair_is_fast_enough(gigabytes: int, bandwidth: float) -> None:
     facts = replace(FACTS, bandwidth=bandwidth)
     found = recommend(SHIPPED, gigabytes * GB, facts)
     if found is not None:
@@ -41,13 +41,13 @@ def test_a_pair_that_is_named_writes_as_fast_as_one_reads(gigabytes: int, bandwi
     assert found is None or (at_any_speed is not None and found.needed <= at_any_speed.needed)
 
 
-def test_of_experts_only_those_that_are_used_are_read() -> None:
+def test_only_active_experts_count_for_the_speed() -> None:
     facts = replace(FACTS, bandwidth=100e9)
     assert max_speed("Something 20B", 10 * GB, facts) == pytest.approx(10)
     assert max_speed("Something 30B-A3B", 10 * GB, facts) == pytest.approx(100)
 
 
-def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_the_demo_pair_is_recommended_with_the_reason(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     assert without_gpu(replace(FACTS, device="CPU")) and not without_gpu(FACTS)
     monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, device="CPU"))
     page = start(welcomed=False).window.transcript.welcome.introduction
@@ -56,7 +56,7 @@ def test_without_a_gpu_the_demo_pair_is_named_and_why(start: Start, monkeypatch:
     assert page.name.text() != "The demo pair"
 
 
-def test_a_published_size_counts_before_an_estimate() -> None:
+def test_a_published_size_takes_precedence_over_an_estimate() -> None:
     coder = SHIPPED.find("qwen3-coder-30b-a3b")
     found = recommend(Catalog((coder,)), 100 * GB)
     assert found and not found.estimated and found.needed == round((17.2 + 0.94) * GB)
@@ -67,7 +67,7 @@ def test_a_published_size_counts_before_an_estimate() -> None:
     assert recommend(Catalog((nameless,)), 100 * GB) is None
 
 
-def test_the_first_start_says_what_this_is_and_a_click_begins(start: Start) -> None:
+def test_the_first_launch_shows_an_introduction_that_a_click_closes(start: Start) -> None:
     app = start(welcomed=False)
     welcome = app.window.transcript.welcome
     page = welcome.introduction
@@ -80,29 +80,29 @@ def test_the_first_start_says_what_this_is_and_a_click_begins(start: Start) -> N
     assert start(welcomed=False).window.transcript.welcome.introduction is None
 
 
-def test_who_simply_writes_has_begun_too(start: Start) -> None:
+def test_a_message_closes_the_introduction(start: Start) -> None:
     app = start(welcomed=False)
     app.ask("Hello")
     app.conductor.new_chat()
     assert app.window.transcript.welcome.introduction is None
 
 
-def test_one_begins_once(start: Start) -> None:
+def test_the_introduction_closes_only_once(start: Start) -> None:
     app = start(welcomed=False)
     app.ask("Hello")
     app.window.split.focus_list()
     app.conductor.send("Hello again")
     app.until(lambda: not app.conductor.busy)
-    assert app.window.sidebar.list.hasFocus()  # a second question takes no focus and writes no setting
+    assert app.window.sidebar.list.hasFocus()  # the second message does not move the focus
 
 
-def test_the_first_page_leads_to_the_picker(start: Start) -> None:
+def test_the_introduction_opens_the_picker(start: Start) -> None:
     app = start(welcomed=False)
     app.window.transcript.welcome.introduction.choose_button.click()
     assert app.window.dialogs.find(PickerDialog) is not None and app.window.dialogs.find(PickerDialog).isVisible()
 
 
-def test_the_first_page_is_whole_in_a_small_window(start: Start) -> None:
+def test_the_introduction_scrolls_in_a_small_window(start: Start) -> None:
     app = start(welcomed=False)
     app.window.resize(440, 420)
     page = app.window.transcript.welcome.introduction
@@ -113,7 +113,7 @@ def test_the_first_page_is_whole_in_a_small_window(start: Start) -> None:
     assert page.height() >= page.layout().heightForWidth(page.width())
 
 
-def test_a_load_that_failed_can_be_tried_again_from_the_empty_page(start: Start) -> None:
+def test_a_failed_load_can_be_repeated_from_the_empty_page(start: Start) -> None:
     engine = ScriptedEngine(load_error=refuse("The file is damaged."))
     app = start(engine, loaded=False)
     welcome = app.window.transcript.welcome

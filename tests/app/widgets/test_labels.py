@@ -1,4 +1,4 @@
-"""What others wrote is shown as they wrote it, and never becomes HTML: no sizes, no colors, no pictures of files."""
+"""Text of other people is shown as it is and never interpreted as HTML."""
 
 import ast
 from dataclasses import replace
@@ -19,7 +19,7 @@ from app.widgets.theme import Theme
 from mlx_engine.errors import EngineText
 from tests.app.scripted_engine import stats
 
-APP = Path(__file__).parents[2] / "app"
+APP = Path(__file__).parents[3] / "app"
 MARKUP = "<h1>big</h1><img src='/etc/hostname'>"
 
 
@@ -28,7 +28,7 @@ def test_a_label_shows_markup_as_text(qapp: QApplication, text: str) -> None:
     assert Label(text).sizeHint().height() == Label("plain").sizeHint().height()
 
 
-def test_neither_a_fence_nor_an_imported_reply_can_style_the_window(qapp: QApplication) -> None:
+def test_code_languages_and_imported_replies_cannot_style_the_window(qapp: QApplication) -> None:
     theme = Theme(qapp)
     views = [CodeView(theme, Code(language, "x")) for language in ("python", "<h1>x</h1>")]
     assert views[0]._title.sizeHint().height() == views[1]._title.sizeHint().height()
@@ -41,7 +41,7 @@ def test_neither_a_fence_nor_an_imported_reply_can_style_the_window(qapp: QAppli
 
 
 @given(st.text(st.sampled_from("<>&\"' abht1/=!-\n"), max_size=30).map(lambda text: f"<b>{text}"))
-def test_a_tooltip_shows_what_was_written(text: str) -> None:
+def test_a_tooltip_shows_markup_as_text(text: str) -> None:
     tip = as_tooltip(text)
     assert tip == text or Qt.mightBeRichText(tip)
     if tip != text:
@@ -51,7 +51,7 @@ def test_a_tooltip_shows_what_was_written(text: str) -> None:
 
 
 def is_ours(node: ast.expr) -> bool:
-    """Whether a text is made here alone: a literal, or a translated one with nothing filled in."""
+    """Return whether a text is our own: a literal, or a translation without values."""
     match node:
         case ast.Constant():
             return True
@@ -64,13 +64,13 @@ def is_ours(node: ast.expr) -> bool:
         case ast.Call(func=ast.Name(id="tr"), keywords=[]):
             return True
         case ast.Call(func=ast.Attribute(attr="accessibleDescription" | "accessibleName")):
-            return True  # of the widget itself, set from such a text
+            return True  # of the widget, set from such a text
         case ast.Name(id=name):
-            return name == "tip"  # made where it is handed over
+            return name == "tip"  # a parameter with a translated text
     return False
 
 
-def test_labels_tooltips_and_questions_are_made_in_no_other_way() -> None:
+def test_all_labels_tooltips_and_message_boxes_show_plain_text() -> None:
     for file in APP.rglob("*.py"):
         source = file.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(source)):
@@ -78,8 +78,8 @@ def test_labels_tooltips_and_questions_are_made_in_no_other_way() -> None:
                 continue
             where = f"{file.relative_to(APP)}:{node.lineno}"
             if isinstance(node.func, ast.Name) and node.func.id == "QLabel":
-                raise AssertionError(f"{where} makes a label that takes text for HTML; use Label")
+                raise AssertionError(f"{where} creates a label that interprets HTML; use Label")
             if isinstance(node.func, ast.Attribute) and node.func.attr == "setToolTip":
-                assert is_ours(node.args[-1]), f"{where} hands a tooltip a text of others; use as_tooltip"
+                assert is_ours(node.args[-1]), f"{where} shows a tooltip that may contain HTML; use as_tooltip"
         if "QMessageBox(" in source:
             assert source.count("setTextFormat(Qt.TextFormat.PlainText)") >= source.count("QMessageBox("), file.name

@@ -11,7 +11,7 @@ from app.models import storage, survey
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.pair import Pair
-from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
+from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import fetch

@@ -27,7 +27,7 @@ from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
 from mlx_engine.pairs.model_folder import move_lock
 from mlx_engine.pairs.speeds import MeasuredSpeeds
-from tests.app.picking.looking import PAIR, Start, card, look_at, opened, state
+from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import LocalHub

@@ -1,0 +1,59 @@
+"""Colors: contrast on every background."""
+
+from dataclasses import fields
+
+import pytest
+from PySide6.QtGui import QColor
+
+from app.widgets.colors import DARK, DARK_CONTRAST, LIGHT, LIGHT_CONTRAST, Colors
+
+GROUNDS = ("window", "sidebar", "raised", "bubble", "code", "chosen", "hover")
+SYNTAX = ("text", "comment", "keyword", "string", "number", "name", "builtin", "operator")
+
+
+def contrast(one: str, other: str) -> float:
+    """Return the contrast ratio of WCAG 2, from 1 to 21."""
+
+    def luminance(color: str) -> float:
+        parts = (QColor(color).redF(), QColor(color).greenF(), QColor(color).blueF())
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    bright, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def test_the_contrast_of_black_on_white_is_21() -> None:
+    assert round(contrast("#000000", "#ffffff"), 3) == 21
+    assert round(contrast("#777777", "#ffffff"), 2) == 4.48  # an example of WCAG
+
+
+@pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_is_legible_on_every_background(colors: Colors) -> None:
+    for ground in GROUNDS:
+        assert contrast(colors.text, getattr(colors, ground)) >= 7, ground
+        assert contrast(colors.secondary, getattr(colors, ground)) >= 4.3, ground
+    for name in SYNTAX:
+        assert contrast(getattr(colors, name), colors.code) >= 4, name
+    assert contrast(colors.accent, colors.accent_ground) >= 4.5
+    assert contrast(colors.on_accent, colors.accent) >= 4.5
+    assert contrast(colors.danger, colors.danger_ground) >= 4.5
+
+
+@pytest.mark.parametrize("colors", [LIGHT_CONTRAST, DARK_CONTRAST], ids=["light", "dark"])
+def test_high_contrast_is_at_least_seven_to_one(colors: Colors) -> None:
+    for ground in GROUNDS:
+        for name in ("text", "secondary"):
+            assert contrast(getattr(colors, name), getattr(colors, ground)) >= 7, (name, ground)
+    for name in SYNTAX:
+        assert contrast(getattr(colors, name), colors.code) >= 7, name
+    for name in ("line", "track", "accent", "faint"):
+        assert contrast(getattr(colors, name), colors.window) >= 4.5, name
+    assert contrast(colors.on_hit, colors.current_hit) >= 4.5
+    assert contrast(colors.danger, colors.danger_ground) >= 7
+
+
+def test_every_color_is_valid() -> None:
+    for colors in (LIGHT, DARK, LIGHT_CONTRAST, DARK_CONTRAST):
+        for field in fields(colors):
+            assert QColor(getattr(colors, field.name)).isValid(), field.name
