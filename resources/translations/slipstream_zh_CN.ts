@@ -3788,6 +3788,24 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>config_field_invalid</source>
+            <extracomment>has an invalid “{field}”</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>config_field_not_positive</source>
+            <extracomment>has “{field}” as {value}; it must be a whole number above 0</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>config_not_of_family</source>
+            <extracomment>doesn't describe a {part} of its family</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
             <translation type="unfinished" />
@@ -4648,6 +4666,24 @@
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_missing</source>
+            <extracomment>lacks “{field}”</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_too_small</source>
+            <extracomment>has “{field}” as {value}; it must be above 0</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_type</source>
+            <extracomment>has “{field}” as {value}; expected type: {expected}</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
