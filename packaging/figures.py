@@ -1,4 +1,4 @@
-"""Write the committed measurements into the docs: `python packaging/figures.py [--measure]`.
+"""Write the committed measurements into the docs, and draw them: `python packaging/figures.py [--measure]`.
 
 `tests/benchmarks/report/` contains the results of `slipstream bench`, of the comparison with other decoders and of the memory
 measurements. The numbers in README.md and docs/performance.md come only from these files. `--measure` measures first, which takes
@@ -66,7 +66,12 @@ def pages() -> dict[Path, str]:
     for name, text in sections.items():
         page = between(page, name, text)
     readme = between(front.read_text(encoding="utf-8"), "figures", f"{where(peers)}\n\n{ratios(peers)}")
-    return {front: readme, performance: page}
+    pages = {front: readme, performance: page}
+    if speed is not None:
+        from tests.benchmarks import speed_picture
+
+        pages[REPORT / "speed.svg"] = speed_picture.svg(speed) + "\n"
+    return pages
 
 
 def between(page: str, name: str, text: str) -> str:
@@ -177,20 +182,10 @@ def measure() -> None:
     """
     if (load := os.getloadavg()[0]) > MAX_LOAD:
         raise Refusal(f"This machine is busy (load {load:.1f}). Wait until it is idle.")
-    new = {name: REPORT / f"{name}.new" for name in ("speed.json", "speed.svg", "peers.json", "memory.json", "fit.json")}
+    new = {name: REPORT / f"{name}.new" for name in ("speed.json", "peers.json", "memory.json", "fit.json")}
     REPORT.mkdir(exist_ok=True)
     try:
-        bench = [
-            sys.executable,
-            "-m",
-            "mlx_engine.cli",
-            "bench",
-            "--out",
-            str(new["speed.json"]),
-            "--picture",
-            str(new["speed.svg"]),
-        ]
-        run(bench)
+        run([sys.executable, "-m", "mlx_engine.cli", "bench", "--out", str(new["speed.json"])])
         measured = slim(json.loads(new["speed.json"].read_text(encoding="utf-8")))
         new["speed.json"].write_text(json.dumps(measured, ensure_ascii=False) + "\n", encoding="utf-8")
         new["peers.json"].write_text(run(PEERS, capture=True), encoding="utf-8")

@@ -1,7 +1,7 @@
 """The database's tables, one step per version. A released step is never changed; the next one alters what it created."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -63,8 +63,7 @@ CREATE TABLE comparison (
 CREATE INDEX comparison_of_pair ON comparison (pair, created);
 """
 
-Step = str | Callable[[sqlite3.Connection], None]
-STEPS: tuple[Step, ...] = (_FIRST, _SECOND)  # STEPS[n] turns version n into version n + 1
+STEPS = (_FIRST, _SECOND)  # STEPS[n] turns version n into version n + 1
 VERSION = len(STEPS)
 
 
@@ -85,30 +84,17 @@ def version_of(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def migrate(database: sqlite3.Connection, steps: Sequence[Step] = STEPS) -> None:
+def migrate(database: sqlite3.Connection, steps: Sequence[str] = STEPS) -> None:
     """Bring a database to the newest version, in one transaction."""
     version = version_of(database)
     if version == len(steps):
         return
-    with transaction(database):
-        for step in steps[version:]:
-            if isinstance(step, str):
-                for statement in _statements(step):
-                    database.execute(statement)
-            else:
-                step(database)
-        database.execute(f"PRAGMA user_version = {len(steps)}")
-
-
-def _statements(script: str) -> Iterator[str]:
-    """Split a script, since `executescript` would commit between its statements."""
-    rest = ""
-    for piece in script.split(";"):
-        rest += piece + ";"
-        if sqlite3.complete_statement(rest):
-            if rest.strip() != ";":
-                yield rest
-            rest = ""
+    try:
+        database.executescript(f"BEGIN IMMEDIATE; {' '.join(steps[version:])} PRAGMA user_version = {len(steps)}; COMMIT;")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise
 
 
 def files_of(file: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from typing import Any
 
 from mlx_engine import blas
-from mlx_engine.bench import comparison, picture, results, roofline
+from mlx_engine.bench import comparison, results, roofline
 from mlx_engine.bench.energy import Meter
 from mlx_engine.bench.general_prompts import GENERAL
 from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
@@ -77,9 +77,8 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
         "energy": "powercap" if meter.known else "unknown",
         **results.summarize(measured),
     }
-    for path, text in ((given.out, json.dumps(report, ensure_ascii=False)), (given.picture, picture.svg(report))):
-        if path is not None:
-            results.write(path, text)
+    if given.out is not None:
+        results.write(given.out, json.dumps(report, ensure_ascii=False))
     print_json(report) if given.json else print(results.table(report))
     return 0
 

@@ -93,7 +93,6 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cool-down", type=_seconds, default=1.0, metavar="S", help="seconds of rest between runs (default 1)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the report to FILE as JSON")
-    parser.add_argument("--picture", type=Path, metavar="FILE", help="also draw it to FILE as SVG")
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument(
         "--compare", type=Path, nargs=2, metavar=("A", "B"), help="compare two reports from --out instead of measuring"

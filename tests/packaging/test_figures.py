@@ -2,6 +2,7 @@
 
 import json
 import os
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,11 @@ def test_other_measurements_make_other_pages(report: Path) -> None:
     speed = json.loads((report / "speed.json").read_text())
     assert f"Identical replies: {speed['identical']} of {speed['compared']}" in page
     assert "| dflash | 321.4 |" in page and "speed.svg" in page and speed["machine"]["mlx"] in page
+
+
+def test_the_picture_shows_every_mode_and_kind(report: Path) -> None:
+    texts = [part.text for part in ET.fromstring(figures.pages()[report / "speed.svg"]).iter("{http://www.w3.org/2000/svg}text")]
+    assert {"plain", "DFlash", "width 4", "width 8", "divisors"} <= set(texts)
 
 
 def test_memory_is_shown_as_measured(report: Path) -> None:

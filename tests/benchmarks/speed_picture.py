@@ -1,4 +1,4 @@
-"""A report as an SVG picture: rates, acceptance by position, widths, and the ratio for each kind of text."""
+"""Draw a report of `slipstream bench --out` as SVG: rates, acceptance by position, widths, and the ratio by kind of text."""
 
 from collections.abc import Sequence
 from typing import Any
