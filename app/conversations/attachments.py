@@ -14,6 +14,7 @@ from app import child
 from app.conversations.plain_text import clean
 from app.conversations.wording import number, size
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.data_files import cannot_read
 
 MAX_TEXT = 2_000_000  # bytes of a text file, characters of a PDF
 MAX_PDF = 50_000_000  # bytes
@@ -91,9 +92,7 @@ def read(file: Path, cancellation: ReadCancellation | None = None) -> Attachment
             raise _too_large(name, length)
         data = file.read_bytes()
     except OSError as error:
-        raise UserError(
-            "file_unreadable", "Can't read “{name}”: {reason}.", name=name, reason=error.strerror or str(error)
-        ) from error
+        raise cannot_read(file, error) from error
     if not data.strip():
         raise UserError("attachment_empty", "“{name}” is empty.", name=name)
     if b"%PDF-" in data[:1024]:

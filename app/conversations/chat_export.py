@@ -13,6 +13,7 @@ from app.conversations.store import ChatSummary, Folder
 from app.conversations.wording import ending
 from app.language import number, tr
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.data_files import cannot_write
 
 FORMAT, VERSION = "slipstream-chats", 1
 
@@ -77,7 +78,4 @@ def write_file(file: Path, content: bytes | str) -> None:
         finally:
             part.unlink(missing_ok=True)
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(
-            "file_unwritable", "Can't write to {file}: {reason}. Choose another place.", file=str(file), reason=reason
-        ) from error
+        raise cannot_write(file, error) from error

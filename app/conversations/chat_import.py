@@ -21,6 +21,7 @@ from app.conversations.salvage import ImportedChat, ImportedChats, salvage
 from app.conversations.store import Folder
 from app.language import number, tr
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.data_files import cannot_read
 
 MAX_BYTES = 2 << 30
 
@@ -41,9 +42,7 @@ def read(file: Path) -> ImportedChats:
             return _from_database(file)
         data = json.loads(_from_zip(file) if start[:4] == b"PK\3\4" else file.read_bytes())
     except OSError as error:
-        raise UserError(
-            "file_unreadable", "Can't read “{name}”: {reason}.", name=name, reason=error.strerror or str(error)
-        ) from error
+        raise cannot_read(file, error) from error
     except (ValueError, RecursionError) as error:
         raise UserError(
             "import_not_json",

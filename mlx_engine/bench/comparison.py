@@ -7,6 +7,7 @@ from typing import Any
 
 from mlx_engine.bench.paired import PairedRatio, paired_ratio
 from mlx_engine.errors import UserError
+from mlx_engine.pairs.data_files import cannot_read
 from mlx_engine.terminal.console import print_json
 
 _CONDITIONS = {
@@ -28,16 +29,14 @@ def read(path: Path) -> dict[str, Any]:
     Raises:
         UserError: the file is not such a report.
     """
-    file = str(path)
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         rates(report)
         return report
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError("file_unreadable", "Can't read “{name}”: {reason}.", name=file, reason=reason) from None
+        raise cannot_read(path, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError("report_invalid", "{file} is not a report of `slipstream bench --out FILE`.", file=file) from None
+        raise UserError("report_invalid", "{file} is not a report of `slipstream bench --out FILE`.", file=str(path)) from None
 
 
 def compare(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

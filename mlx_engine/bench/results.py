@@ -1,16 +1,12 @@
 """The results of a measurement: medians with their spread, acceptance by position, and every reply."""
 
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
 from mlx_engine.bench.prompts import Prompt
-from mlx_engine.errors import UserError
 from mlx_engine.events import CompletedReply, Stats
 from mlx_engine.requests import Mode
 from mlx_engine.terminal import reply_printer
@@ -206,25 +202,3 @@ def words(value: float | None, form: str, unknown: str = "–") -> str:
 def _range(values: Sequence[float | None], form: str = ".0f") -> str:
     known = [value for value in values if value is not None]
     return f"{min(known):{form}} – {max(known):{form}}" if known else "–"
-
-
-def write(path: Path, text: str, replace: Callable[[str, Path], None] = os.replace) -> None:
-    """Write a whole file or leave what was there.
-
-    Raises:
-        UserError: the file can't be written.
-    """
-    name = ""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        os.chmod(name, 0o644)
-        replace(name, path)
-    except OSError as error:
-        if name:
-            Path(name).unlink(missing_ok=True)
-        reason = error.strerror or str(error)
-        raise UserError(
-            "file_unwritable", "Can't write to {file}: {reason}. Choose another place.", file=str(path), reason=reason
-        ) from None

@@ -6,7 +6,6 @@ taken over runs. Rates are of decoding alone, without prefill.
 """
 
 import argparse
-import json
 import os
 import platform
 import time
@@ -23,6 +22,7 @@ from mlx_engine.bench.general_prompts import GENERAL
 from mlx_engine.bench.prompts import LONG, PROMPTS, Prompt
 from mlx_engine.host import EngineDoor
 from mlx_engine.pairs import machine
+from mlx_engine.pairs.data_files import write_json
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.requests import GenerationRequest
 from mlx_engine.terminal import reply_printer
@@ -78,7 +78,7 @@ def run(given: argparse.Namespace, door: EngineDoor) -> int:
         **results.summarize(measured),
     }
     if given.out is not None:
-        results.write(given.out, json.dumps(report, ensure_ascii=False))
+        write_json(given.out, report)
     print_json(report) if given.json else print(results.table(report))
     return 0
 

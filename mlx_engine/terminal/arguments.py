@@ -11,6 +11,7 @@ from pathlib import Path
 from mlx_engine import limits
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.checkpoint import read_config
+from mlx_engine.pairs.data_files import cannot_read
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.requests import GenerationRequest, Message, Mode, Sampling
 from mlx_engine.terminal.session import folders
@@ -187,16 +188,14 @@ def _text(given: str) -> str:
 
 
 def _tokens(path: Path) -> tuple[int, ...]:
-    file = str(path)
     try:
         ids = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError("file_unreadable", "Can't read “{name}”: {reason}.", name=file, reason=reason) from None
+        raise cannot_read(path, error) from None
     except (ValueError, RecursionError):
         ids = None
     if not isinstance(ids, list) or not all(type(token) is int for token in ids):
-        raise UserError("tokens_invalid", "{file} is not a JSON list of integers such as [1, 2, 3].", file=file)
+        raise UserError("tokens_invalid", "{file} is not a JSON list of integers such as [1, 2, 3].", file=str(path))
     return tuple(ids)
 
 

@@ -3338,12 +3338,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />
-            <source>file_unreadable</source>
-            <extracomment>Can't read “{name}”: {reason}.</extracomment>
-            <translation>„{name}“ kann nicht gelesen werden: {reason}.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
             <source>pdf_damaged</source>
             <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
             <translation>„{name}“ ist beschädigt und kann nicht als PDF gelesen werden.</translation>
@@ -3383,12 +3377,6 @@
             <source>pdf_without_text</source>
             <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
             <translation>„{name}“ enthält keinen Text: Die Seiten sind Bilder. Hängen Sie stattdessen den Text an.</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>file_unwritable</source>
-            <extracomment>Can't write to {file}: {reason}. Choose another place.</extracomment>
-            <translation>{file} kann nicht geschrieben werden: {reason}. Wählen Sie einen anderen Ort.</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />

@@ -3338,12 +3338,6 @@
         </message>
         <message>
             <location filename="../../app/conversations/attachments.py" />
-            <source>file_unreadable</source>
-            <extracomment>Can't read “{name}”: {reason}.</extracomment>
-            <translation>无法读取“{name}”：{reason}。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/attachments.py" />
             <source>pdf_damaged</source>
             <extracomment>“{name}” is damaged and can't be read as a PDF.</extracomment>
             <translation>“{name}”已损坏，无法作为 PDF 读取。</translation>
@@ -3383,12 +3377,6 @@
             <source>pdf_without_text</source>
             <extracomment>“{name}” has no text: its pages are images. Attach its text instead.</extracomment>
             <translation>“{name}”不含文本：其页面均为图像。请改为附加其文本。</translation>
-        </message>
-        <message>
-            <location filename="../../app/conversations/chat_export.py" />
-            <source>file_unwritable</source>
-            <extracomment>Can't write to {file}: {reason}. Choose another place.</extracomment>
-            <translation>无法写入 {file}：{reason}。请选择其他位置。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />

@@ -133,7 +133,8 @@ def test_other_files_are_not_compared(text: str, tmp_path: Path, capsys: pytest.
 
 
 def test_an_unwritable_file_and_a_width_beyond_the_block_are_errors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--runs", "1", "--prompts", "1", "--out", str(tmp_path / "no" / "a.json")], ScriptedEngine) == 1
+    (tmp_path / "file").touch()
+    assert main(["bench", "--runs", "1", "--prompts", "1", "--out", str(tmp_path / "file" / "a.json")], ScriptedEngine) == 1
     assert "Can't write to" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main(["bench", "--widths", "4,9"], ScriptedEngine)
