@@ -7,9 +7,8 @@ from typing import Any, Literal
 from app.language import tr
 from mlx_engine.errors import EngineText
 from mlx_engine.pairs.catalog import BUILT_IN, CatalogEntry
-from mlx_engine.pairs.custom_pairs import CustomPair
 from mlx_engine.pairs.fit import Fit, FitVerdict
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.pair import CustomPair, Pair
 from mlx_engine.pairs.speeds import SpeedRange, speed_key
 from mlx_engine.requests import Mode
 

@@ -16,7 +16,7 @@ from app.widgets.layout import column, row
 from app.widgets.progress_bar import ThinBar
 from app.widgets.sheet import line
 from app.widgets.theme import SMALL, Theme, set_look
-from mlx_engine.pairs.hub_errors import needs_token
+from mlx_engine.pairs.hub import needs_token
 
 MAX_WIDTH = 688
 

@@ -155,7 +155,7 @@ class MemoryDetails(QWidget):
         lines = {}
         for line in fit.lines:
             amount = tr("unknown") if line.bytes is None else size(line.bytes)
-            lines[names.get(line.what, line.what)] = f"{amount}: {translated(line.how)}"
+            lines[names.get(line.what, line.what)] = f"{amount}: {line.formula}" if line.formula else amount
         lines[tr("total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
         if fit.budget is not None:
             free = [tr("{size} free now", size=size(fit.free))] if fit.free is not None else []

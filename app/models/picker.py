@@ -17,13 +17,12 @@ from app.models.survey import Estimator, Survey, check_folders, check_hub, custo
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.events import Stats
 from mlx_engine.pairs.catalog import load_catalog
-from mlx_engine.pairs.custom_pairs import CustomPair, add_custom_pair, remove_custom_pair
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, find_local_drafter
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, remove_custom_pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds
 from mlx_engine.requests import LoadPair
 

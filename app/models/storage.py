@@ -13,14 +13,12 @@ from app.models.background import Background
 from app.models.downloads import Downloads
 from mlx_engine.errors import EngineText
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
-from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.cache import Cache, folder_variable, model_folder_problem
 from mlx_engine.pairs.deleted_models import DeletedModels
 from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.model_folder import folder_variable, model_folder_problem
+from mlx_engine.pairs.hub import Hub, delete_token, store_token
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
-from mlx_engine.pairs.tokens import delete_token, store_token
 
 PROGRESS_MS = 200
 

@@ -16,14 +16,13 @@ from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.pairs.checkpoint import read_config, weight_bytes
 from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem, text_config
-from mlx_engine.pairs.custom_pairs import CustomPair, custom_pairs
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.drafter_config import parse
 from mlx_engine.pairs.fit import CONTEXT, Fit, FitLine, predict_fit
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.inspection import inspect_pair
 from mlx_engine.pairs.library import LocalModel, local_models
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.pair import CustomPair, Pair, custom_pairs
 from mlx_engine.pairs.speeds import MeasuredSpeeds, measured_speeds, predict_speeds, speed_key
 from mlx_engine.pairs.target_state import whole
 
@@ -113,8 +112,7 @@ class Estimator:
         speeds = measured_speeds(self._measured.rates(variant.speed_key))
         if not size:
             return replace(variant, speeds=speeds)
-        how = EngineText.of("fit_estimated", "From the catalog, or from the number of weights in the name")
-        lines, facts = (FitLine("weights of both", size, how),), self.facts
+        lines, facts = (FitLine("weights of both", size, ""),), self.facts
         fit = Fit(lines, CONTEXT, machine.working_set(facts), machine.allocation_limit(facts), self._free)
         if speeds:
             slow = max(speed.high for speed in speeds.values()) < MIN_SPEED

@@ -1,4 +1,4 @@
-"""The hub's cache on this disk, in the layout of huggingface_hub and mlx-lm, so that other programs share the files.
+"""The folder in which models are stored, in the layout of huggingface_hub and mlx-lm, so that other programs share the files.
 
 models--OWNER--NAME/blobs/DIGEST                  the bytes, by SHA-256 (LFS) or git blob id
 models--OWNER--NAME/snapshots/COMMIT/PATH         a relative link to a blob
@@ -16,16 +16,74 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from pathlib import Path
 
 import filelock
-from huggingface_hub import scan_cache_dir
+from huggingface_hub import constants, scan_cache_dir
 from huggingface_hub.errors import CacheNotFound
 from huggingface_hub.file_download import repo_folder_name
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
-from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.pairs.model_folder import chosen_folder, model_folder, model_folder_problem, move_lock, uncleared_folder
+from mlx_engine.pairs.data_files import cannot_write, data_folder, read_json, write_json
 from mlx_engine.pairs.partial import SUFFIX, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile, check_repo, is_commit
+
+_VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
+
+
+def model_folder() -> Path:
+    """Return the folder named by the environment, or chosen by the user, or the hub's default."""
+    return (None if folder_variable() else chosen_folder()) or Path(constants.HF_HUB_CACHE).expanduser()
+
+
+def folder_variable() -> str:
+    """Return the environment variable that names the folder and overrides the user's choice; empty if none does."""
+    return next((name for name in _VARIABLES if os.environ.get(name)), "")
+
+
+def chosen_folder() -> Path | None:
+    """Return the folder that the user moved the models to."""
+    return _saved("folder")
+
+
+def uncleared_folder() -> Path | None:
+    """Return the old folder of a move that was interrupted after its copy was complete."""
+    return _saved("left")
+
+
+def choose_folder(folder: Path, uncleared: Path | None = None) -> None:
+    write_json(_choice_file(), {"folder": str(folder), **({"left": str(uncleared)} if uncleared else {})})
+
+
+def move_lock() -> Path:
+    """Return the file that is locked while models are moved."""
+    return data_folder() / "model-folder.moving.lock"
+
+
+def model_folder_problem() -> EngineText | None:
+    """Return why the user's choice of the folder can't be read."""
+    if folder_variable():
+        return None
+    try:
+        saved = read_json(_choice_file())
+        if saved is None or chosen_folder() is not None:
+            return None
+        reason = EngineText.of("model_folder_missing", "“{path}” names no folder.", path=str(_choice_file()))
+    except UserError as error:
+        reason = error.text
+    template = "{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”."
+    return EngineText.of("model_folder_unknown", template, reason=reason, folder=str(model_folder()))
+
+
+def _choice_file() -> Path:
+    return data_folder() / "model-folder.json"
+
+
+def _saved(name: str) -> Path | None:
+    try:
+        saved = read_json(_choice_file())
+    except UserError:  # see `model_folder_problem`
+        return None
+    value = saved.get(name) if isinstance(saved, dict) else None
+    return Path(value) if isinstance(value, str) and value.isprintable() and os.path.isabs(value) else None
 
 
 class Cache:

@@ -15,8 +15,7 @@ from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.checkpoint import check_safetensors
 from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.hub_errors import RevisionGone, Unreachable
+from mlx_engine.pairs.hub import Hub, RevisionGone, Unreachable
 from mlx_engine.pairs.inspection import Inspection, inspect_pair
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import Listing

@@ -3,6 +3,7 @@
 `tests.benchmarks.fit` compares the result with measured peaks.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,11 +28,11 @@ _GATED = 3  # results as wide as the feed-forward: gate, up, product
 
 @dataclass(frozen=True)
 class FitLine:
-    """One summand in bytes, None if a config doesn't say enough, and how it came about. `what` is a stable identifier."""
+    """One summand."""
 
-    what: str
-    bytes: int | None
-    how: EngineText
+    what: str  # a stable identifier
+    bytes: int | None  # None if a config doesn't say enough
+    formula: str  # how the bytes were computed
 
 
 @dataclass(frozen=True)
@@ -113,59 +114,43 @@ def predict_fit(
     return Fit(tuple(lines), context, machine.working_set(facts), machine.allocation_limit(facts), free)
 
 
-def _weights(config: dict, stored: int, on_cpu: bool) -> tuple[int, EngineText]:
+def _weights(config: dict, stored: int, on_cpu: bool) -> tuple[int, str]:
     """Metal keeps weights as stored. A CPU computes in float32, so floating-point weights grow."""
-    as_stored = stored, EngineText.of("fit_file_size", "Size of the files")
+    files, quantized = gigabytes(stored), config.get("quantization")
     if not on_cpu:
-        return as_stored
-    quantized = config.get("quantization")
+        return stored, files
     if isinstance(quantized, dict) and (bits := whole(quantized, "bits")) and (group := whole(quantized, "group_size")):
-        if quantized.get("mode", "affine") != "affine":
-            return as_stored
-        grown = int(stored * (bits + 64 / group) / (bits + 32 / group))
-        how = EngineText.of(
-            "fit_wide_scales", "{stored} of files, with scales and biases in 4 bytes instead of 2", stored=gigabytes(stored)
-        )
-        return grown, how
+        growth = (bits + 64 / group) / (bits + 32 / group) if quantized.get("mode", "affine") == "affine" else 1.0
+        return int(stored * growth), f"{files} × {growth:.3g}"
     if str(config.get("torch_dtype") or config.get("dtype") or "bfloat16").removeprefix("torch.") == "float32":
-        return as_stored
-    return 2 * stored, EngineText.of("fit_float32", "{stored} of files, in 4 bytes per weight", stored=gigabytes(stored))
+        return stored, files
+    return 2 * stored, f"{files} × 2"
 
 
 def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool) -> FitLine:
-    held, how = _weights(raw, stored, on_cpu)
+    held, formula = _weights(raw, stored, on_cpu)
     if not on_cpu and config.stored is None and stored > _LARGE:
-        held = int(stored * _FOUR_BITS / 16)
-        how = EngineText.of("fit_four_bits", "{stored} of files, in 4 bits per weight", stored=gigabytes(stored))
+        held, formula = int(stored * _FOUR_BITS / 16), f"{gigabytes(stored)} × {_FOUR_BITS:g} / 16"
     # K and V projections are held twice: per layer for the block, and side by side for the context
     projections = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
-    if copy := round(projections * held / stored * 2) if stored else 0:
-        how = EngineText.of("fit_projection", "{weights}; {copy} for the context projection", weights=how, copy=gigabytes(copy))
-    return FitLine("drafter weights", held + copy, how)
+    copy = round(projections * held / stored * 2) if stored else 0
+    return FitLine("drafter weights", held + copy, f"{formula} + {gigabytes(copy)}")
 
 
 def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
     states = layer_states(config)
     if states is None:
-        return [FitLine("target K/V", None, EngineText.of("fit_unknown", "Unknown: config.json doesn't say enough."))]
+        return [FitLine("target K/V", None, "")]
     lines = []
     if growing := [state for state in states if state.row]:
-        rows = sum(state.rows(context) for state in growing)
-        widths = " / ".join(f"{width:,}" for width in sorted({state.row for state in growing}))
-        how = _rows(rows, len(growing), widths, element)
-        lines.append(FitLine("target K/V", sum(state.bytes(context, element) for state in growing), how))
+        rows = Counter((state.row, state.rows(context)) for state in growing)
+        formula = " + ".join(f"{layers} × {count:,} × {row:,}" for (row, count), layers in rows.items())
+        lines.append(FitLine("target K/V", sum(state.bytes(context, element) for state in growing), f"({formula}) × {element}"))
     if recurrent := [state for state in states if state.recurrent]:
-        one, count = recurrent[0], len(recurrent)
-        template = "2 (before and after a block) × {layers} layers × ({numbers:,} × 4 + {convolution:,} × {element}) bytes"
-        values = {"layers": count, "numbers": one.recurrent, "convolution": one.convolution, "element": element}
-        how = EngineText.of("fit_recurrent", template, **values)
-        lines.append(FitLine("recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), how))
+        one, layers = recurrent[0], len(recurrent)  # each twice: before and after a block
+        formula = f"2 × {layers} × ({one.recurrent:,} × 4 + {one.convolution:,} × {element})"
+        lines.append(FitLine("recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), formula))
     return lines
-
-
-def _rows(rows: int, layers: int, widths: str, element: int) -> EngineText:
-    template = "{rows:,} rows in {layers} layers × {widths} numbers × {element} bytes"
-    return EngineText.of("fit_rows", template, rows=rows, layers=layers, widths=widths, element=element)
 
 
 def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLine:
@@ -173,7 +158,7 @@ def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLi
     held = {window: context if window is None else min(context + window, 2 * window) for window in set(config.windows)}
     rows = sum(-(-held[window] // STEP) * STEP for window in config.windows)
     width = 2 * config.kv_heads * config.head_dim
-    return FitLine("drafter context", rows * width * element, _rows(rows, config.layers, f"{width:,}", element))
+    return FitLine("drafter context", rows * width * element, f"{rows:,} × {width:,} × {element}")
 
 
 def _workspace(config: dict, drafter: DrafterConfig | None, context: int, element: int, fused: bool) -> FitLine:
@@ -185,7 +170,7 @@ def _workspace(config: dict, drafter: DrafterConfig | None, context: int, elemen
     text = text_config(config)
     hidden, heads, states = whole(text, "hidden_size"), whole(text, "num_attention_heads"), layer_states(config)
     if not (hidden and heads and states):
-        return FitLine("workspace", None, EngineText.of("fit_unknown", "Unknown: config.json doesn't say enough."))
+        return FitLine("workspace", None, "")
     rows = min(context, PREFILL_ROWS)
     size = whole(text, "head_dim") or hidden // heads
     mixing = _QUERIES * heads * size
@@ -193,20 +178,15 @@ def _workspace(config: dict, drafter: DrafterConfig | None, context: int, elemen
         names = ("num_value_heads", "num_key_heads", "key_head_dim", "value_head_dim")
         values, keys, key, value = (whole(text, f"linear_{name}") or 0 for name in names)
         mixing = max(mixing, _QUERIES * (2 * keys * key + values * value))
-    inner = _STREAM * hidden + mixing + _feed_forward(text, hidden)
-    terms, numbers = [f"{rows:,} × {inner:,}"], rows * inner
+    widths = [_STREAM * hidden + mixing + _feed_forward(text, hidden)]
     if drafter is not None:
-        taps = 2 * len(drafter.taps) * hidden  # the tapped outputs, and their concatenation
-        terms.append(f"{rows:,} × {taps:,}")
-        numbers += rows * taps
+        widths.append(2 * len(drafter.taps) * hidden)  # the tapped outputs, and their concatenation
     seen = max((context if state.window is None else min(context, state.window + rows) for state in states if state.row), default=0)
     if seen and not (fused and size in _FUSED):
         copies = 2 if text_family(config).sinks else 1  # a column for the sinks takes a copy of the scores
-        terms.append(f"{copies * heads} × {rows:,} × {seen:,}")
-        numbers += copies * heads * rows * seen
-    template = "({terms}) × {element} bytes for {rows} prompt tokens"
-    how = EngineText.of("fit_workspace", template, terms=" + ".join(terms), element=element, rows=rows)
-    return FitLine("workspace", numbers * element, how)
+        widths.append(copies * heads * seen)
+    formula = f"{rows:,} × ({' + '.join(f'{width:,}' for width in widths)}) × {element}"
+    return FitLine("workspace", rows * sum(widths) * element, formula)
 
 
 def _feed_forward(text: dict, hidden: int) -> int:

@@ -7,10 +7,9 @@ from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs.catalog import Catalog
 from mlx_engine.pairs.checkpoint import read_config
 from mlx_engine.pairs.compatibility import dflash_problem, pair_problem
-from mlx_engine.pairs.custom_pairs import custom_pairs
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.library import LocalModel, base_name
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.pair import Pair, custom_pairs
 
 _MOST_CHECKED = 8  # drafters whose config is read
 

@@ -16,10 +16,18 @@ from pathlib import Path
 
 from mlx_engine.errors import EngineText, UserError
 from mlx_engine.pairs import locks
-from mlx_engine.pairs.cache import Cache, no_space, repo_busy
+from mlx_engine.pairs.cache import (
+    Cache,
+    choose_folder,
+    folder_variable,
+    model_folder,
+    move_lock,
+    no_space,
+    repo_busy,
+    uncleared_folder,
+)
 from mlx_engine.pairs.deleted_models import DeletedModels
 from mlx_engine.pairs.download_queue import QueueFile
-from mlx_engine.pairs.model_folder import choose_folder, folder_variable, model_folder, move_lock, uncleared_folder
 
 _PIECE = 1 << 20
 _SPARE = 200_000_000  # bytes that a move leaves free on the disk

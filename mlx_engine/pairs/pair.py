@@ -1,8 +1,14 @@
-"""A pair, named by its two repos."""
+"""Pairs: two repos of the hub, or what the user added by hand. The latter are saved in the data folder, the latest first."""
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
+from mlx_engine.errors import UserError
+from mlx_engine.pairs.data_files import data_folder, read_json, write_json
 from mlx_engine.pairs.repo import check_repo
+
+_MOST = 200  # custom pairs
 
 
 @dataclass(frozen=True)
@@ -23,3 +29,66 @@ class Pair:
     @property
     def name(self) -> str:
         return " + ".join(self.repos)
+
+
+@dataclass(frozen=True)
+class CustomPair:
+    """Two repos, OWNER/NAME, or two absolute folders. Without a drafter, the target decodes plainly."""
+
+    target: str
+    drafter: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.is_local:
+            Pair(self.target, self.drafter)
+            return
+        for name in filter(None, (self.target, self.drafter)):
+            if not os.path.isabs(name) or not name.isprintable():
+                raise UserError("path_not_absolute", "“{path}” isn't a full path. Give the full path, from / on.", path=name[:200])
+
+    @property
+    def is_local(self) -> bool:
+        return os.path.isabs(self.target)
+
+    @property
+    def folders(self) -> tuple[Path, Path | None]:
+        return Path(self.target), Path(self.drafter) if self.drafter else None
+
+    @property
+    def pair(self) -> Pair:
+        return Pair(self.target, self.drafter)
+
+
+def custom_pairs() -> tuple[CustomPair, ...]:
+    """Return the saved pairs; invalid entries are ignored."""
+    try:
+        raw = read_json(_file())
+    except UserError:
+        return ()
+    return tuple(dict.fromkeys(pair for item in raw[:_MOST] if (pair := _parse(item)))) if isinstance(raw, list) else ()
+
+
+def add_custom_pair(pair: CustomPair) -> None:
+    _save((pair, *(one for one in custom_pairs() if one != pair)))
+
+
+def remove_custom_pair(pair: CustomPair) -> None:
+    """Remove a pair from the list; its files stay."""
+    _save(tuple(one for one in custom_pairs() if one != pair))
+
+
+def _save(pairs: tuple[CustomPair, ...]) -> None:
+    write_json(_file(), [{"target": pair.target, "drafter": pair.drafter} for pair in pairs[:_MOST]])
+
+
+def _file() -> Path:
+    return data_folder() / "own-pairs.json"
+
+
+def _parse(raw: object) -> CustomPair | None:
+    if not isinstance(raw, dict) or not isinstance(raw.get("target"), str) or not isinstance(raw.get("drafter"), str | None):
+        return None
+    try:
+        return CustomPair(raw["target"], raw.get("drafter"))
+    except UserError:
+        return None

@@ -22,8 +22,7 @@ from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.data_files import cannot_write
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.hub_errors import TRANSIENT, Unreachable, busy
+from mlx_engine.pairs.hub import TRANSIENT, Hub, Unreachable, busy
 from mlx_engine.pairs.partial import Partial, received_so_far
 from mlx_engine.pairs.repo import Listing, RemoteFile
 

@@ -8,8 +8,7 @@ from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.catalog import Catalog, load_catalog
 from mlx_engine.pairs.checkpoint import check_safetensors
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.hub_errors import NoAnswer
+from mlx_engine.pairs.hub import Hub, NoAnswer
 from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.terminal.console import print_json

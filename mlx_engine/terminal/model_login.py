@@ -5,8 +5,7 @@ import getpass
 import sys
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.tokens import delete_token, store_token
+from mlx_engine.pairs.hub import Hub, delete_token, store_token
 from mlx_engine.terminal.console import note, print_json
 
 _MAX_LENGTH = 10_000  # characters

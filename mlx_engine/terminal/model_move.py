@@ -4,7 +4,7 @@ import argparse
 import sys
 import threading
 
-from mlx_engine.pairs.model_folder import model_folder
+from mlx_engine.pairs.cache import model_folder
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.terminal.console import note, print_json, progress
 from mlx_engine.terminal.model_pull import in_background

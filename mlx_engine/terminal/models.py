@@ -6,7 +6,7 @@ from typing import Any
 
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import machine
-from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.cache import Cache, model_folder_problem
 from mlx_engine.pairs.catalog import BUILT_IN, Catalog, CatalogEntry, load_catalog
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.drafter_config import parse
@@ -15,7 +15,6 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.inspection import Inspection, inspect_pair
 from mlx_engine.pairs.library import LocalModel, add_folder, local_models, remove_folder
 from mlx_engine.pairs.matching import NoDrafter, NotForDFlash, find_drafter, shared_repos
-from mlx_engine.pairs.model_folder import model_folder_problem
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.speeds import MeasuredSpeeds, SpeedRange, measured_speeds, predict_speeds, speed_key
 from mlx_engine.terminal.console import note, print_json
@@ -188,7 +187,7 @@ def _fit(given: argparse.Namespace) -> int:
         speeds = predict_speeds(facts, found.configs[0], parsed, (sizes[0], sizes[1]), given.context, generation)
         speeds |= measured_speeds(MeasuredSpeeds().rates(speed_key(found.pair.target, found.pair.drafter)))
     if given.json:
-        lines = [{"what": line.what, "bytes": line.bytes, "how": str(line.how)} for line in result.lines]
+        lines = [{"what": line.what, "bytes": line.bytes, "how": line.formula} for line in result.lines]
         print_json(
             {
                 **names(found.pair),
@@ -217,7 +216,7 @@ def _fit(given: argparse.Namespace) -> int:
 
 def _print_fit(result: Fit) -> None:
     for line in result.lines:
-        print(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.how}")
+        print(f"  {line.what:<16} {'unknown' if line.bytes is None else f'{line.bytes / 1e9:9.3f} GB'}  {line.formula}")
     print(f"  {'total':<16} {result.needed / 1e9:9.3f} GB  {result.verdict}. {result.reason}")
 
 

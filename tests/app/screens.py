@@ -35,7 +35,7 @@ ENGLISH = re.compile(
 # what the engine says: how a line of the memory's sum came about, why a pair cannot be run.
 FOREIGN = re.compile(
     r"(.*: ?|.*：)?(Demo pair|Slipstream|DFlash|Show me|print|python|note\.md|How many|Write a|Convert|What is"
-    r"|Size of the files|\([\d,]+ ×|.* can't run).*"
+    r"|.* can't run).*"
 )
 
 

@@ -21,11 +21,10 @@ from app.models.own_pair import OwnPairDialog
 from app.models.picker_dialog import PickerDialog
 from mlx_engine.pairs import locks, model_move
 from mlx_engine.pairs.bandwidth import download_limit
-from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.cache import Cache, move_lock
 from mlx_engine.pairs.deleted_models import DeletedModels
 from mlx_engine.pairs.demo import demo_pair
 from mlx_engine.pairs.fit import Fit
-from mlx_engine.pairs.model_folder import move_lock
 from mlx_engine.pairs.speeds import MeasuredSpeeds
 from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse

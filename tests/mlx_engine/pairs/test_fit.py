@@ -70,7 +70,7 @@ def test_a_drafters_context_has_no_more_room_than_its_line_says() -> None:
 
 def test_the_lines_add_up_and_say_how() -> None:
     told = predict_fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
-    assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(str(line.how) for line in told.lines)
+    assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(line.formula for line in told.lines)
     kv = next(line for line in told.lines if line.what == "target K/V")
     assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
 

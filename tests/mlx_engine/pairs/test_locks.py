@@ -13,10 +13,9 @@ import pytest
 
 from mlx_engine.pairs import locks
 from mlx_engine.pairs.bandwidth import Throttle
-from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.cache import Cache, move_lock
 from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.locks import acquire
-from mlx_engine.pairs.model_folder import move_lock
 from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import Listing, RemoteFile
 from tests.hub.repos import drafter_files, target_files

@@ -21,10 +21,9 @@ from hypothesis import strategies as st
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.pairs import locks, model_move
-from mlx_engine.pairs.cache import Cache
+from mlx_engine.pairs.cache import Cache, chosen_folder, model_folder, model_folder_problem, uncleared_folder
 from mlx_engine.pairs.download_queue import QueueFile
 from mlx_engine.pairs.library import local_models
-from mlx_engine.pairs.model_folder import chosen_folder, model_folder, model_folder_problem, uncleared_folder
 from mlx_engine.pairs.model_move import ModelMove
 from mlx_engine.pairs.pair import Pair
 from tests.examples import sampled
@@ -142,7 +141,7 @@ import os, signal, sys, threading
 from pathlib import Path
 from typing import Any
 from huggingface_hub import constants
-from mlx_engine.pairs import model_folder, model_move, data_files
+from mlx_engine.pairs import cache, data_files, model_move
 old, new, disk, last = sys.argv[1:]
 constants.HF_HUB_CACHE = old
 model_move._PIECE = 1 << 14
@@ -157,7 +156,7 @@ def line(frame, event, argument):
     if lines == int(last):
         os.kill(os.getpid(), signal.SIGKILL)
     return line
-files = {model_folder.__file__, model_move.__file__, data_files.__file__}
+files = {cache.__file__, model_move.__file__, data_files.__file__}
 sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename in files else None)
 moved = model_move.ModelMove(Path(new)).run(threading.Event())
 sys.settrace(None)

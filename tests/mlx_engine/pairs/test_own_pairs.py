@@ -7,21 +7,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mlx_engine.errors import UserError
-from mlx_engine.pairs import bandwidth, custom_pairs
+from mlx_engine.pairs import bandwidth
+from mlx_engine.pairs import pair as pair_module
 from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
-from mlx_engine.pairs.custom_pairs import CustomPair, add_custom_pair, remove_custom_pair
-from mlx_engine.pairs.pair import Pair
+from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, custom_pairs, remove_custom_pair
 
 
 def test_the_latest_comes_first_and_each_once() -> None:
     folders, repos, plain = CustomPair("/models/a", "/models/b"), CustomPair("lab/x", "lab/y"), CustomPair("lab/x")
     for pair in (folders, repos, plain, folders):
         add_custom_pair(pair)
-    assert custom_pairs.custom_pairs() == (folders, plain, repos)
+    assert custom_pairs() == (folders, plain, repos)
     assert folders.folders == (Path("/models/a"), Path("/models/b")) and repos.pair == Pair("lab/x", "lab/y")
     remove_custom_pair(plain)
     remove_custom_pair(plain)
-    assert custom_pairs.custom_pairs() == (folders, repos)
+    assert custom_pairs() == (folders, repos)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ JSON = st.recursive(
 @example([{"target": "/models/a", "drafter": ""}])
 def test_any_content_of_the_files_gives_pairs_and_a_limit_or_none(raw: object) -> None:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(custom_pairs, "read_json", lambda path: raw)
+        patched.setattr(pair_module, "read_json", lambda path: raw)
         patched.setattr(bandwidth, "read_json", lambda path: raw)
-        assert all(isinstance(one, CustomPair) for one in custom_pairs.custom_pairs())
+        assert all(isinstance(one, CustomPair) for one in custom_pairs())
         rate = download_limit()
         assert rate is None or 0 < rate < float("inf")
 

@@ -13,8 +13,7 @@ from keyring.backends.fail import Keyring as NoKeychain
 from mlx_engine.cli import main
 from mlx_engine.errors import UserError
 from mlx_engine.pairs.cache import Cache
-from mlx_engine.pairs.hub import Hub
-from mlx_engine.pairs.tokens import delete_token, store_token, stored_token
+from mlx_engine.pairs.hub import Hub, delete_token, store_token, stored_token
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
 from tests.mlx_engine.pairs.fetching import expect_whole, fetch
