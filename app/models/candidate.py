@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from app.language import tr
 from mlx_engine.errors import EngineText
@@ -87,11 +87,7 @@ class Candidate:
 
     @property
     def family(self) -> str:
-        return str(self.fact("family") or self.shown.family)
-
-    def fact(self, name: str) -> Any:
-        """Return a fact of the catalog, or None."""
-        return getattr(self.entry, name, None)
+        return (self.entry.family if self.entry else None) or self.shown.family
 
     def with_variant(self, index: int, variant: Variant) -> "Candidate":
         return replace(self, variants=(*self.variants[:index], variant, *self.variants[index + 1 :]))

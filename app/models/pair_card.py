@@ -152,7 +152,7 @@ class PairCard(QScrollArea):
         problem = one.shown.problem if state == "absent" else None
         reason = one.why_not or (download.note if download is not None and failed else problem)
         text = translated(reason) if reason else ""
-        if not text and state == "absent" and one.fact("gated"):
+        if not text and state == "absent" and one.entry is not None and one.entry.gated:
             text = tr("This model is gated: you may have to accept its conditions on the hub first.")
         self.problem.setText(text)
         self._panel.setVisible(bool(text))

@@ -52,21 +52,24 @@ class FactTable(QWidget):
 
 def facts_of(one: Candidate, machine_measured: bool) -> dict[str, str]:
     """Return names and values, the most important first."""
-    shown, unknown = one.shown, tr("Unknown")
-    generation, block, drafter_license = one.fact("generation"), one.fact("block_size"), one.fact("drafter_license")
+    shown, entry, unknown = one.shown, one.entry, tr("Unknown")
     facts = {
         tr("Why this pair"): _advantages(one),
         **_speeds(one, machine_measured),
         tr("Published speedups"): _reported(one),
         tr("Context"): tokens(shown.context) if shown.context else unknown,
-        tr("License"): shown.license or one.fact("license") or unknown,
+        tr("License"): shown.license or (entry.license if entry else None) or unknown,
     }
-    if drafter_license:
-        facts[tr("License")] += ", " + tr("drafter: {license}", license=drafter_license)
+    if entry and entry.drafter_license:
+        facts[tr("License")] += ", " + tr("drafter: {license}", license=entry.drafter_license)
     if shown.to_download is not None and shown.folders is None:
         facts[tr("Download")] = size(shown.to_download) if shown.to_download else tr("Nothing to download")
-    kind = f"DFlash {generation}" if generation == 2 else "DFlash" if generation else ""
-    facts[tr("Kind")] = ", ".join(filter(None, (kind, tr("block size {count}", count=block) if block else "", one.family)))
+    kinds = []
+    if entry and entry.generation:
+        kinds.append("DFlash 2" if entry.generation == 2 else "DFlash")
+    if entry and entry.block_size:
+        kinds.append(tr("block size {count}", count=entry.block_size))
+    facts[tr("Kind")] = ", ".join(filter(None, (*kinds, one.family)))
     if shown.pair is not None:
         facts[tr("Target")] = shown.pair.target
         facts[tr("Drafter")] = shown.pair.drafter or tr("None (plain decoding)")
@@ -83,7 +86,7 @@ def _advantages(one: Candidate) -> str:
         sentences.append(tr("Fits, with little memory to spare."))
     if "coding" in one.tags:
         sentences.append(tr("Trained for code."))
-    if one.fact("generation") == 2:
+    if one.entry is not None and one.entry.generation == 2:
         sentences.append(tr("DFlash 2 drafter: more drafts are accepted."))
     if "small" in one.tags and one.shown.size:
         sentences.append(tr("Quick to download, light on memory."))

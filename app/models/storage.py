@@ -149,7 +149,11 @@ class Storage(QObject):
     @property
     def busy_reason(self) -> str:
         """Why models can't be downloaded, loaded, or deleted now; empty if they can."""
-        return tr("Models are being moved. Wait until they are, or stop moving in Settings.") if self.moving is not None else ""
+        return (
+            tr("Models are being moved. Wait until the move is complete, or stop it in Settings.")
+            if self.moving is not None
+            else ""
+        )
 
     def move(self, folder: Path) -> None:
         """Move all models. Downloads pause until then; deleted pairs are purged."""

@@ -2050,7 +2050,7 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>Models are being moved. Wait until they are, or stop moving in Settings.</source>
+            <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
             <translation>Modelle werden verschoben. Warten Sie das Ende ab oder stoppen Sie in den Einstellungen.</translation>
         </message>
         <message>

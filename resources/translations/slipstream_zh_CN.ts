@@ -2050,7 +2050,7 @@
         </message>
         <message>
             <location filename="../../app/models/storage.py" />
-            <source>Models are being moved. Wait until they are, or stop moving in Settings.</source>
+            <source>Models are being moved. Wait until the move is complete, or stop it in Settings.</source>
             <translation>正在移动模型。请等待移动完成，或在设置中停止。</translation>
         </message>
         <message>
