@@ -3481,12 +3481,6 @@
             <translation>Die Datei enthält eine Nachricht ohne Kennung oder gültige Rolle.</translation>
         </message>
         <message>
-            <location filename="../../app/models/survey.py" />
-            <source>fit_estimated</source>
-            <extracomment>From the catalog, or from the number of weights in the name</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>import_not_saved</source>
             <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
@@ -3884,6 +3878,18 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>model_folder_missing</source>
+            <extracomment>“{path}” names no folder.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
+            <source>model_folder_unknown</source>
+            <extracomment>{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moved</source>
             <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
             <translation type="unfinished" />
@@ -4039,12 +4045,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/custom_pairs.py" />
-            <source>path_not_absolute</source>
-            <extracomment>“{path}” isn't a full path. Give the full path, from / on.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_read</source>
             <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
@@ -4172,24 +4172,6 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_file_size</source>
-            <extracomment>Size of the files</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_float32</source>
-            <extracomment>{stored} of files, in 4 bytes per weight</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_four_bits</source>
-            <extracomment>{stored} of files, in 4 bits per weight</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_no</source>
             <extracomment>Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate.</extracomment>
             <translation type="unfinished" />
@@ -4202,33 +4184,9 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_projection</source>
-            <extracomment>{weights}; {copy} for the context projection</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_recurrent</source>
-            <extracomment>2 (before and after a block) × {layers} layers × ({numbers:,} × 4 + {convolution:,} × {element}) bytes</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_rows</source>
-            <extracomment>{rows:,} rows in {layers} layers × {widths} numbers × {element} bytes</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
             <extracomment>Unknown: config.json doesn't say enough.</extracomment>
             <translation>Der Speicherbedarf ist unbekannt: config.json sagt nicht genug.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_wide_scales</source>
-            <extracomment>{stored} of files, with scales and biases in 4 bytes instead of 2</extracomment>
-            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4237,9 +4195,9 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/fit.py" />
-            <source>fit_workspace</source>
-            <extracomment>({terms}) × {element} bytes for {rows} prompt tokens</extracomment>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>file_gone</source>
+            <extracomment>A file of {repo} no longer exists. Start the download again.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4274,8 +4232,86 @@
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>hub_busy</source>
+            <extracomment>The hub is busy or out of order (status {status}). Try again in a few minutes.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>hub_offline</source>
+            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>hub_unreachable</source>
+            <extracomment>Can't reach {endpoint}. Check your network connection. Downloaded data is kept.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>invalid_endpoint</source>
+            <extracomment>“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>invalid_hub_answer</source>
+            <extracomment>The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>invalid_token</source>
+            <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_commit</source>
             <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>no_keychain</source>
+            <extracomment>This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>proxy_refused</source>
+            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>repo_disabled</source>
+            <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>repo_gated</source>
+            <extracomment>{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>repo_gated_for_account</source>
+            <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>repo_not_found</source>
+            <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>repo_not_found_or_private</source>
+            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
@@ -4285,97 +4321,31 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>file_gone</source>
-            <extracomment>A file of {repo} no longer exists. Start the download again.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>hub_busy</source>
-            <extracomment>The hub is busy or out of order (status {status}). Try again in a few minutes.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>hub_offline</source>
-            <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>hub_unreachable</source>
-            <extracomment>Can't reach {endpoint}. Check your network connection. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>invalid_endpoint</source>
-            <extracomment>“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>invalid_hub_answer</source>
-            <extracomment>The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>proxy_refused</source>
-            <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>repo_disabled</source>
-            <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>repo_gated</source>
-            <extracomment>{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>repo_gated_for_account</source>
-            <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>repo_not_found</source>
-            <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
-            <source>repo_not_found_or_private</source>
-            <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revision_gone</source>
             <extracomment>{repo} no longer has that revision. Start the download again.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_without_access</source>
             <extracomment>Your access token may not read {repo}. See {page} for what its owner requires.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/hub_errors.py" />
+            <location filename="../../mlx_engine/pairs/hub.py" />
+            <source>unknown_token</source>
+            <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>This system doesn't trust the certificate of {endpoint}. Install your proxy's, or set SSL_CERT_FILE.</extracomment>
             <translation type="unfinished" />
@@ -4447,18 +4417,6 @@
             <translation type="unfinished" />
         </message>
         <message>
-            <location filename="../../mlx_engine/pairs/model_folder.py" />
-            <source>model_folder_missing</source>
-            <extracomment>“{path}” names no folder.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/model_folder.py" />
-            <source>model_folder_unknown</source>
-            <extracomment>{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
             <extracomment>“{path}” can't be read back as written. Check that disk. Your models are unchanged.</extracomment>
@@ -4519,6 +4477,12 @@
             <translation type="unfinished" />
         </message>
         <message>
+            <location filename="../../mlx_engine/pairs/model_move.py" />
+            <source>path_not_absolute</source>
+            <extracomment>“{path}” isn't a full path. Give the full path, from / on.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
             <location filename="../../mlx_engine/pairs/partial.py" />
             <source>not_regular_file</source>
             <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
@@ -4570,24 +4534,6 @@
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/tokens.py" />
-            <source>invalid_token</source>
-            <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/tokens.py" />
-            <source>no_keychain</source>
-            <extracomment>This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/pairs/tokens.py" />
-            <source>unknown_token</source>
-            <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
             <translation type="unfinished" />
         </message>
         <message>
