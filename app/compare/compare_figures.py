@@ -51,7 +51,7 @@ class CompareFigures(QWidget):
                 self.cells[mode].append(cell)
 
     def show_running(self, replies: dict[Mode, Reply]) -> None:
-        """Show the current run of each mode; a speed that is still an estimate carries a tilde."""
+        """Show the current run of each mode. A tilde marks an estimated speed."""
         rates: dict[Mode, float | None] = dict.fromkeys(MODES)
         for mode in MODES:
             reply = replies.get(mode)

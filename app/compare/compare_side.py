@@ -73,7 +73,7 @@ class CompareSide(QWidget):
         return (self._reply.thinking, self._reply.answer) if self._reply is not None else ("", "")
 
     def mark(self, difference: Difference | None) -> None:
-        """Mark the first difference from the other reply and scroll to it. None removes the mark."""
+        """Mark the first difference and scroll to it. None removes the mark."""
         self.blocks.mark_difference(None, "")
         self.thinking.body.mark_difference(None, "")
         self.difference_button.setVisible(difference is not None)
@@ -120,7 +120,10 @@ class CompareSide(QWidget):
         self._tracking = False
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """A new width can move the mark without changing the height, so the scroll bar does not report it."""
+        """Keep the mark in view when a new width moves it.
+
+        The scroll bar reports nothing if the height stays the same.
+        """
         if event.type() == QEvent.Type.Resize:
             self._layout_timer.start()
         return super().eventFilter(watched, event)

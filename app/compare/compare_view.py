@@ -1,4 +1,4 @@
-"""The Compare window: one prompt answered plainly and with DFlash, side by side, with a verdict."""
+"""The Compare window: plain decoding and DFlash, side by side."""
 
 import json
 import re
@@ -36,7 +36,7 @@ MAX_SHOWN = 10_000  # characters of a prompt
 
 
 class CompareDialog(QDialog):
-    """Starts a comparison, follows it, and shows earlier ones. Closing the window stops a running comparison."""
+    """Runs a comparison and shows earlier ones. Closing it stops the comparison."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -133,7 +133,10 @@ class CompareDialog(QDialog):
 
     @property
     def _full_prompt(self) -> str:
-        """The prompt in the field. The beginning of a very long one stands for all of it until it is edited."""
+        """The prompt in the field, in full.
+
+        The field shows the beginning of a very long prompt, which stands for all of it until it is edited.
+        """
         shown = self.prompt.toPlainText()
         return self._long_prompt.strip() if self._long_prompt and shown == _beginning(self._long_prompt) else shown.strip()
 
@@ -270,7 +273,7 @@ def _progress(state: Comparison) -> tuple[str, str]:
 
 
 class _PromptField(QPlainTextEdit):
-    """A few lines. Return compares, Shift-Return starts a new line, Tab moves to the next control."""
+    """A few lines. Return compares, Shift-Return starts a new line."""
 
     submitted = Signal()
 

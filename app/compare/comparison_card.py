@@ -1,4 +1,4 @@
-"""An image of a comparison to share: the prompt, both speeds, the verdict, and how they were measured."""
+"""An image of a comparison to share."""
 
 import platform
 
@@ -135,7 +135,7 @@ class _Card:
         width: float = WIDTH,
         min_size: int = 0,
     ) -> None:
-        """Draw a line of text, at the right edge if `right`. If too wide, it shrinks to `min_size` and is then elided."""
+        """Draw a line of text that shrinks to `min_size` and is then elided to fit."""
         font = QFont(self._family)
         font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
         font.setPixelSize(size)

@@ -1,4 +1,4 @@
-"""A running comparison: one request answered plainly and with DFlash, one after the other."""
+"""A running comparison: one request in both modes, one after the other."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ PAUSE_S = 0.5  # between runs, so that the second does not start on a hotter mac
 
 
 class Comparison(QObject):
-    """The current reply of each mode, the statistics of finished runs, and the record once all runs are done.
+    """The current reply of each mode, finished runs, and finally the record.
 
     Attributes:
         turn: the turn whose question is answered again, or None for a prompt of its own.
@@ -72,7 +72,7 @@ class ComparisonJob(QObject):
         return self._job is not None
 
     def start(self, request: GenerationRequest, prompt: str, repeats: int, pair: PairInfo, turn: Turn | None = None) -> None:
-        """Run a request `repeats` times in each mode. `prompt` is the part of it that is shown."""
+        """Run a request `repeats` times in each mode. `prompt` is what is shown of it."""
         request = replace(request, mode="dflash")
         self.comparison = Comparison(request, prompt, repeats, pair, turn)
         self._job = self._engine.submit(CompareRequest(request, repeats, PAUSE_S), self._receive)

@@ -18,7 +18,7 @@ WIDTH = 230
 
 
 class HistoryList(QWidget):
-    """Shows the comparisons of one pair or of all pairs. Backspace or Delete deletes the selected one."""
+    """Comparisons of one pair or of all. Backspace or Delete deletes one."""
 
     chosen = Signal(object)  # ComparisonRecord
 

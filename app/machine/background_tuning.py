@@ -1,4 +1,4 @@
-"""Calibrating a new pair and selecting its Metal kernels, once, while the engine is idle."""
+"""Calibrates a new pair and selects its Metal kernels while the engine is idle."""
 
 from functools import partial
 

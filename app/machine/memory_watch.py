@@ -1,4 +1,4 @@
-"""Warns when memory runs low, before the system starts to swap and replies become slow."""
+"""Warns when memory runs low, before the system swaps."""
 
 import logging
 import sys
@@ -26,7 +26,7 @@ def _advice() -> str:
 
 
 class MemoryWatch(QObject):
-    """Checks every few seconds. Warns once per episode, and again if it becomes critical.
+    """Warns once per episode, and again if it becomes critical.
 
     Args:
         read: returns the memory pressure; the system's by default.

@@ -1,4 +1,4 @@
-"""The roofline chart: attainable operations per second against operations per byte."""
+"""The roofline chart: operations per second against operations per byte."""
 
 from math import floor, log10
 
@@ -17,7 +17,7 @@ UNITS = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"), (1.0, "FLOP/s"))
 
 
 class RooflineChart(QWidget):
-    """Both axes are logarithmic. A dot is a measured pass; the dotted line above it ends at its limit."""
+    """A dot is a measured pass, and the dotted line above it ends at its limit."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -75,7 +75,7 @@ class RooflineChart(QWidget):
         painter.end()
 
     def _draw_name(self, painter: QPainter, at: QPointF, phase: Phase, taken: list[QRectF]) -> None:
-        """Draw a name next to its dot, below the roof, moved down if another name is in the way."""
+        """Draw a name next to its dot, moved down if another name is in the way."""
         name, metrics = self._names[phase.name], painter.fontMetrics()
         width, height = metrics.horizontalAdvance(name) + 2, metrics.height()
         left = at.x() + 10 if at.x() + 10 + width < self.width() - RIGHT else at.x() - 10 - width

@@ -29,7 +29,7 @@ class RooflineJob(QObject):
         return self._job is not None
 
     def start(self, again: bool = False) -> None:
-        """Measure, unless a measurement runs. `again` also repeats the measurement of the machine."""
+        """Measure, unless that is running. `again` repeats the machine's part too."""
         if self.running:
             return
         self.error, self.stopped = "", False

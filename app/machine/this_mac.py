@@ -1,4 +1,4 @@
-"""The page about this machine: its limits, and how close the loaded pair comes to them."""
+"""The machine's limits, and how close the loaded pair comes to them."""
 
 import sys
 
@@ -158,7 +158,7 @@ def duration(seconds: float) -> str:
 
 
 def ceiling(found: Roofline, pair: str) -> str:
-    """Return how fast plain decoding can be at most, or nothing if no plain step was measured."""
+    """Describe the limit of plain decoding; empty if no plain step was measured."""
     plain = next((phase for phase in found.phases if phase.name == "plain"), None)
     if plain is None or found.plain_ceiling is None:
         return ""

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Background(QObject):
-    """Runs work until it is closed. Results arrive on the thread that created this object."""
+    """Runs work and delivers results on the thread that created this object."""
 
     failed = Signal(str)  # the error of work without its own error handler
 

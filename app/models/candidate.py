@@ -54,7 +54,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One row of the list, with the index of the variant that is shown. `entry` is None for pairs outside the catalog."""
+    """One row of the list. `index` is the shown variant, `entry` the catalog's."""
 
     id: str
     name: str
@@ -94,7 +94,7 @@ class Candidate:
 
 
 def matches(candidate: Candidate, filter: Filter, search: str) -> bool:
-    """Return whether a candidate passes the filter and contains every word of the search."""
+    """Return whether a candidate passes the filter and matches every search word."""
     repos = [repo for variant in candidate.variants if variant.pair for repo in variant.pair.repos]
     text = " ".join((candidate.name, candidate.id, *candidate.tags, candidate.family, *repos)).casefold()
     if not all(word in text for word in search.casefold().split()):
@@ -113,7 +113,10 @@ def matches(candidate: Candidate, filter: Filter, search: str) -> bool:
 
 
 def best_first(candidates: list[Candidate]) -> list[Candidate]:
-    """Sort by what runs and fits, then what is on disk, then what is fast enough. Larger pairs first, but smaller slow ones."""
+    """Sort by what runs and fits, then what is on disk, then what is fast enough.
+
+    Larger pairs come first, but of slow pairs the smaller ones do.
+    """
 
     def key(one: Candidate) -> tuple[int, ...]:
         shown = one.shown

@@ -13,7 +13,7 @@ from app.widgets.theme import Theme, set_look
 
 
 class DeletedBar(QFrame):
-    """Visible while there is something to restore. Undo restores the pair removed last."""
+    """Visible while a pair can be restored. Undo restores the last one."""
 
     def __init__(self, theme: Theme, storage: Storage, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""The download queue of the window: a process of its own, which reads commands and writes events as JSON lines."""
+"""Downloads in a process of its own, with commands and events as JSON lines."""
 
 import json
 import logging
@@ -79,12 +79,12 @@ class Downloads(QObject):
         self._send("cancel", pair)
 
     def set_limit(self, rate: float | None) -> None:
-        """Limit the running process to this many bytes per second. A later process reads the saved limit."""
+        """Limit the running process. A later process reads the saved limit."""
         if self._process is not None:
             self._process.write(json.dumps({"do": "limit", "bytes_per_s": rate}).encode() + b"\n")
 
     def suspend(self, then: Callable[[], None]) -> None:
-        """End the process, keep the partial files, and call `then`. No process starts before `resume`."""
+        """End the process, then call `then`. No process starts before `resume`."""
         self._suspended = then
         if self._process is None:
             then()

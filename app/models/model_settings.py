@@ -1,4 +1,4 @@
-"""Model settings: the model folder, the download speed, and the hub token. Changes apply at once."""
+"""Model settings: the model folder, the download speed, and the hub token."""
 
 from pathlib import Path
 

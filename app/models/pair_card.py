@@ -22,7 +22,7 @@ MAX_WIDTH = 688
 
 
 class PairCard(QScrollArea):
-    """The main button downloads, resumes, or loads the pair. Other actions are next to it."""
+    """The main button downloads, resumes, or loads the pair."""
 
     def __init__(self, theme: Theme, picker: Picker, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -133,7 +133,7 @@ class MemoryDetails(QWidget):
         column(self.reason, (self.toggle, 0, Qt.AlignmentFlag.AlignLeft), self.table, parent=self)
 
     def show_fit(self, fit: Fit | None, estimated: bool) -> None:
-        """Show a fit. An estimated one is only based on the approximate size of the weights."""
+        """Show a fit, or an estimate from the size of the weights alone."""
         self.toggle.setVisible(fit is not None)
         self.table.setVisible(fit is not None and self.toggle.isChecked())
         if fit is None:

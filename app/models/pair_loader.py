@@ -16,7 +16,10 @@ from mlx_engine.requests import LoadPair
 
 
 class PairLoader(QObject):
-    """Loads pairs. `pair` and `loaded_from` are None while none is loaded, `progress` and `loading_from` while none is loading."""
+    """Loads pairs, one at a time.
+
+    `pair` and `loaded_from` are None while none is loaded, `progress` and `loading_from` while none is loading.
+    """
 
     changed = Signal()  # the progress
     loaded = Signal()  # a pair, or none any more
@@ -95,7 +98,7 @@ class PairLoader(QObject):
         self.loaded.emit()
 
     def _notify_failure(self, text: str, kind: Literal["info", "error"]) -> None:
-        """Say what happened and what is loaded now, and offer to load the demo pair if nothing is."""
+        """Notify, say what is loaded now, and offer the demo pair if nothing is."""
         if self._replaces:
             text += " " + (tr("{name} is still loaded.", name=self.pair.name) if self.pair else tr("No models are loaded."))
         self.notified.emit(Notice(text, kind, "" if self.pair else "load"))

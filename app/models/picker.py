@@ -1,4 +1,4 @@
-"""The state of the model picker, without widgets: the pairs, the selection, and what happens to each pair."""
+"""The state of the model picker, without widgets."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -85,7 +85,10 @@ class Picker(QObject):
 
     @Slot()
     def refresh(self) -> None:
-        """Survey all pairs again. Surveys run one at a time, so an older result never replaces a newer one."""
+        """Survey all pairs again.
+
+        Surveys run one at a time, so an older result never replaces a newer one.
+        """
         self.loading = not self._all
         if self._surveying:
             self._survey_again = True
@@ -152,7 +155,7 @@ class Picker(QObject):
         self.changed.emit()
 
     def select(self, id: str) -> None:
-        """Select a pair. A moment later the hub is asked about it, if it is not on this disk."""
+        """Select a pair. The hub is asked about it a moment later."""
         if id != self.selected:
             self.selected = id
             self.changed.emit()
@@ -193,7 +196,7 @@ class Picker(QObject):
 
     @Slot()
     def check_hub(self) -> None:
-        """Ask the hub about the selected pair, unless it is on this disk, can't run, or has been checked."""
+        """Ask the hub about the selected pair, if that has not been done."""
         one = self.current
         if one is None or one.why_not or self.state(one) != "absent":
             return
@@ -224,7 +227,7 @@ class Picker(QObject):
 
     @property
     def can_download(self) -> bool:
-        """Whether the selected pair can be downloaded. An unconfirmed pair must be checked first."""
+        """Whether the selected pair can be downloaded; unconfirmed only once checked."""
         one = self.current
         if one is None or one.shown.pair is None or one.why_not:
             return False
@@ -408,7 +411,7 @@ def _is(pair: LoadPair | None, folders: Folders) -> bool:
 
 
 def _keep_answers(new: Candidate, old: Candidate) -> Candidate:
-    """Keep the shown variant, and the hub's answers for variants that are still not on this disk."""
+    """Keep the shown variant, and the hub's answers for variants not on this disk."""
     known = {variant.pair: variant for variant in old.variants}
     variants = list(new.variants)
     for index, variant in enumerate(variants):

@@ -20,7 +20,7 @@ MIN_SPEED = 5  # tokens per second, about reading speed
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A pair in one quantization. `needed` and `budget` are bytes; `needed` may be an estimate."""
+    """A pair in one quantization. `needed` and `budget` are bytes."""
 
     entry: CatalogEntry
     target: TargetRepo
@@ -34,7 +34,7 @@ class Recommendation:
 
 
 def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts | None = None) -> Recommendation | None:
-    """Return the largest pair that fits comfortably and is fast enough, or None if no pair is or the memory is unknown.
+    """Return the largest pair that fits comfortably and is fast enough, or None.
 
     Args:
         catalog: only its confirmed pairs are considered.
@@ -57,19 +57,22 @@ def recommend(catalog: Catalog, budget: int | None = None, facts: MachineFacts |
 
 
 def without_gpu(facts: MachineFacts | None) -> bool:
-    """Return whether models run on the CPU alone. An unmeasured machine has a GPU if it is a Mac."""
+    """Return whether models run on the CPU alone; before measuring, if not a Mac."""
     return facts.device == "CPU" if facts is not None else sys.platform != "darwin"
 
 
 def max_speed(name: str, size: int, facts: MachineFacts) -> float:
-    """Return an upper bound of plain decoding in tokens per second: each token reads all weights, or only the active experts'."""
+    """Return an upper bound of plain decoding in tokens per second.
+
+    Each token reads all weights, of a mixture of experts only the active ones.
+    """
     active, total = _ACTIVE.search(name), _WEIGHTS.search(name)
     share = float(active[1]) / float(total[1]) if active and total else 1.0
     return facts.bandwidth / (size * min(share, 1.0))
 
 
 def estimate_size(entry: CatalogEntry, target: TargetRepo) -> tuple[int, bool]:
-    """Return the bytes of both models' weights, 0 if unknown, and whether that is an estimate."""
+    """Return the bytes of both models (0: unknown) and whether they are estimated."""
     drafter = entry.drafter_gb or 0.0
     if target.size_gb:
         return round((target.size_gb + drafter) * 1e9), entry.drafter_gb is None

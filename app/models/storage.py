@@ -1,4 +1,4 @@
-"""The model folder: free space, deleting and restoring pairs, moving the folder, and how downloads use the network."""
+"""The model folder, deleted pairs, and network settings of downloads."""
 
 import threading
 from collections.abc import Callable, Sequence

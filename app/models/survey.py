@@ -1,4 +1,4 @@
-"""Everything that can be picked, with memory and speed estimates. Slow, so it runs off the window's thread."""
+"""All pairs with memory and speed estimates. Slow: run it in the background."""
 
 import logging
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ def _notes() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Survey:
-    """All pairs, the best for this machine first, and problems with entries of the catalog."""
+    """All pairs, the best for this machine first, and problems of the catalog."""
 
     candidates: tuple[Candidate, ...]
     problems: tuple[EngineText, ...]
@@ -57,7 +57,7 @@ class Survey:
 
 
 def survey() -> Survey:
-    """List the pairs of the catalog, the user's pairs, and models on this disk. Does not ask the hub."""
+    """List the catalog, custom pairs, and models on this disk, without the hub."""
     catalog, models, estimator = load_catalog(), local_models(), Estimator()
     custom = [_custom(pair, models, estimator) for pair in custom_pairs()]
     listed = {variant.folders for one in custom for variant in one.variants}
@@ -75,7 +75,10 @@ class Estimator:
         self._free = machine.free_memory()
 
     def from_files(self, variant: Variant, configs: Sequence[dict], sizes: tuple[int, int]) -> Variant:
-        """Estimate from config.json files and weight sizes. A problem is part of the result, so that it hides no other pair."""
+        """Estimate from config.json files and weight sizes.
+
+        A problem is part of the result and not raised, so that one odd folder hides no other pair.
+        """
         variant = replace(variant, size=sum(sizes), estimated=False, family=str(configs[0].get("model_type") or ""))
         try:
             return self._from_files(variant, configs[0], configs[1] if len(configs) > 1 else None, sizes)
@@ -138,7 +141,7 @@ class Estimator:
 
 
 def check_hub(variant: Variant) -> Variant:
-    """Ask the hub about a pair: exact sizes, license, and whether there is room on the disk.
+    """Ask the hub about a pair's exact size and license, and check the disk space.
 
     Raises:
         UserError: the hub can't be reached, doesn't know the pair, or denies access.
@@ -203,7 +206,7 @@ def _entry(entry: CatalogEntry, models: list[LocalModel], estimator: Estimator) 
 
 
 def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) -> list[Candidate]:
-    """Return targets on this disk that the catalog lacks, each with the first drafter on this disk that fits, or alone."""
+    """Return targets on this disk that the catalog lacks, with a drafter that fits."""
     listed = {target.repo.lower() for entry in catalog.entries for target in entry.targets}
     drafters = [model for model in models if model.is_drafter and not model.problem]
     found = []

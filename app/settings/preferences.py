@@ -1,4 +1,4 @@
-"""The table of settings. To add one, add a line to `Preferences` and translate its texts."""
+"""The table of settings: add one in `Preferences` and translate its texts."""
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
@@ -8,7 +8,7 @@ from app.widgets.theme import DEFAULT_TEXT_SIZE, TEXT_SIZES, Appearance, Contras
 
 
 class Preferences(QObject):
-    """The settings that are in effect. Setting an attribute stores the value and applies it."""
+    """The current settings. Setting an attribute stores and applies the value."""
 
     appearance = Setting[Appearance](
         "appearance",

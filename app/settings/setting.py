@@ -1,4 +1,4 @@
-"""A setting of the app: how it is stored, checked, shown, and when it takes effect."""
+"""One setting: how it is stored, checked, shown, and when it takes effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Section = Literal["appearance", "general"]
 
 
 class Settings(Protocol):
-    """The owner of settings: the file they are stored in, and what happens after a change."""
+    """The owner of settings: their file, and what happens after a change."""
 
     file: QSettings
 

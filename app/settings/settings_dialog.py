@@ -1,4 +1,4 @@
-"""The Settings window: one row for each setting of the table. Changes apply at once."""
+"""The Settings window: one row for each setting of the table."""
 
 from collections.abc import Collection
 from typing import Any

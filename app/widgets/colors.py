@@ -1,4 +1,4 @@
-"""Every color of the window: light, dark, and both with high contrast. No other file names a color."""
+"""Every color of the window: light, dark, and both with high contrast."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any

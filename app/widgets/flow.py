@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
 
 
 class Flow(QLayout):
-    """Continues on the next line when a line is full. Widgets are centered vertically in their line.
+    """Continues on the next line when a line is full.
 
     Args:
         gap: pixels between widgets.

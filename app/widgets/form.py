@@ -1,4 +1,4 @@
-"""Rows of a settings page: a label, a field with what belongs next to it, and a line of help below."""
+"""Rows of a settings page: a label, a field, buttons, and a line of help."""
 
 from PySide6.QtWidgets import QGridLayout, QWidget
 

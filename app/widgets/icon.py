@@ -9,7 +9,7 @@ SMALL = (16, 32)
 
 
 def window_icon() -> QIcon:
-    """Return the icon, rendered at every size, with the simpler drawing at small sizes."""
+    """Return the icon, with a simpler drawing at small sizes."""
     folder = files("resources") / "icon"
     icon = QIcon(str(folder / "Slipstream.svg"))
     for size in SMALL:

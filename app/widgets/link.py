@@ -12,7 +12,7 @@ MAX_SHOWN = 70  # characters of an address in the menu; the tooltip shows all
 
 
 def show_link(owner: QWidget, address: str, at: QPoint) -> QMenu | None:
-    """Show a menu to open or copy an address. Return None if the address is not safe to open."""
+    """Show a menu to open or copy an address, or return None if it is unsafe."""
     if not is_safe_link(address):
         return None
     menu = QMenu(owner)

@@ -29,7 +29,10 @@ DEEPEST_INDENT = 8  # levels of nesting that are indented
 
 
 class Theme(QObject):
-    """The current appearance. Views redraw on `changed` and lay out again on `text_resized`, which follows it."""
+    """The current appearance.
+
+    Views redraw on `changed`, and lay out again on `text_resized`, which follows it.
+    """
 
     changed = Signal()
     text_resized = Signal()
@@ -93,7 +96,7 @@ class Theme(QObject):
             self.tint_changed.emit()
 
     def set_font(self, widget: QWidget, share: float, bold: bool = False) -> None:
-        """Set a widget's font to a share of the text size. The widget follows when the text size changes."""
+        """Set a widget's font to a share of the text size, also when that changes."""
         widget.setProperty("text_share", share)
         widget.setProperty("text_bold", bold)
         widget.setFont(self.font(share, bold))
@@ -170,7 +173,7 @@ def _palette(c: Colors) -> QPalette:
 
 
 def _text_font(app: QApplication) -> QFont:
-    """Return the system font, or the bundled Inter where Linux only has a font for small screens."""
+    """Return the system font, or Inter where Linux has no better one."""
     font = app.font()
     if sys.platform != "darwin" and QFontInfo(font).family() in ("DejaVu Sans", "Bitstream Vera Sans", "Sans Serif", ""):
         for file in sorted(FONTS.glob("*.ttf")):
