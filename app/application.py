@@ -23,7 +23,7 @@ from app.language import tr
 from app.machine.memory_watch import MemoryWatch
 from app.macos import Activity
 from app.models.picker import Picker
-from app.rendering.highlight import warm_up
+from app.rendering.highlighting import warm_up
 from app.single_instance import SingleInstance
 from app.store_thread import StoreThread
 from app.widgets.icon import window_icon

@@ -9,7 +9,7 @@ from app.chat.conductor import Conductor
 from app.chat.context_meter import ContextMeter
 from app.chat.context_view import ContextView
 from app.chat.elsewhere_bar import ElsewhereBar
-from app.rendering.tint import TintLegend
+from app.rendering.source_legend import SourceLegend
 from app.widgets.style_sheet import SCROLL_BAR
 from app.widgets.theme import COLUMN, MARGIN, Theme
 
@@ -28,7 +28,7 @@ class Foot(QWidget):
         self.elsewhere = ElsewhereBar(theme, conductor)
         self.notes = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self.notes.setContentsMargins(18, 0, 18, 0)
-        self.legend = TintLegend(theme)
+        self.legend = SourceLegend(theme)
         self.notes.addWidget(self.legend, 1)
         self.notes.addStretch(0)
         self.notes.addWidget(self.context, 0, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)

@@ -8,7 +8,7 @@ from app.conversations.difference import Difference
 from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
-from app.transcript.follow_scroll import Following
+from app.transcript.following_scroll_area import FollowingScrollArea
 from app.transcript.stats_line import StatsLine
 from app.transcript.thinking_view import ThinkingView
 from app.widgets.button import button
@@ -38,7 +38,7 @@ class CompareSide(QWidget):
         self.difference_button = button("", tr("Go to the first difference"), clicked=self.show_difference)
         self._layout_timer = QTimer(self, singleShot=True, interval=0)  # the mark has its position after the next layout
         self._layout_timer.timeout.connect(self._keep_difference_visible)
-        self._scroll = Following()
+        self._scroll = FollowingScrollArea()
         self._scroll.setWidget(self._content)
         self._scroll.verticalScrollBar().rangeChanged.connect(self._keep_difference_visible)
         self._scroll.verticalScrollBar().actionTriggered.connect(self._stop_tracking)
@@ -90,7 +90,7 @@ class CompareSide(QWidget):
         description = _describe(difference, text)
         self.difference_button.setText(description)
         self.difference_button.setAccessibleName(tr("{description}. Go to the first difference", description=description))
-        self._scroll.stay()
+        self._scroll.stop_following()
         self._layout_timer.start()
 
     @Slot()
@@ -103,7 +103,7 @@ class CompareSide(QWidget):
                 return
         if self._difference is not None and self._difference.channel == "thinking":
             body = self.thinking.body
-            self._scroll_to(body.mapTo(self._content, QPoint(0, body.height())) if self.thinking.opened else QPoint())
+            self._scroll_to(body.mapTo(self._content, QPoint(0, body.height())) if self.thinking.is_open else QPoint())
         else:
             self._scroll.follow()
 
@@ -140,7 +140,7 @@ class CompareSide(QWidget):
     @Slot()
     def _redraw(self) -> None:
         self.blocks.redraw()
-        self.thinking.redraw()
+        self.thinking.body.redraw()
 
 
 def _describe(difference: Difference, text: str) -> str:

@@ -20,10 +20,10 @@ from app.conversations.comparison_record import ComparisonRecord, verdict_on
 from app.conversations.difference import difference_between
 from app.conversations.reply import Reply
 from app.language import tr, translated
-from app.transcript.message import NoticeView
 from app.widgets.button import button
 from app.widgets.label import small_label, styled_label
 from app.widgets.layout import column, row
+from app.widgets.notice_view import NoticeView
 from app.widgets.save_dialog import ask_save_path, file_name
 from app.widgets.sheet import line
 from app.widgets.theme import SMALL, Theme, set_look
@@ -66,7 +66,7 @@ class CompareDialog(QDialog):
         self.headline.setAccessibleName(tr("Result"))
         self.verdict = styled_label(theme, look="secondary", wrap=True, selectable=True)
         self.verdict.setAccessibleName(tr("Verdict"))
-        self.error = NoticeView(theme, "", "error")
+        self.error = NoticeView("", "error")
         self.error.hide()
         self.history = HistoryList(theme, conductor.comparisons)
         self.history.hide()

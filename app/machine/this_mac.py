@@ -9,10 +9,10 @@ from app.chat.conductor import Conductor
 from app.conversations.wording import percent
 from app.language import number, tr, translated
 from app.machine.roofline_chart import RooflineChart
-from app.transcript.message import NoticeView
 from app.widgets.button import button
 from app.widgets.label import Label, small_label, styled_label
 from app.widgets.layout import column, row
+from app.widgets.notice_view import NoticeView
 from app.widgets.progress_bar import ThinBar
 from app.widgets.sheet import line
 from app.widgets.theme import Theme, set_look
@@ -54,7 +54,7 @@ class ThisMacDialog(QDialog):
         self.phases = {name: _PhaseRow(theme, text, grid) for name, text in _phase_names().items()}
         self.chart = RooflineChart(theme)
         self.remark = small_label(theme, look="secondary", wrap=True, selectable=True)
-        self.error = NoticeView(theme, "", "error")
+        self.error = NoticeView("", "error")
         self.state = small_label(theme, look="secondary")
         self.bar = ThinBar(theme, tr("Measurement progress"))
         self.again = button(tr("Measure Again"), look="bordered", clicked=self._measure_again)

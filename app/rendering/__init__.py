@@ -1,1 +1,1 @@
-"""Markdown and code turned into plain values that the views draw. Nothing here knows of widgets."""
+"""Renders replies: Markdown and code to blocks, and blocks to widgets."""

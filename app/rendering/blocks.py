@@ -1,14 +1,26 @@
-"""The pieces that a reply is drawn from: one flat sequence, so that two versions of it are compared piece by piece."""
+"""The blocks of a reply, and the parts they are grouped into.
 
+A reply is a flat sequence of blocks, so two versions of it can be compared block by block. A part is a group of blocks drawn by one
+widget: adjacent text is one part, each table and each code block is one. Parts depend on the blocks alone, so a position in a part
+(a selection, a search hit) is valid while the part has no widget.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+# A part is drawn as a whole. Small parts make it cheap to leave out what is off screen.
+MAX_PART_BLOCKS = 12
+MAX_PART_CHARS = 2500
+OBJECT = "\ufffc"  # stands for a formula in plain text
+
 Alignment = Literal["left", "center", "right"]
+PartKind = Literal["text", "code", "table"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
-    """A stretch of text in one look. A line break inside a paragraph is U+2028. Where `math` is set the text is LaTeX."""
+class TextSpan:
+    """Text in one style. A line break inside a paragraph is U+2028. With `math` set, the text is LaTeX."""
 
     text: str
     bold: bool = False
@@ -19,15 +31,23 @@ class Span:
     math: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A paragraph, a heading (`heading` 1 to 6) or one paragraph of a list item.
+Cell = tuple[TextSpan, ...]
+Row = tuple[Cell, ...]
 
-    `indent` counts the lists around it, `quote` the block quotes; `marker` is the bullet or number before it, and `done` says of an
-    item of a task list whether it is ticked.
+
+@dataclass(frozen=True, slots=True)
+class TextBlock:
+    """A paragraph, a heading, or one paragraph of a list item.
+
+    Args:
+        heading: Heading level 1 to 6, 0 for other text.
+        indent: Number of enclosing lists.
+        quote: Number of enclosing block quotes.
+        marker: Bullet or number in front of the text.
+        done: Whether a task list item is checked; None for other text.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[TextSpan, ...]
     heading: int = 0
     indent: int = 0
     quote: int = 0
@@ -36,7 +56,7 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleBlock:
     """A horizontal line."""
 
     indent: int = 0
@@ -44,7 +64,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Maths:
+class MathBlock:
     """A formula on a line of its own."""
 
     latex: str
@@ -53,8 +73,8 @@ class Maths:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """A code block with the language its fence names, empty when it names none."""
+class CodeBlock:
+    """A code block. `language` is what its fence names, or empty."""
 
     language: str
     text: str
@@ -63,13 +83,103 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """A table: the first row is the header; every row has as many cells as `alignments`."""
+class TableBlock:
+    """A table. The first row is the header; every row has one cell per alignment."""
 
-    rows: tuple[tuple[tuple[Span, ...], ...], ...]
+    rows: tuple[Row, ...]
     alignments: tuple[Alignment, ...]
     indent: int = 0
     quote: int = 0
 
 
-Block = Text | Rule | Maths | Code | Table
+Block = TextBlock | RuleBlock | MathBlock | CodeBlock | TableBlock
+
+
+@dataclass(slots=True)
+class DocumentPart:
+    """`count` blocks, from number `first` on, that are drawn by one widget."""
+
+    kind: PartKind
+    first: int
+    count: int = 0
+    chars: int = 0
+
+    @property
+    def end(self) -> int:
+        return self.first + self.count
+
+    def accepts(self, block: Block) -> bool:
+        return self.kind == part_kind(block) == "text" and self.count < MAX_PART_BLOCKS and self.chars < MAX_PART_CHARS
+
+    def add(self, block: Block) -> None:
+        self.count += 1
+        if self.kind == "text":
+            self.chars += len(plain_text(block)) + 1
+
+
+def part_kind(block: Block) -> PartKind:
+    return "code" if isinstance(block, CodeBlock) else "table" if isinstance(block, TableBlock) else "text"
+
+
+def document_parts(blocks: Sequence[Block]) -> list[DocumentPart]:
+    parts: list[DocumentPart] = []
+    update_parts(parts, blocks, 0)
+    return parts
+
+
+def update_parts(parts: list[DocumentPart], blocks: Sequence[Block], changed: int) -> int:
+    """Regroup the blocks from number `changed` on. Return the index of the first part that may differ."""
+    while parts and parts[-1].first >= changed:
+        parts.pop()
+    start = parts.pop().first if parts else 0
+    first_part = len(parts)
+    for number in range(start, len(blocks)):
+        if len(parts) == first_part or not parts[-1].accepts(blocks[number]):
+            parts.append(DocumentPart(part_kind(blocks[number]), number))
+        parts[-1].add(blocks[number])
+    return first_part
+
+
+def plain_text_blocks(text: str) -> tuple[TextBlock, ...]:
+    """Turn text that is not Markdown into one block per line. Very long lines become several blocks."""
+    return tuple(
+        TextBlock((TextSpan(line[at : at + MAX_PART_CHARS]),) if line else ())
+        for line in text.split("\n")
+        for at in range(0, max(1, len(line)), MAX_PART_CHARS)
+    )
+
+
+def spans_text(spans: Sequence[TextSpan]) -> str:
+    return "".join(OBJECT if span.math else span.text for span in spans)
+
+
+def plain_text(block: Block) -> str:
+    """Return the text of a block as its document holds it. In a table, every cell ends with a line break."""
+    match block:
+        case TextBlock():
+            return spans_text(block.spans)
+        case MathBlock():
+            return OBJECT
+        case RuleBlock():
+            return ""
+        case CodeBlock():
+            return block.text
+        case TableBlock():
+            return "".join(spans_text(cell) + "\n" for row in block.rows for cell in row)
+
+
+def qt_length(text: str) -> int:
+    """Return the length in UTF-16 units, which Qt counts offsets in."""
+    return len(text) if text.isascii() else len(text) + sum(char > "\uffff" for char in text)
+
+
+def char_index(text: str, offset: int) -> int:
+    """Return the index of the character at a Qt offset."""
+    return min(offset, len(text)) if text.isascii() else len(text.encode("utf-16-le")[: 2 * offset].decode("utf-16-le", "ignore"))
+
+
+def last_offset(blocks: Sequence[Block]) -> int:
+    """Return the last offset in a part with these blocks. In a table, offsets number the cells."""
+    if blocks and isinstance(blocks[0], TableBlock):
+        return max(0, len(blocks[0].rows) * len(blocks[0].alignments) - 1)
+    return sum(qt_length(plain_text(block)) + 1 for block in blocks) - 1

@@ -1,226 +1,180 @@
-"""A reply's blocks as widgets: neighbouring text in one document, each code block and table in a frame of its own."""
+"""A reply's blocks as widgets: adjacent text in one document, each code block and table in a frame of its own."""
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from PySide6.QtCore import QRect, QSize, Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.conversations.token_sources import Suppliers
-from app.rendering.blocks import Block, Code, Maths, Rule, Table, Text
+from app.rendering.blocks import (
+    Block,
+    CodeBlock,
+    DocumentPart,
+    MathBlock,
+    RuleBlock,
+    TableBlock,
+    TextBlock,
+    last_offset,
+    plain_text,
+    plain_text_blocks,
+    qt_length,
+    update_parts,
+)
 from app.rendering.code_view import CodeView
-from app.rendering.marks import NONE, Marks
-from app.rendering.parts import Part, as_typed, kind_of, length, plain, units
-from app.rendering.streaming import Change, StreamingMarkdown
-from app.rendering.table_view import TableView
-from app.rendering.text_run import TextRun
-from app.rendering.tint import NO_TINT, Run, Tint, runs_of
-from app.rendering.tracing import Tracing
-from app.transcript.stack import Stack
+from app.rendering.lazy_stack import LazyStack
+from app.rendering.source_map import map_blocks
+from app.rendering.streaming import BlockChange, StreamingMarkdown
+from app.rendering.table_view import TableScroller, TableView
+from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline, underline_block
+from app.rendering.text_view import TextView
 from app.widgets.theme import DEEPEST_INDENT, INDENT, Theme
 
 GAP = 12
-PartView = TextRun | CodeView | TableView
+PartView = TextView | CodeView | TableView
 
 
-class BlocksView(Stack):
-    """Draws blocks and, on a change, only those that changed; parts out of sight are not drawn at all. `drawn` counts every block
-    ever drawn."""
+class BlocksView(LazyStack):
+    """Draws blocks and, on a change, only those that changed. Parts off screen are not drawn at all.
 
-    resized = Signal()  # one of its parts changed its height by itself
+    `marks_of` returns the selection and the search hits of a part. `drawn` counts the blocks that have been drawn.
+    """
 
-    def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False, parent: QWidget | None = None) -> None:
-        """`quiet` text is in the secondary color; a `lazy` view builds nothing before it is told what is in sight."""
-        super().__init__(parent)
+    resized = Signal()  # a part has changed its height by itself
+
+    def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False) -> None:
+        """Create an empty view.
+
+        Args:
+            theme: Fonts and colors.
+            quiet: Whether to use the secondary text color.
+            lazy: Whether to build nothing until the first call of `show_band`.
+        """
+        super().__init__()
         if lazy:
             self._band = (-1, -1)
         self._theme = theme
         self._quiet = quiet
-        self.parts: list[Part] = []
+        self._plain = False
+        self.parts: list[DocumentPart] = []
         self.markdown = StreamingMarkdown()
         self._blocks: list[Block] = []
-        self._typed = False
-        self._marks: dict[int, Marks] = {}
-        self._marked: set[int] = set()  # parts that wear some
-        self._wrapped: set[int] = set()
-        self._suppliers: Suppliers | None = None
+        self.marks_of: Callable[[int], TextMarks] = lambda part: NO_MARKS
+        self._shown_marks: dict[int, TextMarks] = {}  # by part, where there are any
+        self._wrapped: set[int] = set()  # code blocks
+        self._sources: Suppliers | None = None
         self._text: Callable[[], str] = str
-        self._runs: dict[int, list[Run]] = {}  # by block
-        self._differs: tuple[int, int] | None = None  # of the text
+        self._underlines: dict[int, list[Underline]] = {}  # by block
+        self._difference: TextRange | None = None  # in the text
         self.drawn = 0
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        theme.typesetter.ready.connect(self._set_formulas)
-        theme.tint_changed.connect(self._show_tint)
+        theme.typesetter.ready.connect(self._place_formulas)
+        theme.token_sources_changed.connect(self._mark_all)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
         return tuple(self._blocks)
 
     def append(self, text: str) -> None:
-        """More Markdown arrived."""
-        self.apply(self.markdown.append(text))
-
-    def set_suppliers(self, suppliers: Suppliers, text: Callable[[], str]) -> None:
-        """Who supplied the text that is appended; `text` gives all of it."""
-        self._suppliers, self._text = suppliers, text
-        self._show_tint()
-
-    def mark_difference(self, stretch: tuple[int, int] | None, text: str) -> None:
-        """Mark where the text, all of which is shown, is not that of another reply; None for nowhere. Where the place itself is not
-        shown, as of a sign of Markdown or inside a formula, its line is marked."""
-        self._text = lambda: text
-        self._lay_difference(stretch)
-        if stretch is not None and self.difference is None:
-            self._lay_difference((text.rfind("\n", 0, stretch[0]) + 1, stretch[1]))
-
-    def _lay_difference(self, stretch: tuple[int, int] | None) -> None:
-        self._differs = stretch
-        self._runs.clear()
-        self._show_tint()
-
-    @property
-    def difference(self) -> tuple[int, int, int] | None:
-        """Where the mark is: the part, the first offset in it and the one after the last."""
-        for index in range(len(self.parts) if self._differs else 0):
-            for first, last, told in self._tint_of(index):
-                if told == "differs":
-                    return index, first, last
-        return None
-
-    @property
-    def difference_rect(self) -> QRect | None:
-        """Where its first character stands."""
-        place = self.difference
-        view = self.part_view(place[0]) if place is not None else None
-        if place is None or view is None:
-            return None
-        offset = place[1]
-        if isinstance(view, TableView):  # counts cells
-            offset = plain(self._blocks[self.parts[place[0]].first])[:offset].count("\n")
-        rect = view.rect_of(offset)
-        return QRect(view.mapTo(self, rect.topLeft()), rect.size())
+        """Append Markdown."""
+        self._apply(self.markdown.append(text))
 
     def show_plain(self, text: str) -> None:
-        """Show text as it was typed, line by line."""
-        self._typed = True
-        self.apply(Change(0, as_typed(text)))
+        """Show text as typed, line by line."""
+        self._plain = True
+        self._apply(BlockChange(0, plain_text_blocks(text)))
 
     def redraw(self) -> None:
-        """Draw all anew, in the colors now in force."""
+        """Draw everything again in the current colors."""
         for index in range(len(self.entries)):
-            self._forget(index)
+            self.discard(index)
             self.changed(index)
-        if self._band is None:
-            self._build(0, len(self.entries))
         self._settle()
 
-    def apply(self, change: Change) -> None:
-        """From block `first` on, show `blocks`."""
-        del self._blocks[change.first :]
-        for number in [number for number in self._runs if number >= change.first]:
-            del self._runs[number]
-        self._blocks += change.blocks
-        kept = 0
-        while self.parts and self.parts[-1].first >= change.first:
-            self.parts.pop()
-        if self.parts:
-            kept = self._shorten(self.parts[-1], change.first)
-        touched = max(0, len(self.parts) - 1)
-        for number in range(change.first, len(self._blocks)):
-            block = self._blocks[number]
-            if not self.parts or not self.parts[-1].takes(block):
-                self.parts.append(Part(kind_of(block), number, 0))
-            self.parts[-1].add(block)
+    def _apply(self, change: BlockChange) -> None:
+        self._blocks[change.first :] = change.blocks
+        for number in [number for number in self._underlines if number >= change.first]:
+            del self._underlines[number]
+        first_part = update_parts(self.parts, self._blocks, change.first)
         self.set_count(len(self.parts))
-        for index in range(touched, len(self.parts)):
-            self._bring_up_to_date(index, kept if index == touched else 0)
+        for index in range(first_part, len(self.parts)):
+            self._update_part(index, max(0, change.first - self.parts[index].first))
         self._settle()
 
-    def _shorten(self, part: Part, end: int) -> int:
-        """Let a part end before this block; how many of its blocks stay."""
-        if part.first + part.count > end:
-            part.count, part.chars = 0, 0
-            for block in self._blocks[part.first : end]:
-                part.add(block)
-        return part.count
-
-    def _bring_up_to_date(self, index: int, kept: int) -> None:
-        """Show what a part is now; its first `kept` blocks are as they were."""
+    def _update_part(self, index: int, unchanged: int) -> None:
+        """Show the current blocks of a part, the first of which are unchanged."""
         part, entry = self.parts[index], self.entries[index]
-        blocks = self._blocks[part.first : part.first + part.count]
-        after_text = index > 0 and self.parts[index - 1].kind == "text"
-        entry.gap = 0 if part.kind == "text" and after_text else GAP
-        first = blocks[0]
+        first = self._blocks[part.first]
+        below_text = index > 0 and self.parts[index - 1].kind == "text"
+        entry.gap = 0 if part.kind == "text" and below_text else GAP
         entry.indent = 0 if part.kind == "text" else min(first.indent + first.quote, DEEPEST_INDENT) * INDENT
         self.changed(index)
-        view = entry.view
-        match view, first:
-            case TextRun(), Text() | Rule() | Maths():
-                if kept == part.count == len(view):
+        match entry.view, first:
+            case TextView() as view, TextBlock() | RuleBlock() | MathBlock():
+                if unchanged == part.count == len(view):
                     return
-                view.first = not after_text
-                view.truncate(kept)
-                self._draw(view, part, kept)
-            case CodeView(language=language), Code() if language == first.language:
+                view.first = not below_text
+                view.truncate(unchanged)
+                self._draw_text(view, part, unchanged)
+            case CodeView(language=language) as view, CodeBlock() if language == first.language:
                 self.drawn += 1
                 view.show_block(first)
-            case TableView(), Table():
+            case TableScroller() as view, TableBlock():
                 self.drawn += 1
-                view.show_block(first)
+                view.table.show_block(first)
             case None, _:
                 return
             case _:
-                self._forget(index)
+                self.discard(index)
                 return
         self._mark(index)
 
     def build(self, index: int) -> QWidget:
         part = self.parts[index]
         first = self._blocks[part.first]
-        view: PartView
+        view: TextView | CodeView | TableScroller
         match first:
-            case Code():
+            case CodeBlock():
                 view = CodeView(self._theme, first, index in self._wrapped)
                 view.resized.connect(self._part_resized)
                 self.drawn += 1
-            case Table():
-                view = TableView(self._theme, first)
+            case TableBlock():
+                view = TableScroller(self._theme, first)
                 self.drawn += 1
             case _:
-                view = TextRun(self._theme, self._quiet, index == 0 or self.parts[index - 1].kind != "text")
-                self._draw(view, part, 0)
-        if self._band is None:
-            view.select_alone()
+                view = TextView(self._theme, self._quiet, index == 0 or self.parts[index - 1].kind != "text")
+                self._draw_text(view, part, 0)
         self.entries[index].view = view
+        if self._band is None and (content := self.part_view(index)) is not None:
+            content.enable_selection()
+        self._shown_marks.pop(index, None)
         self._mark(index)
         return view
 
-    def drop(self, index: int) -> None:
+    def will_discard(self, index: int) -> None:
         view = self.entries[index].view
-        self._wrapped.discard(index)
-        if isinstance(view, CodeView) and view.wrap.isChecked():
-            self._wrapped.add(index)
+        if isinstance(view, CodeView):
+            (self._wrapped.add if view.wrap.isChecked() else self._wrapped.discard)(index)
 
-    def guess(self, index: int, width: int) -> int:
+    def guess_height(self, index: int, width: int) -> int:
         part = self.parts[index]
-        blocks = self._blocks[part.first : part.first + part.count]
+        blocks = self._blocks[part.first : part.end]
         line = self._theme.text_pixels
-        first = blocks[0]
-        if isinstance(first, Code):
-            return round((first.text.count("\n") + 1) * line * 1.1) + 44
-        if isinstance(first, Table):
-            return round(len(first.rows) * line * 2.4)
-        lines = sum(1 + len(plain(block)) * line * 0.5 // max(1, width) for block in blocks)
+        match blocks[0]:
+            case CodeBlock(text=text):
+                return round((text.count("\n") + 1) * line * 1.1) + 44
+            case TableBlock(rows=rows):
+                return round(len(rows) * line * 2.4)
+        lines = sum(1 + len(plain_text(block)) * line * 0.5 // max(1, width) for block in blocks)
         return round(lines * line * 1.75) + 8 * len(blocks)
 
-    def _draw(self, view: TextRun, part: Part, kept: int) -> None:
-        for number in range(part.first + kept, part.first + part.count):
-            block = self._blocks[number]
-            assert isinstance(block, Text | Rule | Maths)
-            view.append_block(block, typed=self._typed)
+    def _draw_text(self, view: TextView, part: DocumentPart, unchanged: int) -> None:
+        for block in self._blocks[part.first + unchanged : part.end]:
+            assert isinstance(block, TextBlock | RuleBlock | MathBlock)
+            view.append_block(block, self._plain)
             self.drawn += 1
 
     # Size
@@ -232,14 +186,14 @@ class BlocksView(Stack):
         return self.fit(width)
 
     def sizeHint(self) -> QSize:
-        return QSize(200, self.total)
+        return QSize(200, self.total_height)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        before = self.total
+        before = self.total_height
         if self.fit(self.width()) != before:
             self.updateGeometry()
 
@@ -251,16 +205,14 @@ class BlocksView(Stack):
         return changed
 
     def _settle(self) -> None:
-        before = self.total
-        if self._width > 0:
-            if self._band is None:
-                self._build(0, len(self.entries))
-            else:
-                super().show_band(*self._band)
-            self._place()
-        elif self._band is None:
+        """Build and place the parts that have changed."""
+        before = self.total_height
+        if self._band is None:
             self._build(0, len(self.entries))
-        if self.total != before or self._width <= 0:
+        elif self._width > 0:
+            super().show_band(*self._band)
+        self._place()
+        if self.total_height != before or self._width <= 0:
             self.updateGeometry()
             self.resized.emit()
 
@@ -272,82 +224,122 @@ class BlocksView(Stack):
         self._settle()
 
     @Slot()
-    def _set_formulas(self) -> None:
-        waited = False
-        for index, entry in enumerate(self.entries):
-            view = entry.view
-            if isinstance(view, TextRun | TableView) and view.waits:
-                view.set_formulas()
+    def _place_formulas(self) -> None:
+        placed = False
+        for index in range(len(self.entries)):
+            view = self.part_view(index)
+            if isinstance(view, TextView | TableView) and view.formulas_pending:
+                view.place_formulas()
                 self.changed(index)
-                waited = True
-        if waited:
+                placed = True
+        if placed:
             self._settle()
+
+    # Parts
+
+    def part_view(self, index: int) -> PartView | None:
+        """Return the view of a part, None if it isn't built."""
+        view = self.entries[index].view if index < len(self.entries) else None
+        return view.table if isinstance(view, TableScroller) else view if isinstance(view, TextView | CodeView) else None
+
+    def part_length(self, index: int) -> int:
+        """Return the last offset in a part."""
+        part = self.parts[index]
+        return last_offset(self._blocks[part.first : part.end])
+
+    def code_views(self) -> list[CodeView]:
+        """Return the code blocks that are built."""
+        return [entry.view for entry in self.entries if isinstance(entry.view, CodeView)]
 
     # Marks
 
-    def set_marks(self, marks: dict[int, Marks]) -> None:
-        """Selection and hits, by part."""
-        before, self._marks = self._marks, marks
-        for index in before.keys() | marks.keys():
-            if index < len(self.entries) and before.get(index) != marks.get(index):
+    def update_marks(self) -> None:
+        """Show the marks that `marks_of` now returns."""
+        for index, entry in enumerate(self.entries):
+            shown = self._shown_marks.get(index, NO_MARKS)
+            if entry.view is not None and replace(self.marks_of(index), underlines=shown.underlines) != shown:
                 self._mark(index)
 
-    def _mark(self, index: int) -> None:
-        view = self.entries[index].view
-        marks, tint = self._marks.get(index, NONE), self._tint_of(index) if view is not None else NO_TINT
-        bare = marks is NONE and not tint
-        if isinstance(view, TextRun | CodeView | TableView) and (not bare or index in self._marked):
-            view.mark(marks, tint)
-            (self._marked.discard if bare else self._marked.add)(index)
-
-    # Tint
-
     @Slot()
-    def _show_tint(self) -> None:
+    def _mark_all(self) -> None:
         for index in range(len(self.entries)):
             self._mark(index)
 
-    def _tint_of(self, index: int) -> Tint:
-        """What is to be said of the text of a part, and is known."""
-        if self._differs is None and (self._suppliers is None or not self._theme.tinted):
-            return NO_TINT
-        part, found, at = self.parts[index], [], 0
-        for number in range(part.first, part.first + part.count):
-            found += [(at + first, at + last, told) for first, last, told in self._runs_of(number)]
-            at += units(plain(self._blocks[number])) + 1
+    def _mark(self, index: int) -> None:
+        view = self.part_view(index)
+        if view is None:
+            return
+        marks = replace(self.marks_of(index), underlines=self._part_underlines(index))
+        if marks != NO_MARKS or index in self._shown_marks:
+            view.mark(marks)
+            self._shown_marks[index] = marks
+
+    # Underlines
+
+    def show_sources(self, sources: Suppliers, text: Callable[[], str]) -> None:
+        """Underline tokens by source while the theme says so. `text` returns all the text appended."""
+        self._sources, self._text = sources, text
+        self._mark_all()
+
+    def mark_difference(self, difference: TextRange | None, text: str) -> None:
+        """Mark where the text shown differs from another reply.
+
+        If the difference itself isn't visible, such as Markdown syntax or the inside of a formula, its line is marked.
+        """
+        self._text = lambda: text
+        self._set_difference(difference)
+        if difference is not None and self.difference is None:
+            self._set_difference((text.rfind("\n", 0, difference[0]) + 1, difference[1]))
+
+    def _set_difference(self, difference: TextRange | None) -> None:
+        self._difference = difference
+        self._underlines.clear()
+        self._mark_all()
+
+    @property
+    def difference(self) -> tuple[int, int, int] | None:
+        """The part with the difference and its range in the part."""
+        for index in range(len(self.parts) if self._difference else 0):
+            for first, last, kind in self._part_underlines(index):
+                if kind == "differs":
+                    return index, first, last
+        return None
+
+    @property
+    def difference_rect(self) -> QRect | None:
+        """The rectangle of the first character that differs."""
+        place = self.difference
+        view = self.part_view(place[0]) if place is not None else None
+        if place is None or view is None:
+            return None
+        offset = place[1]
+        if isinstance(view, TableView):  # offsets of tables number the cells
+            offset = plain_text(view.block)[:offset].count("\n")
+        rect = view.rect_of(offset)
+        return QRect(view.mapTo(self, rect.topLeft()), rect.size())
+
+    def _part_underlines(self, index: int) -> tuple[Underline, ...]:
+        if self._difference is None and (self._sources is None or not self._theme.shows_token_sources):
+            return ()
+        part, at = self.parts[index], 0
+        found: list[Underline] = []
+        for number in range(part.first, part.end):
+            found += [(at + first, at + last, kind) for first, last, kind in self._block_underlines(number)]
+            at += qt_length(plain_text(self._blocks[number])) + 1
         return tuple(found)
 
-    def _runs_of(self, number: int) -> list[Run]:
-        """Those of a block, and of all blocks that come from the same piece of the source."""
-        if number not in self._runs:
-            origins, text = self.markdown.origins, self._text()
-            place = bisect_right(origins, number, key=lambda origin: origin.block) - 1
-            origin = origins[place]
-            until = origins[place + 1].block if place + 1 < len(origins) else len(self._blocks)
-            known = not any(sign in text for sign in "\r\0")  # which are not shown as they were written
-            tracing = Tracing(text, origin.start, origin.end)
-            for one in range(origin.block, until):
-                block = self._blocks[one]
-                self._runs[one] = runs_of(block, tracing.trace(block), self._told) if known else []
-        return self._runs.get(number, [])
+    def _block_underlines(self, number: int) -> list[Underline]:
+        if number not in self._underlines:
+            text = self._text()
+            if "\r" in text or "\0" in text:  # not shown as written, so it can't be mapped
+                return []
+            for one, mapping in map_blocks(text, self.markdown, number):
+                self._underlines[one] = underline_block(self._blocks[one], mapping, self._source_underlines)
+        return self._underlines.get(number, [])
 
-    def _told(self, start: int, end: int) -> Iterable[Run]:
-        """What is said of the text between two places: where it differs, or else who supplied it."""
-        if self._differs is not None:
-            first, last = max(start, self._differs[0]), min(end, self._differs[1])
+    def _source_underlines(self, start: int, end: int) -> Iterable[Underline]:
+        """Return the underlines between two offsets of the text."""
+        if self._difference is not None:
+            first, last = max(start, self._difference[0]), min(end, self._difference[1])
             return [(first, last, "differs")] if first < last else []
-        return self._suppliers.between(start, end) if self._suppliers is not None else []
-
-    def part_view(self, index: int) -> PartView | None:
-        """The view of a part, None while there is none."""
-        view = self.entries[index].view if index < len(self.entries) else None
-        return view if isinstance(view, TextRun | CodeView | TableView) else None
-
-    def part_length(self, index: int) -> int:
-        """The greatest offset in a part."""
-        part = self.parts[index]
-        return length(self._blocks[part.first : part.first + part.count])
-
-    def code_views(self) -> Sequence[CodeView]:
-        """The code blocks shown."""
-        return [entry.view for entry in self.entries if isinstance(entry.view, CodeView)]
+        return self._sources.between(start, end) if self._sources is not None else []

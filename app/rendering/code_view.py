@@ -1,109 +1,80 @@
-"""A code block: its language, buttons to wrap and copy, colored lines that scroll sideways."""
+"""A code block: its language, buttons to wrap and copy it, and colored lines that scroll sideways."""
 
 from math import ceil
 
-from PySide6.QtCore import QPoint, QRect, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import (
-    QColor,
-    QContextMenuEvent,
-    QGuiApplication,
-    QSyntaxHighlighter,
-    QTextCharFormat,
-    QTextCursor,
-    QTextDocument,
-    QTextOption,
-    QWheelEvent,
-)
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QContextMenuEvent, QSyntaxHighlighter, QTextCharFormat, QTextCursor, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
 from app.language import tr
-from app.rendering.blocks import Code
-from app.rendering.highlight import Highlighter
-from app.rendering.marks import Marks, selections
-from app.rendering.tint import NO_TINT, Tint, tint_selections
-from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, set_look
+from app.rendering.blocks import CodeBlock
+from app.rendering.highlighting import Highlighter
+from app.rendering.text_marks import TextMarks, extra_selections
+from app.widgets.button import button
+from app.widgets.copy_button import copy_button
+from app.widgets.label import small_label
+from app.widgets.layout import column, row
+from app.widgets.theme import Theme, set_look
 
-COPIED_MS = 1500
-BELOW = 12  # pixels under the last line
+MARGIN = 14  # left and right of the lines
+BELOW = 12  # under the last line
 BORDER = 2
+MAX_MEASURED = 1000  # characters of a line
 
 
 class CodeView(QFrame):
-    """Shows one `Code` block and follows it as it grows: only new lines are laid out."""
+    """Shows one code block and follows it as it grows: only new lines are laid out."""
 
-    resized = Signal()  # its height is no longer what it was
+    resized = Signal()  # its height has changed
 
-    def __init__(self, theme: Theme, block: Code, wrapped: bool = False, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, block: CodeBlock, wrapped: bool = False) -> None:
+        super().__init__()
         self._theme = theme
         self.language = block.language
-        self._text = ""
+        self.text = ""
         set_look(self, "code")
-        self._title = Label(block.language or "text")
-        theme.set_font(self._title, SMALL)
-        set_look(self._title, "faint")
-        self.wrap = _button(tr("Wrap"), tr("Wrap long lines"))
+        self._title = small_label(theme, block.language or "text", "faint")
+        self.wrap = button(tr("Wrap"), tr("Wrap long lines"))
         self.wrap.setCheckable(True)
         self.wrap.setChecked(wrapped)
         self.wrap.toggled.connect(self._set_wrapped)
-        self._copy = _button(tr("Copy"), tr("Copy code"))
-        self._copy.clicked.connect(self.copy)
-        self._lines = _Lines(theme, block.language)
-        self._bar = QWidget()
-        bar = QHBoxLayout(self._bar)
-        bar.setContentsMargins(14, 4, 6, 0)
-        bar.setSpacing(2)
-        bar.addWidget(self._title)
-        bar.addStretch()
-        bar.addWidget(self.wrap)
-        bar.addWidget(self._copy)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._bar)
-        layout.addWidget(self._lines)
-        self._restore = QTimer(self)
-        self._restore.setSingleShot(True)
-        self._restore.timeout.connect(self._reset_button)
+        self.copy = copy_button(tr("Copy code"), lambda: self.text)
+        self._lines = _CodeLines(theme, block.language)
         self._lines.set_wrapped(wrapped)
+        self._bar = QWidget()
+        row(self._title, None, self.wrap, self.copy, spacing=2, margins=(MARGIN, 4, 6, 0), parent=self._bar)
+        column(self._bar, self._lines, spacing=0, parent=self)
         self.show_block(block)
 
-    @property
-    def text(self) -> str:
-        return self._text
-
-    def show_block(self, block: Code) -> None:
-        """Show this version of the block."""
-        if block.text != self._text:
-            self._lines.set_code(block.text)
-            self._text = block.text
+    def show_block(self, block: CodeBlock) -> None:
+        """Update to this version of the block."""
+        if block.text != self.text:
+            self._lines.set_code(self.text, block.text)
+            self.text = block.text
 
     def fit(self, width: int) -> int:
-        """The height at this width."""
+        """Lay out at this width. Return the height."""
         return self._bar.sizeHint().height() + self._lines.fit(width - BORDER) + BORDER
 
-    # What the transcript asks of every part
+    # The interface of every part of a reply
 
     def position_at(self, point: QPoint) -> int:
-        """The offset under a point, or the nearest."""
+        """Return the offset at a point, or the nearest."""
         return self._lines.cursorForPosition(self._lines.viewport().mapFrom(self, point)).position()
 
     def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
-        """Where the word or line around an offset begins and ends."""
-        cursor = QTextCursor(self._lines.document())
-        cursor.setPosition(min(offset, self._lines.document().characterCount() - 1))
+        """Return the range of the word at an offset, or of the line for a paragraph."""
+        cursor = self._cursor(offset)
         cursor.select(QTextCursor.SelectionType.LineUnderCursor if paragraph else QTextCursor.SelectionType.WordUnderCursor)
         return cursor.selectionStart(), cursor.selectionEnd()
 
     def link_at(self, point: QPoint) -> str:
-        """Code has no links."""
+        """Return an empty address: code has no links."""
         return ""
 
     def rect_of(self, offset: int) -> QRect:
-        """Where the character at an offset stands; scrolls it into view sideways."""
-        cursor = QTextCursor(self._lines.document())
-        cursor.setPosition(min(offset, self._lines.document().characterCount() - 1))
+        """Scroll the character at an offset into view. Return its rectangle."""
+        cursor = self._cursor(offset)
         bar = self._lines.horizontalScrollBar()
         left = self._lines.cursorRect(cursor).left() + bar.value()
         if not bar.value() <= left < bar.value() + self._lines.viewport().width() - 40:
@@ -111,30 +82,23 @@ class CodeView(QFrame):
         rect = self._lines.cursorRect(cursor)
         return QRect(self._lines.viewport().mapTo(self, rect.topLeft()), rect.size())
 
-    def mark(self, marks: Marks, tint: Tint = NO_TINT) -> None:
-        """Lay tint, selection and hits over the text."""
-        tinted = tint_selections(self._lines.document(), tint, self._theme)
-        self._lines.setExtraSelections([*tinted, *selections(self._lines.document(), marks, self._theme)])
+    def mark(self, marks: TextMarks) -> None:
+        self._lines.setExtraSelections(extra_selections(self._lines.document(), marks, self._theme))
 
-    def select_alone(self) -> None:
-        """Outside a transcript nothing selects across documents: this one is selected by itself."""
-        flags = Qt.TextInteractionFlag
-        self._lines.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
+    def enable_selection(self) -> None:
+        """Let the mouse and the keyboard select in this block. Outside a transcript, nothing else does."""
+        self._lines.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
         self._lines.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
 
-    @Slot()
-    def copy(self) -> None:
-        """Put the code on the clipboard."""
-        QGuiApplication.clipboard().setText(self._text)
-        self._copy.setText(tr("Copied"))
-        self._restore.start(COPIED_MS)
+    def _cursor(self, offset: int) -> QTextCursor:
+        cursor = QTextCursor(self._lines.document())
+        cursor.setPosition(min(offset, self._lines.document().characterCount() - 1))
+        return cursor
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         self._lines.wheelEvent(event)
-
-    @Slot()
-    def _reset_button(self) -> None:
-        self._copy.setText(tr("Copy"))
 
     @Slot(bool)
     def _set_wrapped(self, wrapped: bool) -> None:
@@ -142,20 +106,12 @@ class CodeView(QFrame):
         self.resized.emit()
 
 
-def _button(text: str, name: str) -> QPushButton:
-    made = QPushButton(text)
-    made.setAccessibleName(name)
-    made.setCursor(Qt.CursorShape.PointingHandCursor)
-    set_look(made, "quiet")
-    return made
+class _Colors(QSyntaxHighlighter):
+    """Applies the highlighter's colors to the document."""
 
-
-class _Coloring(QSyntaxHighlighter):
-    """Lays the colors that the highlighter found over the lines."""
-
-    def __init__(self, document: QTextDocument, theme: Theme) -> None:
-        super().__init__(document)
-        self.source: Highlighter | None = None
+    def __init__(self, lines: QPlainTextEdit, theme: Theme, highlighter: Highlighter) -> None:
+        super().__init__(lines.document())
+        self._highlighter = highlighter
         self._formats = {}
         for name in ("comment", "keyword", "string", "number", "name", "builtin", "operator"):
             form = QTextCharFormat()
@@ -164,15 +120,14 @@ class _Coloring(QSyntaxHighlighter):
 
     def highlightBlock(self, text: str) -> None:
         number = self.currentBlock().blockNumber()
-        if self.source is not None and number < len(self.source.lines):
-            for run in self.source.lines[number]:
+        if number < len(self._highlighter.lines):
+            for run in self._highlighter.lines[number]:
                 self.setFormat(run.start, run.length, self._formats[run.color])
 
 
-class _Lines(QPlainTextEdit):
+class _CodeLines(QPlainTextEdit):
     def __init__(self, theme: Theme, language: str) -> None:
         super().__init__()
-        self._shown = ""
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
@@ -181,30 +136,29 @@ class _Lines(QPlainTextEdit):
         self.setUndoRedoEnabled(False)
         self.setAccessibleName(tr("Code"))
         self.document().setDocumentMargin(0)
-        self.setViewportMargins(14, 2, 14, BELOW)
+        self.setViewportMargins(MARGIN, 2, MARGIN, BELOW)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._text_width = 0
         self._highlighter = Highlighter(language)
-        self._coloring = _Coloring(self.document(), theme)
-        self._coloring.source = self._highlighter
+        self._colors = _Colors(self, theme, self._highlighter)
 
-    def set_code(self, text: str) -> None:
-        before = self._highlighter.lines
-        unchanged = self._highlighter.update(text)
-        old, self._shown = self._shown, text
-        if old and text.startswith(old):
+    def set_code(self, old: str, text: str) -> None:
+        recolored = self._highlighter.update(text)
+        grown = bool(old) and text.startswith(old)
+        longest = max(text[old.rfind("\n") + 1 if grown else 0 :].split("\n"), key=len)
+        self._text_width = max(self._text_width if grown else 0, self.fontMetrics().horizontalAdvance(longest[:MAX_MEASURED]))
+        if grown:
             cursor = QTextCursor(self.document())
             cursor.movePosition(QTextCursor.MoveOperation.End)
-            touched = cursor.blockNumber()
-            cursor.insertText(text[len(old) :])
+            first_new = cursor.blockNumber()
+            cursor.insertText(text[len(old) :])  # Qt colors what is new
+            for number in recolored:
+                if number < first_new:
+                    self._colors.rehighlightBlock(self.document().findBlockByNumber(number))
         else:
-            touched = 0
             self.setPlainText(text)
-        after = self._highlighter.lines
-        for number in range(unchanged, min(touched, len(before), len(after))):
-            if before[number] != after[number]:
-                self._coloring.rehighlightBlock(self.document().findBlockByNumber(number))
 
     def set_wrapped(self, wrapped: bool) -> None:
         modes = QPlainTextEdit.LineWrapMode
@@ -212,20 +166,21 @@ class _Lines(QPlainTextEdit):
         self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
 
     def fit(self, width: int) -> int:
-        """The height at this width: of all lines, and of the scroll bar where they are too long."""
-        line = self.document().documentLayout().blockBoundingRect(self.document().begin()).height()
-        line = max(line / max(1, self.document().begin().lineCount()), self.fontMetrics().lineSpacing())
+        """Return the height of all lines at this width, and of the scroll bar if a line is longer."""
+        layout = self.document().documentLayout()
+        first = self.document().begin()
+        line = max(layout.blockBoundingRect(first).height() / max(1, first.lineCount()), self.fontMetrics().lineSpacing())
         below = 4 + BELOW
         if self.lineWrapMode() == QPlainTextEdit.LineWrapMode.WidgetWidth:
             self.resize(width, self.height())
-            block = self.document().begin()
-            while block.isValid():  # a line that was never drawn has not been wrapped yet
-                self.document().documentLayout().blockBoundingRect(block)
+            block = first
+            while block.isValid():  # wraps lines that have not been drawn yet
+                layout.blockBoundingRect(block)
                 block = block.next()
             lines = self.document().lineCount()
         else:
             lines = self.document().blockCount()
-            if self.document().size().width() > width - 28:
+            if self._text_width > width - 2 * MARGIN:  # the document knows only the width of lines that have been drawn
                 below += self.horizontalScrollBar().sizeHint().height()
         return ceil(lines * line) + below
 

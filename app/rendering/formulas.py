@@ -1,82 +1,116 @@
-"""Formulas in a document: set in a thread of their own, drawn sharp at any pixel ratio, in the color of the text."""
+"""Formulas in a document: typeset on a thread of their own, drawn sharp at any pixel ratio, in the color of the text.
+
+Typesetting needs no TeX, no browser, and no network.
+"""
 
 import queue
+import re
 import threading
 import weakref
 from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 from PySide6.QtCore import QByteArray, QObject, QPointF, QRect, QRectF, QSizeF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import (
-    QColor,
-    QFontMetricsF,
-    QPainter,
-    QPixmap,
-    QPyTextObject,
-    QTextCharFormat,
-    QTextDocument,
-    QTextFormat,
-)
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPyTextObject, QTextCharFormat, QTextDocument, QTextFormat
 from PySide6.QtSvg import QSvgRenderer
 
-from app.rendering.typesetting import Formula, typeset
+from app.rendering.math_syntax import MAX_CHARS
 
 OBJECT_TYPE = QTextFormat.ObjectTypes.UserObject + 1
 LATEX = QTextFormat.Property.UserProperty + 10
 DISPLAY = QTextFormat.Property.UserProperty + 11
-SMALLEST = 0.5  # a formula wider than its column is drawn smaller, down to this
-KEPT = 300  # pictures
-
+MIN_SCALE = 0.5  # a formula wider than its column is drawn smaller, but not below this
+MAX_PICTURES = 300
 WRAP = Qt.TextFlag.TextWrapAnywhere
 
-Key = tuple[str, bool, float]
+_leftover_command = re.compile(r">[^<]*\\[a-zA-Z]")
+_unescaped_brace = re.compile(r"(?<!\\)((?:\\\\)*)([{}])")
+
+FormulaKey = tuple[str, bool, float]  # LaTeX, whether it is on a line of its own, font size in pixels
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A typeset formula: SVG text and its size in pixels, measured from the baseline."""
+
+    svg: bytes
+    width: float
+    ascent: float
+    descent: float
+
+
+@lru_cache(maxsize=512)
+def typeset(latex: str, display: bool, pixels: float) -> Formula | None:
+    """Typeset a formula. Return None if it can't be parsed; its source is shown instead."""
+    if len(latex) > MAX_CHARS or not _balanced(latex):
+        return None
+    import ziamath
+    from ziamath.tex import tex2mml
+
+    ziamath.config.svg2 = False  # Qt doesn't draw SVG symbols
+    try:
+        if _leftover_command.search(tex2mml(latex, inline=not display)):
+            return None
+        made = ziamath.Latex(latex, size=pixels, inline=not display)
+        box, margin = made.node.bbox, made.margin
+        return Formula(made.svg().encode(), box.xmax - box.xmin + 2 * margin, box.ymax + margin, margin - box.ymin)
+    except Exception:  # the parser raises errors of every kind
+        return None
+
+
+def _balanced(latex: str) -> bool:
+    depth = 0
+    for match in _unescaped_brace.finditer(latex):
+        depth += 1 if match[2] == "{" else -1
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 class Typesetter(QObject):
-    """Sets formulas and remembers them. Lives in the window's thread; `ready` comes when formulas that were asked for are there."""
+    """Typesets formulas in the background and caches them. `ready` is emitted when requested formulas have become available."""
 
     ready = Signal()
-    _set = Signal()
+    _finished = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._formulas: dict[Key, Formula | None] = {}
-        self._asked: set[Key] = set()
-        self._work: queue.SimpleQueue[Key | None] = queue.SimpleQueue()
-        self._pictures: OrderedDict[tuple[Key, str, float, float], QPixmap] = OrderedDict()
+        self._formulas: dict[FormulaKey, Formula | None] = {}
+        self._pending: set[FormulaKey] = set()
+        self._queue: queue.SimpleQueue[FormulaKey] = queue.SimpleQueue()
+        self._pictures: OrderedDict[tuple[FormulaKey, str, float, float], QPixmap] = OrderedDict()
         self._thread: threading.Thread | None = None
-        self._soon = QTimer(self)  # several formulas, one new layout
-        self._soon.setSingleShot(True)
-        self._soon.setInterval(15)
+        self._soon = QTimer(self, singleShot=True, interval=15)  # one layout for several formulas
         self._soon.timeout.connect(self.ready)
-        self._set.connect(self._heard, Qt.ConnectionType.QueuedConnection)
+        self._finished.connect(self._update_pending, Qt.ConnectionType.QueuedConnection)
 
-    def known(self, key: Key) -> bool:
-        """Whether this formula has been set, or found to be broken."""
+    def known(self, key: FormulaKey) -> bool:
+        """Return whether this formula has been typeset or found to be invalid."""
         return key in self._formulas
 
     @property
     def idle(self) -> bool:
-        """Everything that was asked for is there."""
-        return not self._asked and not self._soon.isActive()
+        return not self._pending and not self._soon.isActive()
 
-    def formula(self, key: Key) -> Formula | None:
-        """The formula, or None while it is not there yet or if it is broken; asks for it."""
-        if key not in self._formulas and key not in self._asked:
-            self._asked.add(key)
+    def formula(self, key: FormulaKey) -> Formula | None:
+        """Return the formula and request it if it is new. None while it is pending or if it is invalid."""
+        if key not in self._formulas and key not in self._pending:
+            self._pending.add(key)
             if self._thread is None:
-                self._thread = threading.Thread(target=_work, args=(self._work, weakref.ref(self)), name="typesetter", daemon=True)
+                self._thread = threading.Thread(target=_run, args=(self._queue, weakref.ref(self)), name="typesetter", daemon=True)
                 self._thread.start()
-            self._work.put(key)
+            self._queue.put(key)
         return self._formulas.get(key)
 
-    def done(self, key: Key, formula: Formula | None) -> None:
-        """Called in the typesetter's thread."""
+    def add(self, key: FormulaKey, formula: Formula | None) -> None:
+        """Store a formula. Called on the typesetter's thread."""
         self._formulas[key] = formula
-        self._set.emit()
+        self._finished.emit()
 
-    def picture(self, key: Key, color: str, scale: float, ratio: float) -> QPixmap | None:
-        """The formula in one color, `ratio` device pixels to a pixel."""
+    def picture(self, key: FormulaKey, color: str, scale: float, ratio: float) -> QPixmap | None:
+        """Return the formula in one color, with `ratio` device pixels per pixel."""
         formula = self._formulas.get(key)
         if formula is None:
             return None
@@ -95,53 +129,56 @@ class Typesetter(QObject):
         painter.fillRect(QRectF(0, 0, width + 1, height + 1), QColor(color))
         painter.end()
         self._pictures[name] = pixmap
-        if len(self._pictures) > KEPT:
+        if len(self._pictures) > MAX_PICTURES:
             self._pictures.popitem(last=False)
         return pixmap
 
     @Slot()
-    def _heard(self) -> None:
-        self._asked -= self._formulas.keys()
+    def _update_pending(self) -> None:
+        self._pending -= self._formulas.keys()
         if not self._soon.isActive():
             self._soon.start()
 
 
-def _work(work: "queue.SimpleQueue[Key | None]", owner: "weakref.ref[Typesetter]") -> None:
-    while (key := work.get()) is not None:
+def _run(requests: "queue.SimpleQueue[FormulaKey]", owner: "weakref.ref[Typesetter]") -> None:
+    while True:
+        key = requests.get()
         formula = typeset(*key)
         typesetter = owner()
         if typesetter is None:
             return
         try:
-            typesetter.done(key, formula)
-        except RuntimeError:  # the window has gone
+            typesetter.add(key, formula)
+        except RuntimeError:  # the window has been deleted
             return
         del typesetter
 
 
-class MathsObjects(QPyTextObject):
+class FormulaRenderer(QPyTextObject):
     """Draws the formulas of a document."""
 
-    def __init__(self, typesetter: Typesetter, parent: QObject) -> None:
-        super().__init__(parent)
+    def __init__(self, typesetter: Typesetter, document: QTextDocument) -> None:
+        super().__init__(document)
         self._typesetter = typesetter
+        document.documentLayout().registerHandler(OBJECT_TYPE, self)
 
-    def key(self, form: QTextFormat) -> Key:
-        return form.property(LATEX), bool(form.property(DISPLAY)), float(form.toCharFormat().font().pixelSize())
+    def pending(self, form: QTextFormat) -> bool:
+        return not self._typesetter.known(_key(form))
 
     def intrinsicSize(self, document: QTextDocument, position: int, form: QTextFormat) -> QSizeF:
-        """Room for it on the line: how far it reaches below the baseline depends on how its format is aligned."""
-        key = self.key(form)
+        """Return the size on the line. How far a formula reaches below the baseline depends on the alignment of its format."""
+        key = _key(form)
         formula = self._typesetter.formula(key)
         metrics = QFontMetricsF(form.toCharFormat().font())
         if formula is None:
             if self._typesetter.known(key):
-                return _source_box(key, metrics, document).size()
+                width = document.textWidth() if document.textWidth() > 0 else 10_000.0
+                return metrics.boundingRect(QRectF(0, 0, width, 100_000), WRAP, _source(key)).size()
             return QSizeF(min(300.0, 0.45 * key[2] * len(key[0])), metrics.height())
         scale = _scale(formula, document)
         ascent, descent = formula.ascent * scale, formula.descent * scale
         if form.toCharFormat().verticalAlignment() == QTextCharFormat.VerticalAlignment.AlignMiddle:
-            quarter = metrics.xHeight() / 4  # Qt puts the middle of the object a quarter of an x above the baseline
+            quarter = metrics.xHeight() / 4  # Qt centers the object a quarter of the x-height above the baseline
             height = 2 * max(ascent - quarter, descent + quarter)
         else:
             height = ascent + metrics.descent()
@@ -150,47 +187,44 @@ class MathsObjects(QPyTextObject):
     def drawObject(
         self, painter: QPainter, rect: QRectF | QRect, document: QTextDocument, position: int, form: QTextFormat
     ) -> None:
-        key = self.key(form)
+        key = _key(form)
         formula = self._typesetter.formula(key)
-        font = form.toCharFormat().font()
         color = form.toCharFormat().foreground().color()
+        if formula is None:
+            if self._typesetter.known(key):
+                painter.setFont(form.toCharFormat().font())
+                painter.setPen(color)
+                painter.drawText(QRectF(rect.left(), rect.top(), rect.width() + 1, rect.height()), WRAP, _source(key))
+            return
         block = document.findBlock(position)
         line = block.layout().lineForTextPosition(position - block.position())
         top = document.documentLayout().blockBoundingRect(block).top() - block.layout().boundingRect().top()  # also in a table
         baseline = top + line.y() + line.ascent() if line.isValid() else rect.bottom()
-        if formula is None:
-            if self._typesetter.known(key):
-                painter.setFont(font)
-                painter.setPen(color)
-                painter.drawText(QRectF(rect.left(), rect.top(), rect.width() + 1, rect.height()), WRAP, source(key))
-            return
         scale = _scale(formula, document)
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
         picture = self._typesetter.picture(key, color.name(), scale, ratio)
         if picture is not None:
-            # On whole device pixels, or it would be blurred.
+            # On whole device pixels, so that it isn't blurred.
             top = baseline - formula.ascent * scale
             painter.drawPixmap(QPointF(round(rect.left() * ratio) / ratio, round(top * ratio) / ratio), picture)
 
     def alignment(self, form: QTextCharFormat) -> QTextCharFormat.VerticalAlignment:
-        """Where the formula reaches far below the line, its middle is put near the line's; else it stands like text."""
-        formula = self._typesetter.formula(self.key(form))
+        """Return how to align a formula: centered if it reaches far below the line, on the baseline otherwise."""
+        formula = self._typesetter.formula(_key(form))
         deep = formula is not None and formula.descent > QFontMetricsF(form.font()).descent() + 1
-        kinds = QTextCharFormat.VerticalAlignment
-        return kinds.AlignMiddle if deep else kinds.AlignBaseline
+        alignments = QTextCharFormat.VerticalAlignment
+        return alignments.AlignMiddle if deep else alignments.AlignBaseline
 
 
-def source(key: Key) -> str:
-    """A formula as LaTeX, as it is shown when it cannot be set and as it is copied."""
+def _key(form: QTextFormat) -> FormulaKey:
+    return form.property(LATEX), bool(form.property(DISPLAY)), float(form.toCharFormat().font().pixelSize())
+
+
+def _source(key: FormulaKey) -> str:
     return f"$${key[0]}$$" if key[1] else f"${key[0]}$"
 
 
-def _source_box(key: Key, metrics: QFontMetricsF, document: QTextDocument) -> QRectF:
-    room = document.textWidth() if document.textWidth() > 0 else 10_000.0
-    return metrics.boundingRect(QRectF(0, 0, room, 100_000), WRAP, source(key))
-
-
 def _scale(formula: Formula, document: QTextDocument) -> float:
-    room = document.textWidth()
-    return max(SMALLEST, min(1.0, room / formula.width)) if room > 0 else 1.0
+    width = document.textWidth()
+    return max(MIN_SCALE, min(1.0, width / formula.width)) if width > 0 else 1.0

@@ -1,214 +1,207 @@
-"""Markdown that arrives in pieces: finished blocks are frozen, only the unfinished tail is read again.
+"""Parse Markdown as it streams: freeze finished blocks and parse only the unfinished tail.
 
-To render the whole text on every flush costs time quadratic in its length. Here a flush costs what the last paragraph, list item,
-table row or line of code costs, however long the reply, the list, the table or the code block has become.
+Parsing the whole reply on every update would take time quadratic in its length. Here an update costs as much as the last paragraph,
+list item, table row, or line of code, however long the reply, list, table, or code block has grown.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from app.rendering.blocks import Block, Code, Span, Table
-from app.rendering.markdown import Section, clean, sections
+from app.rendering.blocks import Block, CodeBlock, Row, TableBlock
+from app.rendering.markdown import Section, clean_text, parse_sections
 
-# What is a single paragraph for longer than this is cut in two: no tail may grow without end.
-LONGEST_TAIL = 8_000
-# A list, table or code block that is shorter is simply read again.
-SHORT = 400
+MAX_TAIL = 8_000  # a longer paragraph is split in two, so that the tail stays bounded
+SHORT_TAIL = 400  # a list, table, or code block up to this length is parsed as a whole
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """What to draw anew: from block `first` on, `blocks` replace all that was there."""
+class BlockChange:
+    """`blocks` replace all blocks from number `first` on."""
 
     first: int
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Characters `start` to `end` of the text yield the blocks from number `block` on, up to the next origin's."""
+class BlockOrigin:
+    """Characters `start` to `end` of the source yield the blocks from number `block` up to the next origin's."""
 
     start: int
     end: int
     block: int
 
 
-Row = tuple[tuple[Span, ...], ...]
-
-
 @dataclass(slots=True)
-class _Open:
-    """A table or code block whose first lines are finished: `head` is read again with the tail, to say what the tail is."""
+class _PartlyFrozen:
+    """A table or code block whose first lines are finished. `head` is parsed again before the tail to give the tail its meaning."""
 
     head: str
     rows: tuple[Row, ...] = ()
     code: str = ""
 
-    def whole(self, section: Section) -> Block:
-        """The block with what was finished before it."""
+    def join(self, section: Section) -> Block:
+        """Return the whole block: the finished lines and those of the section."""
         block = section.blocks[0]
-        if isinstance(block, Table):
+        if isinstance(block, TableBlock):
             return replace(block, rows=(*self.rows, *block.rows[1:])) if self.rows else block
-        assert isinstance(block, Code)
+        assert isinstance(block, CodeBlock)
         return replace(block, text=(self.code + section.content).removesuffix("\n"))
 
 
 class StreamingMarkdown:
-    """Text in, changes of its blocks out. `blocks` always equals what the whole text would give at once.
+    """Takes text in pieces and reports how its blocks change.
 
-    `read` counts the characters that were ever given to the parser.
+    `blocks` always equals what parsing the whole text at once would give. `parsed_chars` counts the characters given to the parser.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, text: str = "") -> None:
         self._frozen: list[Block] = []
         self._live: tuple[Block, ...] = ()
-        self._origins: list[Origin] = []
+        self._origins: list[BlockOrigin] = []
         self._tail = ""
-        self._tail_at = 0  # where in the text the tail begins
-        self._piece_at = 0  # where the first block that is not frozen begins
-        self._number: int | None = None  # of the list item that the tail begins with
-        self._open: _Open | None = None
-        self.read = 0
+        self._tail_start = 0  # offset of the tail in the text
+        self._live_start = 0  # offset of the first block that isn't frozen
+        self._number: int | None = None  # of the list item at the start of the tail
+        self._open: _PartlyFrozen | None = None
+        self.parsed_chars = 0
+        self.append(text)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All blocks so far."""
         return (*self._frozen, *self._live)
 
     @property
-    def frozen(self) -> int:
-        """How many blocks can no longer change."""
+    def frozen_count(self) -> int:
         return len(self._frozen)
 
     @property
-    def origins(self) -> list[Origin]:
-        """Which part of the text the blocks come from, in order."""
-        return [*self._origins, Origin(self._piece_at, self._tail_at + len(self._tail), len(self._frozen))]
+    def origins(self) -> list[BlockOrigin]:
+        """Where the blocks come from, in order."""
+        return [*self._origins, BlockOrigin(self._live_start, self._tail_start + len(self._tail), len(self._frozen))]
 
-    def append(self, text: str) -> Change:
-        """Take more text; say which blocks it changed."""
+    def append(self, text: str) -> BlockChange:
         before, first = self._live, len(self._frozen)
-        for portion in self._portions(clean(text)):
-            self._tail += portion
-            self._read()
+        for piece in self._pieces(clean_text(text)):
+            self._tail += piece
+            self._parse_tail()
         after = (*self._frozen[first:], *self._live)
         same = 0
         while same < min(len(before), len(after)) and before[same] == after[same]:
             same += 1
-        return Change(first + same, after[same:])
+        return BlockChange(first + same, after[same:])
 
-    def _portions(self, text: str) -> Iterator[str]:
-        """Wherever a text was cut into pieces, it is looked at when the tail has exactly its greatest length."""
+    def _pieces(self, text: str) -> Iterator[str]:
+        """Split the text so that the tail is parsed at exactly its maximum length, however the text arrived."""
         while text:
-            room = LONGEST_TAIL - len(self._tail)
+            room = MAX_TAIL - len(self._tail)
             size = room if 0 < room < len(text) else len(text)
             yield text[:size]
             text = text[size:]
 
-    def _read(self) -> None:
+    def _parse_tail(self) -> None:
         head = self._open.head if self._open else ""
         source = head + self._tail
-        self.read += len(source)
-        found = sections(source, self._number)
-        if self._open and found:
-            found[0] = replace(found[0], blocks=(self._open.whole(found[0]),))
+        self.parsed_chars += len(source)
+        sections = parse_sections(source, self._number)
+        if self._open and sections:
+            sections[0] = replace(sections[0], blocks=(self._open.join(sections[0]),))
 
-        # A piece is finished once the line that starts the next one is complete: an unfinished line may still turn out to belong
-        # to what is above it ("```" opens a code block, "```a`" is a paragraph).
+        # A section is finished once the first line of the next one is complete. Until then that line may still belong to the
+        # section: "```" starts a code block, but "```a`" continues the paragraph.
         complete = source.count("\n")
-        keep = next((i for i in range(len(found) - 1, 0, -1) if found[i].line < complete), 0)
-        if keep:
-            self._freeze(_blocks(found[:keep]), _offset(source, found[keep].line) - len(head))
+        finished = next((i for i in range(len(sections) - 1, 0, -1) if sections[i].line < complete), 0)
+        if finished:
+            line = sections[finished].line
+            self._freeze(_blocks(sections[:finished]), _line_offset(source, line) - len(head))
             self._number, self._open = None, None
-            found = [_moved(section, -found[keep].line) for section in found[keep:]]
-        self._live = _blocks(found)
-        if not found:
+            sections = [_shifted(section, -line) for section in sections[finished:]]
+        self._live = _blocks(sections)
+        if not sections:
             return
-        if found[0].line and self._open is None:  # empty lines before the first block say nothing
-            size = _offset(self._tail, found[0].line)
-            self._tail_at += size
+        if sections[0].line and self._open is None:  # drop empty lines in front of the first block
+            size = _line_offset(self._tail, sections[0].line)
+            self._tail_start += size
             self._tail = source = self._tail[size:]
-            found = [_moved(section, -found[0].line) for section in found]
-        if found[0].kind in ("list", "quote"):
-            self._freeze_children(found)
-        elif found[0].kind in ("table", "fence") and len(found) == 1:
-            self._freeze_lines(found[0])
-        if len(self._tail) == LONGEST_TAIL:
-            self._cut(found, source)
+            sections = [_shifted(section, -sections[0].line) for section in sections]
+        if sections[0].kind in ("list", "quote"):
+            self._freeze_children(sections[0])
+        elif sections[0].kind in ("table", "fence") and len(sections) == 1:
+            self._freeze_lines(sections[0])
+        if len(self._tail) == MAX_TAIL:
+            self._split(sections, source)
 
     def _freeze(self, blocks: tuple[Block, ...], size: int) -> None:
-        """The first `size` characters of the tail are finished; they complete these blocks."""
-        self._tail_at += size
+        """Freeze these blocks, which end after the first `size` characters of the tail."""
+        self._tail_start += size
         self._tail = self._tail[size:]
-        self._origins.append(Origin(self._piece_at, self._tail_at, len(self._frozen)))
+        self._origins.append(BlockOrigin(self._live_start, self._tail_start, len(self._frozen)))
         self._frozen += blocks
-        self._piece_at = self._tail_at
+        self._live_start = self._tail_start
 
-    def _freeze_children(self, found: list[Section]) -> None:
-        """All items of a list but the last, all pieces of a quote but the last."""
-        section = found[0]
-        if len(self._tail) <= SHORT or len(section.children) < 2:
+    def _freeze_children(self, section: Section) -> None:
+        """Freeze all items of a list, or children of a quote, except the last."""
+        if len(self._tail) <= SHORT_TAIL or len(section.children) < 2:
             return
         lines = self._tail.split("\n")
         for child in reversed(section.children[1:]):
             line = lines[child.line] if child.line < len(lines) - 1 else ""
             at_margin = line[:1] == ">" if section.kind == "quote" else line[:1].strip()
             if at_margin and child.block:
-                self._freeze(section.blocks[: child.block], _offset(self._tail, child.line))
+                self._freeze(section.blocks[: child.block], _line_offset(self._tail, child.line))
                 self._number = child.number if section.kind == "list" and line[0].isdigit() else None
                 self._live = self._live[child.block :]
                 return
 
     def _freeze_lines(self, section: Section) -> None:
-        """All rows of a table but the last, all lines of a code block but the last."""
-        heads = 2 if section.kind == "table" else 1
-        if self._open is None and len(self._tail) <= SHORT:
+        """Freeze all rows of a table, or lines of a code block, except the last."""
+        head_lines = 2 if section.kind == "table" else 1
+        if self._open is None and len(self._tail) <= SHORT_TAIL:
             return
-        head = "" if self._open else self._tail[: _offset(self._tail, min(heads, self._tail.count("\n")))]
+        head = "" if self._open else self._tail[: _line_offset(self._tail, min(head_lines, self._tail.count("\n")))]
         body = self._tail[len(head) :]
-        last = min(section.end - heads, body.count("\n")) - 1
+        last = min(section.end - head_lines, body.count("\n")) - 1
         if last <= 0:
             return
         if self._open is None:
-            self._open = _Open(head)
+            self._open = _PartlyFrozen(head)
         block = self._live[0]
-        if isinstance(block, Table):
-            self._open.rows = block.rows[: len(block.rows) - (section.end - heads - last)]
+        if isinstance(block, TableBlock):
+            self._open.rows = block.rows[: len(block.rows) - (section.end - head_lines - last)]
         else:
-            self._open.code += section.content[: _offset(section.content, last)]
-        size = _offset(body, last)
-        self._tail_at += len(head) + size
+            self._open.code += section.content[: _line_offset(section.content, last)]
+        size = _line_offset(body, last)
+        self._tail_start += len(head) + size
         self._tail = body[size:]
 
-    def _cut(self, found: list[Section], source: str) -> None:
-        """The tail is as long as it may get, and nothing in it is finished: take off what can be taken off."""
-        if self._open and self._open.code and len(found) == 1:
-            self._open.code += found[0].content
-            self._tail_at += len(self._tail)
+    def _split(self, sections: list[Section], source: str) -> None:
+        """Freeze what is possible of a tail of maximum length in which nothing is finished."""
+        if self._open and self._open.code and len(sections) == 1:
+            self._open.code += sections[0].content
+            self._tail_start += len(self._tail)
             self._tail = ""
             return
-        if len(found) > 1:
-            size = _offset(source, found[-1].line) - (len(source) - len(self._tail))
-            self._freeze(_blocks(found[:-1]), size)
+        if len(sections) > 1:
+            size = _line_offset(source, sections[-1].line) - (len(source) - len(self._tail))
+            self._freeze(_blocks(sections[:-1]), size)
         else:
-            size = 1 + max(self._tail.rfind(sign, LONGEST_TAIL // 2) for sign in " \n") or len(self._tail)
-            self._freeze(_blocks(sections(self._tail[:size], self._number)), size)
+            size = 1 + max(self._tail.rfind(char, MAX_TAIL // 2) for char in " \n") or len(self._tail)
+            self._freeze(_blocks(parse_sections(self._tail[:size], self._number)), size)
         self._number, self._open = None, None
-        self.read += len(source)
-        self._live = _blocks(sections(self._tail))
+        self.parsed_chars += len(source)
+        self._live = _blocks(parse_sections(self._tail))
 
 
-def _blocks(found: list[Section]) -> tuple[Block, ...]:
-    return tuple(block for section in found for block in section.blocks)
+def _blocks(sections: list[Section]) -> tuple[Block, ...]:
+    return tuple(block for section in sections for block in section.blocks)
 
 
-def _moved(section: Section, lines: int) -> Section:
+def _shifted(section: Section, lines: int) -> Section:
     children = tuple(replace(child, line=child.line + lines) for child in section.children)
     return replace(section, line=section.line + lines, end=section.end + lines, children=children)
 
 
-def _offset(source: str, line: int) -> int:
-    """Where a line begins."""
+def _line_offset(source: str, line: int) -> int:
+    """Return the offset of the start of a line."""
     at = 0
     for _ in range(line):
         at = source.index("\n", at) + 1

@@ -1,116 +1,67 @@
-"""A table that scrolls sideways where it is wide, and costs only the rows in sight where it is long."""
+"""A table that scrolls sideways if it is wide and builds only the rows near the reader if it is long."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import (
     QBrush,
     QColor,
-    QContextMenuEvent,
     QFontMetricsF,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
-    QTextFormat,
     QTextFrameFormat,
     QTextLength,
     QTextTable,
     QTextTableFormat,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QFrame, QScrollArea, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea
 
 from app.language import tr
-from app.rendering.blocks import Span, Table
-from app.rendering.formulas import DISPLAY, LATEX, OBJECT_TYPE, MathsObjects
-from app.rendering.marks import Marks, Stretch, selections
-from app.rendering.parts import OBJECT, units
-from app.rendering.text_run import span_format
-from app.rendering.tint import NO_TINT, Tint, tint_selections
-from app.transcript.stack import Stack
-from app.widgets.label import as_tooltip
+from app.rendering.blocks import Row, TableBlock, qt_length, spans_text
+from app.rendering.document_view import DocumentView
+from app.rendering.lazy_stack import LazyStack
+from app.rendering.text_marks import NO_MARKS, TextMarks, TextRange, Underline
 from app.widgets.theme import Theme
 
-ROWS = 25  # in one document
+CHUNK_ROWS = 25  # rows in one document
 PADDING = 8
-WIDEST = 320  # pixels of a column; longer cells wrap
-NARROWEST = 44
-
-Cells = tuple[tuple[Span, ...], ...]
+MAX_COLUMN = 320  # pixels; longer cells wrap
+MIN_COLUMN = 44
 
 
-class TableView(QScrollArea):
-    """Shows one `Table` and follows it as it grows. Offsets in it are cells, counted row by row."""
+class TableScroller(QScrollArea):
+    """Scrolls a table sideways."""
 
-    def __init__(self, theme: Theme, block: Table, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+    def __init__(self, theme: Theme, block: TableBlock) -> None:
+        super().__init__()
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName(tr("Table"))
-        self._rows = _Rows(theme, block)
-        self.setWidget(self._rows)
+        self.table = TableView(theme, block)
+        self.setWidget(self.table)
         self.viewport().setAutoFillBackground(False)
-        self._rows.setAutoFillBackground(False)
-
-    @property
-    def block(self) -> Table:
-        return self._rows.block
-
-    def show_block(self, block: Table) -> None:
-        """Show this version of the table."""
-        self._rows.show_block(block)
+        self.table.setAutoFillBackground(False)
 
     def fit(self, width: int) -> int:
-        """The height at this width."""
-        wide = self._rows.natural_width
-        height = self._rows.fit(wide)
-        self._rows.resize(wide, height)
-        return height + (self.horizontalScrollBar().sizeHint().height() if wide > width else 0)
+        """Lay out the table. Return the height, including the scroll bar if the table is wider than this."""
+        scrolls = self.table.natural_width > width
+        return self._resize_table() + (self.horizontalScrollBar().sizeHint().height() if scrolls else 0)
 
     def show_band(self, top: int, bottom: int) -> bool:
-        """Build what lies between; whether its height changed."""
-        changed = self._rows.show_band(top, bottom)
+        """Build the rows between two heights. Return whether heights changed."""
+        changed = self.table.show_band(top, bottom)
         if changed:
-            self._rows.resize(self._rows.natural_width, self._rows.fit(self._rows.natural_width))
+            self._resize_table()
         return changed
 
-    def position_at(self, point: QPoint) -> int:
-        """The cell under a point, or the nearest."""
-        return self._rows.cell_at(self._rows.mapFrom(self, point))
-
-    def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
-        """A cell is what a double click selects, its row what three do."""
-        columns = max(1, len(self.block.alignments))
-        row = offset // columns * columns
-        return (row, row + columns - 1) if paragraph else (offset, offset)
-
-    def link_at(self, point: QPoint) -> str:
-        """The address under a point, empty where there is none."""
-        return self._rows.link_at(self._rows.mapFrom(self, point))
-
-    def rect_of(self, offset: int) -> QRect:
-        """Where a cell stands."""
-        rect = self._rows.rect_of(offset)
-        return QRect(self._rows.mapTo(self, rect.topLeft()), rect.size())
-
-    def mark(self, marks: Marks, tint: Tint = NO_TINT) -> None:
-        """Lay tint, selection and hits over the cells. The offsets of a tint are those of the table's plain text."""
-        self._rows.mark(marks, tint)
-
-    def set_formulas(self) -> None:
-        """Formulas have been set: give them their place."""
-        self._rows.set_formulas()
-
-    @property
-    def waits(self) -> bool:
-        """Some of its formulas are not set yet."""
-        return self._rows.waits
-
-    def select_alone(self) -> None:
-        """Outside a transcript nothing selects across documents: some rows at a time are selected by themselves."""
-        self._rows.select_alone()
+    def _resize_table(self) -> int:
+        width = self.table.natural_width
+        height = self.table.fit(width)
+        self.table.resize(width, height)
+        return height
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         if abs(event.angleDelta().x()) > abs(event.angleDelta().y()):
@@ -119,241 +70,208 @@ class TableView(QScrollArea):
             event.ignore()
 
 
-class _Rows(Stack):
-    """The rows of a table, some in a document each."""
+class TableView(LazyStack):
+    """The rows of a table, in one document per chunk. Offsets number the cells, row by row."""
 
-    def __init__(self, theme: Theme, block: Table) -> None:
+    def __init__(self, theme: Theme, block: TableBlock) -> None:
         super().__init__()
         self._theme = theme
         self.block = block
-        self._marks = Marks()
-        self._tint: Tint = NO_TINT
-        self._alone = False
-        self._widths: list[int] = [NARROWEST] * len(block.alignments)
-        self._measured = 0
+        self._columns = max(1, len(block.alignments))
+        self._marks = NO_MARKS
+        self._selectable = False
+        self._widths: list[int] = [MIN_COLUMN] * len(block.alignments)
+        self._measured = 0  # rows
         self.show_block(block)
 
     @property
     def natural_width(self) -> int:
         return sum(self._widths) + len(self._widths) + 1
 
-    def show_block(self, block: Table) -> None:
+    def show_block(self, block: TableBlock) -> None:
+        """Update to this version of the table."""
         old, self.block = self.block, block
         same = 0
         if old is not block:
-            while same < min(len(old.rows), len(block.rows)) and old.rows[same] is block.rows[same]:
-                same += 1
+            same = _same_rows(old.rows, block.rows)
             self._measured = min(self._measured, same)
-        wider = self._widen()
-        for index in range(len(self.entries)):
-            view = self.entries[index].view
-            if isinstance(view, TableRows) and (wider or (index + 1) * ROWS > same):
-                view.show_rows(self._slice(index), self._widths)
+        wider = self._widen_columns()
+        for index, chunk in self._chunks():
+            if wider or (index + 1) * CHUNK_ROWS > same:
+                chunk.show_rows(self._rows(index), self._widths)
                 self.changed(index)
-        self.set_count(-(-len(block.rows) // ROWS))
+        self.set_count(-(-len(block.rows) // CHUNK_ROWS))
 
-    def build(self, index: int) -> QWidget:
-        chunk = TableRows(self._theme, self.block, index == 0)
-        chunk.show_rows(self._slice(index), self._widths)
-        chunk.mark(self._marks, index * ROWS, self._tint_of(index))
-        if self._alone:
-            chunk.select_alone()
+    def build(self, index: int) -> "TableChunk":
+        chunk = TableChunk(self._theme, self.block, headed=index == 0)
+        chunk.show_rows(self._rows(index), self._widths)
+        self._mark_chunk(index, chunk)
+        if self._selectable:
+            chunk.enable_selection()
         return chunk
 
-    def select_alone(self) -> None:
-        self._alone = True
-        for entry in self.entries:
-            if isinstance(entry.view, TableRows):
-                entry.view.select_alone()
-
-    def guess(self, index: int, width: int) -> int:
+    def guess_height(self, index: int, width: int) -> int:
         height = QFontMetricsF(self._theme.text_font).height() + 2 * PADDING + 1
-        return round(height * len(self._slice(index)))
+        return round(height * len(self._rows(index)))
 
-    def _slice(self, index: int) -> tuple[Cells, ...]:
-        return self.block.rows[index * ROWS : (index + 1) * ROWS]
+    def _rows(self, index: int) -> tuple[Row, ...]:
+        return self.block.rows[index * CHUNK_ROWS : (index + 1) * CHUNK_ROWS]
 
-    def _widen(self) -> bool:
-        """Widen the columns where new rows need it."""
+    def _chunks(self) -> Iterator[tuple[int, "TableChunk"]]:
+        """The chunks that are built, with their numbers."""
+        for index, entry in enumerate(self.entries):
+            if isinstance(entry.view, TableChunk):
+                yield index, entry.view
+
+    def _widen_columns(self) -> bool:
+        """Widen columns to fit rows that are new. Return whether any column changed."""
         metrics = QFontMetricsF(self._theme.text_font)
         before = list(self._widths)
         for row in self.block.rows[self._measured :]:
-            bold = 1.08 if row is self.block.rows[0] else 1.04
+            slack = 1.08 if row is self.block.rows[0] else 1.04  # bold text is wider
             for column, cell in enumerate(row[: len(self._widths)]):
                 text = "".join(span.text for span in cell)[:120]
-                wanted = metrics.horizontalAdvance(text) * (bold if text else 1) + 2 * PADDING + 4
-                self._widths[column] = max(self._widths[column], min(round(wanted), WIDEST))
+                wanted = metrics.horizontalAdvance(text) * slack + 2 * PADDING + 4
+                self._widths[column] = max(self._widths[column], min(round(wanted), MAX_COLUMN))
         self._measured = len(self.block.rows)
         return before != self._widths
 
-    def cell_at(self, point: QPoint) -> int:
-        columns = max(1, len(self._widths))
+    # The interface of every part of a reply
+
+    def position_at(self, point: QPoint) -> int:
+        """Return the cell at a point, or the nearest."""
         index = self.index_at(point.y())
         if index is None:
             return 0
         entry = self.entries[index]
-        row = index * ROWS
-        if isinstance(entry.view, TableRows):
+        row = index * CHUNK_ROWS
+        if isinstance(entry.view, TableChunk):
             row += entry.view.row_at(point.y() - entry.top)
         column, left = 0, 0
-        while column < columns - 1 and point.x() > left + self._widths[column]:
+        while column < self._columns - 1 and point.x() > left + self._widths[column]:
             left += self._widths[column]
             column += 1
-        return min(row, len(self.block.rows) - 1) * columns + column
+        return min(row, len(self.block.rows) - 1) * self._columns + column
+
+    def word_at(self, offset: int, paragraph: bool = False) -> tuple[int, int]:
+        """Return the cell at an offset, or the first and last cell of its row for a paragraph."""
+        row = offset // self._columns * self._columns
+        return (row, row + self._columns - 1) if paragraph else (offset, offset)
 
     def link_at(self, point: QPoint) -> str:
+        """Return the address of the link at a point, or empty."""
         index = self.index_at(point.y())
         view = self.entries[index].view if index is not None else None
-        return view.anchorAt(view.mapFrom(self, point)) if isinstance(view, TableRows) else ""
+        return view.anchorAt(view.mapFrom(self, point)) if isinstance(view, TableChunk) else ""
 
     def rect_of(self, offset: int) -> QRect:
-        columns = max(1, len(self._widths))
-        row, column = divmod(offset, columns)
-        entry = self.entries[min(row // ROWS, len(self.entries) - 1)]
-        inside = entry.view.rect_of(row % ROWS, column) if isinstance(entry.view, TableRows) else QRect(0, 0, 1, 20)
-        return inside.translated(0, entry.top)
+        """Return the rectangle of a cell."""
+        row, column = divmod(offset, self._columns)
+        entry = self.entries[min(row // CHUNK_ROWS, len(self.entries) - 1)]
+        rect = entry.view.rect_of(row % CHUNK_ROWS, column) if isinstance(entry.view, TableChunk) else QRect(0, 0, 1, 20)
+        return rect.translated(0, entry.top)
 
-    def mark(self, marks: Marks, tint: Tint) -> None:
-        self._marks, self._tint = marks, tint
-        for index, entry in enumerate(self.entries):
-            if isinstance(entry.view, TableRows):
-                entry.view.mark(marks, index * ROWS, self._tint_of(index))
+    def mark(self, marks: TextMarks) -> None:
+        """Show marks. Selection and hits number the cells; underlines are in offsets of the table's plain text."""
+        self._marks = marks
+        for index, chunk in self._chunks():
+            self._mark_chunk(index, chunk)
 
-    def _tint_of(self, index: int) -> list[Tint]:
-        """The tint of each cell of some rows, in offsets from the cell's beginning."""
-        if not self._tint:
-            return []
-        at = sum(self._length(row) for row in self.block.rows[: index * ROWS])
-        found: list[Tint] = []
-        for row in self._slice(index):
-            for cell in row:
-                size = units("".join(OBJECT if span.math else span.text for span in cell))
-                inside = (
-                    (max(first - at, 0), min(last - at, size), who)
-                    for first, last, who in self._tint
-                    if first < at + size and last > at
-                )
-                found.append(tuple(inside))
-                at += size + 1
-        return found
-
-    @staticmethod
-    def _length(row: Cells) -> int:
-        return sum(units("".join(OBJECT if span.math else span.text for span in cell)) + 1 for cell in row)
+    def enable_selection(self) -> None:
+        """Let the mouse and the keyboard select within a chunk."""
+        self._selectable = True
+        for _, chunk in self._chunks():
+            chunk.enable_selection()
 
     @property
-    def waits(self) -> bool:
-        return any(isinstance(entry.view, TableRows) and entry.view.waiting for entry in self.entries)
+    def formulas_pending(self) -> bool:
+        return any(chunk.formulas_pending for _, chunk in self._chunks())
 
-    def set_formulas(self) -> None:
-        for index, entry in enumerate(self.entries):
-            if isinstance(entry.view, TableRows) and entry.view.waiting:
-                entry.view.waiting = False
-                entry.view.show_rows(self._slice(index), self._widths, again=True)
+    def place_formulas(self) -> None:
+        """Give formulas that have been typeset their place."""
+        for index, chunk in self._chunks():
+            if chunk.formulas_pending:
+                chunk.place_formulas()
                 self.changed(index)
 
+    def _mark_chunk(self, index: int, chunk: "TableChunk") -> None:
+        """Translate the marks to offsets in the chunk's document."""
+        begin = index * CHUNK_ROWS * self._columns
+        end = begin + len(self._rows(index)) * self._columns
 
-class TableRows(QTextEdit):
-    """Some rows as a table of Qt's."""
+        def ranges(cells: TextRange) -> list[TextRange]:
+            first, last = cells
+            if first // self._columns != last // self._columns:  # across rows, whole rows
+                first, last = first // self._columns * self._columns, (last // self._columns + 1) * self._columns - 1
+            return [chunk.cell_range(cell - begin) for cell in range(max(first, begin), min(last + 1, end))]
 
-    def __init__(self, theme: Theme, block: Table, headed: bool) -> None:
-        super().__init__()
-        self._theme = theme
+        marks = self._marks
+        current = ranges(marks.current_hit) if marks.current_hit is not None else []
+        chunk.mark(
+            TextMarks(
+                tuple(found for selected in marks.selected for found in ranges(selected)),
+                tuple(found for hit in marks.hits for found in ranges(hit)),
+                current[0] if current else None,
+                tuple(self._underlines(index, chunk)) if marks.underlines else (),
+            )
+        )
+
+    def _underlines(self, index: int, chunk: "TableChunk") -> Iterator[Underline]:
+        at = sum(qt_length(spans_text(cell)) + 1 for row in self.block.rows[: index * CHUNK_ROWS] for cell in row)
+        for number, cell in enumerate(cell for row in self._rows(index) for cell in row):
+            end = at + qt_length(spans_text(cell))
+            start = chunk.cell_range(number)[0]
+            for first, last, kind in self._marks.underlines:
+                if first < end and last > at:
+                    yield start + max(first, at) - at, start + min(last, end) - at, kind
+            at = end + 1
+
+
+class TableChunk(DocumentView):
+    """Some rows, as a table of Qt's."""
+
+    def __init__(self, theme: Theme, block: TableBlock, headed: bool) -> None:
+        super().__init__(theme, tr("Table rows"))
         self._alignments = block.alignments
         self._headed = headed
         self._table: QTextTable | None = None
-        self._shown: tuple[Cells, ...] = ()
+        self._shown: tuple[Row, ...] = ()
         self._widths: list[int] = []
-        self.waiting = False
-        self.setReadOnly(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName(tr("Rows of a table"))
-        self.viewport().setAutoFillBackground(False)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.document().setDocumentMargin(0)
-        self.document().setUndoRedoEnabled(False)
-        self.document().setDefaultFont(theme.text_font)
-        self._objects = MathsObjects(theme.typesetter, self)
-        self.document().documentLayout().registerHandler(OBJECT_TYPE, self._objects)
 
-    def show_rows(self, rows: tuple[Cells, ...], widths: list[int], again: bool = False) -> None:
-        """Bring the table up to date: rows that stay the same stay."""
-        same = 0
-        while not again and same < min(len(rows), len(self._shown)) and rows[same] is self._shown[same]:
-            same += 1
+    def show_rows(self, rows: tuple[Row, ...], widths: list[int]) -> None:
+        """Update to these rows. Those that are the same are kept."""
+        same = _same_rows(rows, self._shown)
         cursor = QTextCursor(self.document())
         cursor.beginEditBlock()
-        if self._table is None or same == 0 or len(rows) < same:
+        if self._table is None or same == 0:
             self.document().clear()
             cursor = QTextCursor(self.document())
             self._table = cursor.insertTable(max(1, len(rows)), len(self._alignments), self._format(widths))
-            self._thin_end()
+            self._flatten_last_paragraph()
         else:
             if len(self._shown) > same:
                 self._table.removeRows(same, len(self._shown) - same)
             if len(rows) > same:
                 self._table.appendRows(len(rows) - same)
         for number in range(same, len(rows)):
-            self._fill(number, rows[number])
+            self._fill(self._table, number, rows[number])
         if self._widths != widths:
             self._table.setFormat(self._format(widths))
         cursor.endEditBlock()
         self._shown, self._widths = rows, list(widths)
 
-    def select_alone(self) -> None:
-        """Let the mouse and the keyboard select in it."""
-        flags = Qt.TextInteractionFlag
-        self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)
-
-    def fit(self, width: int) -> int:
-        self.document().setTextWidth(width)
-        return round(self.document().size().height())
-
     def row_at(self, y: int) -> int:
-        for row in range(len(self._shown) - 1, 0, -1):
-            if self.rect_of(row, 0).top() - PADDING <= y:
-                return row
-        return 0
+        """Return the row at a height."""
+        return next((row for row in range(len(self._shown) - 1, 0, -1) if self.rect_of(row, 0).top() - PADDING <= y), 0)
 
     def rect_of(self, row: int, column: int) -> QRect:
-        if self._table is None:
-            return QRect()
+        assert self._table is not None
         return self.cursorRect(self._table.cellAt(min(row, self._table.rows() - 1), column).firstCursorPosition())
 
-    def mark(self, marks: Marks, first_row: int, tints: Sequence[Tint] = ()) -> None:
-        if self._table is None:
-            return
-        columns = len(self._alignments)
-        begin = first_row * columns
-        end = begin + len(self._shown) * columns - 1
-
-        def cells(stretch: Stretch) -> list[int]:
-            first, last = stretch
-            if first // columns != last // columns:  # over several rows: whole ones
-                first, last = first // columns * columns, (last // columns + 1) * columns - 1
-            return [cell - begin for cell in range(max(first, begin), min(last, end) + 1)]
-
-        found = []
-        for cell, tint in enumerate(tints):
-            if tint:
-                found += tint_selections(self.document(), tint, self._theme, self._stretch(cell)[0])
-        for hit in marks.hits:
-            for cell in cells(hit):
-                shown = Marks(None, (self._stretch(cell),), self._stretch(cell) if hit == marks.current else None)
-                found += selections(self.document(), shown, self._theme)
-        if marks.selected is not None:
-            for cell in cells(marks.selected):
-                found += selections(self.document(), Marks(self._stretch(cell)), self._theme)
-        self.setExtraSelections(found)
-
-    def _stretch(self, cell: int) -> Stretch:
+    def cell_range(self, cell: int) -> TextRange:
+        """Return the range of a cell in the document."""
         assert self._table is not None
-        place = self._table.cellAt(cell // len(self._alignments), cell % len(self._alignments))
+        place = self._table.cellAt(*divmod(cell, len(self._alignments)))
         return place.firstPosition(), place.lastPosition()
 
     def _format(self, widths: list[int]) -> QTextTableFormat:
@@ -367,53 +285,35 @@ class TableRows(QTextEdit):
         form.setColumnWidthConstraints([QTextLength(QTextLength.Type.FixedLength, width) for width in widths])
         return form
 
-    def _fill(self, row: int, cells: Cells) -> None:
-        assert self._table is not None
+    def _fill(self, table: QTextTable, row: int, cells: Row) -> None:
         sides = {"left": Qt.AlignmentFlag.AlignLeft, "center": Qt.AlignmentFlag.AlignHCenter, "right": Qt.AlignmentFlag.AlignRight}
-        header = self._headed and row == 0
         for column, spans in enumerate(cells[: len(self._alignments)]):
-            cell = self._table.cellAt(row, column)
+            cell = table.cellAt(row, column)
             inner = cell.firstCursorPosition()
             paragraph = QTextBlockFormat()
             paragraph.setAlignment(sides[self._alignments[column]])
             inner.setBlockFormat(paragraph)
             base = QTextCharFormat()
             base.setForeground(QColor(self._theme.colors.text))
-            if header:
+            if self._headed and row == 0:
                 base.setFontWeight(600)
-                ground = QTextCharFormat()
-                ground.setBackground(QColor(self._theme.colors.code))
-                cell.setFormat(ground.toTableCellFormat())
-            for span in spans:
-                if span.math:
-                    self._insert_maths(inner, span.text, base)
-                else:
-                    inner.insertText(span.text, span_format(span, base, self._theme))
+                header = QTextCharFormat()
+                header.setBackground(QColor(self._theme.colors.code))
+                cell.setFormat(header.toTableCellFormat())
+            self.insert_spans(inner, spans, base)
 
-    def _insert_maths(self, cursor: QTextCursor, latex: str, base: QTextCharFormat) -> None:
-        form = QTextCharFormat(base)
-        form.setObjectType(OBJECT_TYPE)
-        form.setProperty(LATEX, latex)
-        form.setProperty(DISPLAY, False)
-        form.setProperty(QTextFormat.Property.FontPixelSize, round(self._theme.text_pixels * 1.06))
-        form.setToolTip(as_tooltip(latex))
-        form.setVerticalAlignment(self._objects.alignment(form))
-        self.waiting = self.waiting or not self._theme.typesetter.known(self._objects.key(form))
-        cursor.insertText(OBJECT, form)
-
-    def _thin_end(self) -> None:
-        """A document must end in a paragraph; this one is made too thin to see."""
+    def _flatten_last_paragraph(self) -> None:
+        """Make the paragraph that must end a document too flat to see."""
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
-        thin = QTextBlockFormat()
-        thin.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
-        cursor.setBlockFormat(thin)
+        flat = QTextBlockFormat()
+        flat.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        cursor.setBlockFormat(flat)
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
 
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        event.ignore()
-
-    def loadResource(self, kind: int, name: object) -> object:
-        return None  # nothing a reply names is ever fetched
+def _same_rows(rows: tuple[Row, ...], others: tuple[Row, ...]) -> int:
+    """Return how many rows at the start are the same objects."""
+    same = 0
+    while same < min(len(rows), len(others)) and rows[same] is others[same]:
+        same += 1
+    return same

@@ -64,7 +64,7 @@ class Preferences(QObject):
         theme.set_contrast(self.contrast)
         theme.set_text_size(self.text_size)
         theme.reduce_motion = self.reduce_motion
-        theme.set_tinted(self.token_sources)
+        theme.show_token_sources(self.token_sources)
         self.changed.emit()
 
     def needs_restart(self, setting: Setting) -> bool:

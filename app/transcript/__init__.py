@@ -1,1 +1,1 @@
-"""The transcript: messages, statistics, search and selection."""
+"""The messages of a chat: views, scrolling, selection, search."""

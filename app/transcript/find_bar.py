@@ -1,260 +1,210 @@
-"""Find in the chat: a bar over the transcript, hits in all messages, shown or not."""
+"""Find in the chat: a bar at the top of the transcript, and hits in all messages, built or not."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit
+from PySide6.QtWidgets import QFrame, QLineEdit
 
 from app.language import tr
-from app.rendering.blocks import Block
-from app.rendering.markdown import clean
-from app.rendering.marks import Stretch
-from app.rendering.parts import as_typed, parts, plain, units
-from app.rendering.streaming import StreamingMarkdown
-from app.transcript.column import Column, Place
+from app.rendering.blocks import Block, TableBlock, document_parts, plain_text, qt_length
+from app.rendering.text_marks import TextRange
+from app.transcript.message_column import TextPosition
+from app.transcript.message_views import ANSWER, THINKING
+from app.transcript.scrolling_column import ScrollingColumn
 from app.widgets.button import button
-from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, set_look
+from app.widgets.label import small_label
+from app.widgets.layout import row
+from app.widgets.theme import Theme, set_look
 
-if TYPE_CHECKING:
-    from app.transcript.transcript import Transcript
-
-SLICE = 8  # messages looked through between two looks at the event loop
-MOST = 2000  # hits
-Hits = dict[int, tuple[tuple[Stretch, ...], Stretch | None]]
+BATCH = 8  # messages searched before the event loop runs again
+MAX_HITS = 2000
+REFRESH_MS = 400  # a growing reply is searched again after this time
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
-    """A hit: where it begins and the offset behind it."""
+class FindHit:
+    """The position of a hit and the offset of its end."""
 
-    place: Place
+    position: TextPosition
     end: int
 
 
 class FindBar(QFrame):
-    """A field, the count, two arrows and a way out."""
+    """Searches a few messages at a time, so that typing never waits."""
 
-    def __init__(self, theme: Theme, finding: "Finding", parent: "Transcript") -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, view: ScrollingColumn) -> None:
+        super().__init__(view)
+        self._view = view
+        self._column = view.column
+        self.hits: list[FindHit] = []
+        self.current = -1
+        self._words: list[str] = []
+        self._next = 0  # the next message to search
+        self._resume_at: TextPosition | None = None  # the current hit of the previous search
+        self._search_timer = QTimer(self, interval=0)
+        self._search_timer.timeout.connect(self._search_batch)
+        self._refresh_timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
+        self._refresh_timer.timeout.connect(self._search)
         set_look(self, "find")
-        self._finding = finding
-        self.field = _Field(finding)
+        self.field = QLineEdit()
+        self.field.setFrame(False)
+        self.field.setMinimumWidth(120)
         self.field.setPlaceholderText(tr("Find in this chat"))
         self.field.setAccessibleName(tr("Find in this chat"))
         self.field.setClearButtonEnabled(True)
-        self.count = Label()
-        theme.set_font(self.count, SMALL)
-        self.count.setAccessibleName(tr("Hits"))
-        set_look(self.count, "secondary")
-        self.before = button("↑", tr("Previous hit"))
-        self.after = button("↓", tr("Next hit"))
-        self.close_button = button(tr("Done"), tr("Close the search"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(12, 6, 6, 6)
-        row.setSpacing(4)
-        row.addWidget(self.field, 1)
-        row.addWidget(self.count)
-        for made in (self.before, self.after, self.close_button):
-            row.addWidget(made)
+        self.field.textChanged.connect(self._search)
+        self.count = small_label(theme, look="secondary")
+        self.count.setAccessibleName(tr("Matches"))
+        buttons = (
+            button("↑", tr("Previous match"), clicked=self.find_previous),
+            button("↓", tr("Next match"), clicked=self.find_next),
+            button(tr("Done"), tr("Close the search"), clicked=self.close_search),
+        )
+        row((self.field, 1), self.count, *buttons, spacing=4, margins=(12, 6, 6, 6), parent=self)
         self.hide()
 
+    @Slot()
+    def open_search(self) -> None:
+        """Show the bar and select its text."""
+        self.show()
+        self.place()
+        self._view.set_top_inset(self.height())
+        self._search()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
 
-class _Field(QLineEdit):
-    def __init__(self, finding: "Finding") -> None:
-        super().__init__()
-        self._finding = finding
-        self.setFrame(False)
-        self.setMinimumWidth(120)
+    @Slot()
+    def close_search(self) -> None:
+        """Hide the bar and remove the hits."""
+        if self.isHidden():
+            return
+        self.hide()
+        self._view.set_top_inset(0)
+        self._words = []
+        self._search_timer.stop()
+        self._clear_hits()
+        self._view.setFocus()
+
+    def place(self) -> None:
+        """Move to the upper right corner of the view."""
+        width = min(460, self._view.width() - 40)
+        self.setGeometry(self._view.width() - width - 24, 8, width, self.sizeHint().height())
+        self.raise_()
+
+    def refresh(self) -> None:
+        """Search again soon: messages have changed."""
+        if self._words and not self._refresh_timer.isActive():
+            self._refresh_timer.start()
+
+    @property
+    def searching(self) -> bool:
+        return self._search_timer.isActive()
+
+    @Slot()
+    def find_previous(self) -> None:
+        self._step(-1)
+
+    @Slot()
+    def find_next(self) -> None:
+        self._step(1)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Handle the keys that the field ignores."""
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self._finding.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+            self._step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         elif event.key() == Qt.Key.Key_Escape:
-            self._finding.close()
+            self.close_search()
         else:
             super().keyPressEvent(event)
 
-
-class Finding(QObject):
-    """What is looked for and where it was found. Messages are looked through a few at a time, so that typing never waits."""
-
-    def __init__(self, transcript: "Transcript", theme: Theme, column: Column) -> None:
-        super().__init__(column)
-        self._transcript = transcript
-        self._column = column
-        self.bar = FindBar(theme, self, transcript)
-        self.hits: list[Hit] = []
-        self.current = -1
-        self._pattern: re.Pattern[str] | None = None
-        self._words: list[str] = []
-        self._next = 0
-        self._at: Place | None = None
-        self._by_item: dict[int, dict[int, dict[int, list[Stretch]]]] = {}
-        self._timer = QTimer(self)
-        self._timer.setInterval(0)
-        self._timer.timeout.connect(self._look_on)
-        self._again = QTimer(self)  # a reply that grows is looked through now and then
-        self._again.setSingleShot(True)
-        self._again.setInterval(400)
-        self._again.timeout.connect(self._search)
-        self.bar.field.textChanged.connect(self._search)
-        self.bar.before.clicked.connect(self.back)
-        self.bar.after.clicked.connect(self.forward)
-        self.bar.close_button.clicked.connect(self.close)
-
-    @Slot()
-    def open(self) -> None:
-        """Show the bar and write into it."""
-        self.bar.show()
-        self.place()
-        self._transcript.make_room()
-        self._search()
-        self.bar.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.bar.field.selectAll()
-
-    @property
-    def at(self) -> Place | None:
-        """The hit that the reader is at, or was when the chat was begun to be looked through again."""
-        return self.hits[self.current].place if 0 <= self.current < len(self.hits) else self._at if self._timer.isActive() else None
-
-    @Slot()
-    def close(self) -> None:
-        """Hide the bar and forget the hits."""
-        if self.bar.isHidden():
-            return
-        self.bar.hide()
-        self._transcript.make_room()
-        self._pattern = None
-        self._timer.stop()
-        self._forget()
-        self._transcript.setFocus()
-
-    def height(self) -> int:
-        """What the bar takes of the window."""
-        return 0 if self.bar.isHidden() else self.bar.height()
-
-    def place(self) -> None:
-        """Put the bar where it belongs."""
-        width = min(460, self._transcript.width() - 40)
-        self.bar.setGeometry(self._transcript.width() - width - 24, 8, width, self.bar.sizeHint().height())
-        self.bar.raise_()
-
-    def refresh(self) -> None:
-        """A reply has grown."""
-        if self._pattern is not None and not self._again.isActive():
-            self._again.start()
-
-    def hits_of(self, item: int, area: int) -> Hits:
-        """The hits in a text, by part, with the one that the reader is at."""
-        found = self._by_item.get(item, {}).get(area, {})
-        at = self.hits[self.current] if 0 <= self.current < len(self.hits) else None
-        result: Hits = {}
-        for part, stretches in found.items():
-            here = at is not None and (at.place.item, at.place.area, at.place.part) == (item, area, part)
-            result[part] = tuple(stretches), (at.place.offset, at.end) if here and at is not None else None
-        return result
-
-    @Slot()
-    def back(self) -> None:
-        """To the hit before."""
-        self.step(-1)
-
-    @Slot()
-    def forward(self) -> None:
-        """To the next hit."""
-        self.step(1)
-
-    def step(self, by: int) -> None:
-        """Go to the next or previous hit; around at the ends."""
+    def _step(self, by: int) -> None:
+        """Go to another hit, around at the ends."""
         if not self.hits:
             return
-        self.current = self._first_in_sight() if self.current < 0 else (self.current + by) % len(self.hits)
-        self._show()
-        self._transcript.lay_marks()
-        self._transcript.reveal(self.hits[self.current].place)
-
-    def _first_in_sight(self) -> int:
-        top = self._transcript.shown_band()[0]
-        first = self._column.index_at(top) or 0
-        return next((number for number, hit in enumerate(self.hits) if hit.place.item >= first), 0)
-
-    def _forget(self) -> None:
-        self.hits, self.current, self._next, self._by_item = [], -1, 0, {}
-        self._transcript.lay_marks()
+        if self.current < 0:
+            first = self._view.first_visible
+            self.current = next((number for number, hit in enumerate(self.hits) if hit.position.item >= first), 0)
+        else:
+            self.current = (self.current + by) % len(self.hits)
+        self._show_count()
+        self._mark_hits()
+        self._view.reveal(self.hits[self.current].position)
 
     @Slot()
     def _search(self) -> None:
-        if self.bar.isHidden():
+        if self.isHidden():
             return
-        at = self.at
-        query = self.bar.field.text().strip()
-        self._forget()
-        if not query:
-            self._pattern = None
-            self.bar.count.setText("")
-            return
-        self._at = at
-        self._pattern = re.compile(r"\s+".join(re.escape(word) for word in query.split()), re.IGNORECASE)
-        self._words = [word.casefold() for word in query.split()]
-        self._timer.start()
+        if self.current >= 0:
+            self._resume_at = self.hits[self.current].position
+        elif not self.searching:
+            self._resume_at = None
+        self._words = self.field.text().split()
+        self._clear_hits()
+        if self._words:
+            self._search_timer.start()
+        else:
+            self._search_timer.stop()
+            self.count.setText("")
 
     @Slot()
-    def _look_on(self) -> None:
-        looked = 0
-        while self._next < len(self._column.items) and looked < SLICE and len(self.hits) < MOST:
-            looked += self._look_through(self._next)
+    def _search_batch(self) -> None:
+        searched = 0
+        while self._next < len(self._column.items) and searched < BATCH and len(self.hits) < MAX_HITS:
+            searched += self._search_message(self._next)
             self._next += 1
-        if self._next >= len(self._column.items) or len(self.hits) >= MOST:
-            self._timer.stop()
-            if self._at is not None and self.hits:
-                places = [hit.place for hit in self.hits]
-                self.current = places.index(self._at) if self._at in places else -1
-            self._transcript.lay_marks()
-        self._show()
+        if self._next >= len(self._column.items) or len(self.hits) >= MAX_HITS:
+            self._search_timer.stop()
+            positions = [hit.position for hit in self.hits]
+            if self._resume_at in positions:
+                self.current = positions.index(self._resume_at)
+            self._mark_hits()
+        self._show_count()
 
-    def _look_through(self, index: int) -> int:
-        """The cost: 1 for a message that had to be read, 0 for one whose source says that nothing can be in it."""
+    def _search_message(self, index: int) -> int:
+        """Search a message. Return the cost: 0 if its source shows that it has no hits, otherwise at least 1."""
         item = self._column.items[index]
-        if item.turn is None or self._pattern is None:
-            return 0
-        texts = [(1, item.text)]
-        if item.kind == "reply" and item.turn.reply.thinking:
-            texts.insert(0, (0, item.turn.reply.thinking))
+        pattern = re.compile(r"\s+".join(re.escape(word) for word in self._words), re.IGNORECASE)
         cost = 0
-        for area, text in texts:
+        for area in (THINKING, ANSWER):
+            text = item.text(area)
             folded = text.casefold()
-            if not all(word in folded for word in self._words):
+            if not all(word.casefold() in folded for word in self._words):
                 continue
             cost += 1 + len(text) // 4000
-            if item.kind == "prompt":
-                blocks: tuple[Block, ...] = as_typed(clean(text))
-            else:
-                source = StreamingMarkdown()
-                source.append(text)
-                blocks = source.blocks
-            for number, part in enumerate(parts(blocks)):
-                mine = blocks[part.first : part.first + part.count]
-                for stretch in self._stretches(part.kind, mine):
-                    self.hits.append(Hit(Place(index, area, number, stretch[0]), stretch[1]))
-                    self._by_item.setdefault(index, {}).setdefault(area, {}).setdefault(number, []).append(stretch)
+            blocks = item.blocks(area)
+            for number, part in enumerate(document_parts(blocks)):
+                for first, last in _matches(pattern, blocks[part.first : part.end]):
+                    self.hits.append(FindHit(TextPosition(index, area, number, first), last))
         return cost
 
-    def _stretches(self, kind: str, blocks: Sequence[Block]) -> list[Stretch]:
-        assert self._pattern is not None
-        if kind == "table":
-            cells = plain(blocks[0]).split("\n")[:-1]
-            return [(number, number) for number, cell in enumerate(cells) if self._pattern.search(cell)]
-        text = "\n".join(plain(block) for block in blocks)
-        return [(units(text[: match.start()]), units(text[: match.end()])) for match in self._pattern.finditer(text)]
+    def _clear_hits(self) -> None:
+        self.hits, self.current, self._next = [], -1, 0
+        self._mark_hits()
 
-    def _show(self) -> None:
+    def _mark_hits(self) -> None:
+        self._column.hits.clear()
+        for hit in self.hits:
+            self._column.hits.setdefault(hit.position.key, []).append((hit.position.offset, hit.end))
+        current = self.hits[self.current] if self.current >= 0 else None
+        self._column.current_hit = (current.position.key, (current.position.offset, current.end)) if current else None
+        self._column.update_marks()
+
+    def _show_count(self) -> None:
         if not self.hits:
-            self.bar.count.setText("" if self._timer.isActive() else tr("None"))
+            self.count.setText("" if self.searching else tr("None"))
             return
-        count = f"{len(self.hits)}{'+' if len(self.hits) >= MOST or self._timer.isActive() else ''}"
-        self.bar.count.setText(tr("{place} of {count}", place=self.current + 1, count=count) if self.current >= 0 else count)
+        count = f"{len(self.hits)}{'+' if len(self.hits) >= MAX_HITS or self.searching else ''}"
+        self.count.setText(tr("{place} of {count}", place=self.current + 1, count=count) if self.current >= 0 else count)
+
+
+def _matches(pattern: re.Pattern[str], blocks: Sequence[Block]) -> Iterator[TextRange]:
+    """Yield the matches in a part. In a table, they are cells."""
+    if isinstance(blocks[0], TableBlock):
+        cells = plain_text(blocks[0]).split("\n")[:-1]
+        yield from ((number, number) for number, cell in enumerate(cells) if pattern.search(cell))
+    else:
+        text = "\n".join(plain_text(block) for block in blocks)
+        yield from ((qt_length(text[: match.start()]), qt_length(text[: match.end()])) for match in pattern.finditer(text))

@@ -1,82 +1,102 @@
 """One selection across all messages, copied as Markdown."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHelpEvent, QHoverEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from app.rendering.markdown import clean
-from app.rendering.source import between, plain_between
+from app.rendering.markdown import clean_text
+from app.rendering.markdown_writer import selected_markdown, selected_plain_text
 from app.rendering.streaming import StreamingMarkdown
-from app.transcript.column import Column, Item, Place
+from app.transcript.message_column import END_OFFSET, TextPosition
+from app.transcript.message_views import ANSWER, THINKING
+from app.transcript.scrolling_column import ScrollingColumn
 from app.widgets.link import show_link
 
-if TYPE_CHECKING:
-    from app.transcript.transcript import Transcript
-
-EVERYTHING = 1 << 30  # an offset behind every text
 SCROLL_MS = 30
-SCROLL_SHARE = 0.35  # of the distance outside the window, a step
+SCROLL_SHARE = 0.35  # of the distance from the window, per step
 
 
-class Selecting(QObject):
-    """Listens to the mouse over the column. `start` and `end` are in the order of the text."""
+class TextSelection(QObject):
+    """Handles the mouse over the messages."""
 
     changed = Signal()
 
-    def __init__(self, transcript: "Transcript", column: Column) -> None:
-        super().__init__(column)
-        self._transcript = transcript
-        self._column = column
-        self._anchor: tuple[Place, Place] | None = None
-        self._focus: Place | None = None
-        self._whole: tuple[Place, Place] | None = None
+    def __init__(self, view: ScrollingColumn) -> None:
+        super().__init__(view)
+        self._view = view
+        self._column = view.column
+        self._anchor: tuple[TextPosition, TextPosition] | None = None  # what was selected first, and is extended
         self._pressed: QPoint | None = None
         self._dragging = False
         self._clicks = 0
         self._last_click = QElapsedTimer()
-        self._scroll = QTimer(self)
-        self._scroll.setInterval(SCROLL_MS)
-        self._scroll.timeout.connect(self._scroll_on)
         self._mouse = QPoint()
-        column.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        column.installEventFilter(self)
+        self._scroll = QTimer(self, interval=SCROLL_MS)
+        self._scroll.timeout.connect(self._scroll_on)
+        self._column.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self._column.installEventFilter(self)
 
     @property
-    def span(self) -> tuple[Place, Place] | None:
-        """From where to where; None when nothing is selected."""
-        return self._whole
+    def range(self) -> tuple[TextPosition, TextPosition] | None:
+        """Start and end, in the order of the text. None if nothing is selected."""
+        return self._column.selection
 
     def clear(self) -> None:
-        """Select nothing."""
-        self._anchor = self._focus = self._whole = None
-        self.refresh()
-        self.changed.emit()
+        self._anchor = None
+        self._set(None)
+
+    def select(self, start: TextPosition, end: TextPosition) -> None:
+        self._anchor = start, end
+        self._set((start, end))
 
     def select_all(self) -> None:
-        """Everything in the chat."""
         texts = [index for index, item in enumerate(self._column.items) if item.kind != "notice"]
         if texts:
-            self._set(Place(texts[0], 1, 0, 0), Place(texts[-1], 1, EVERYTHING, 0))
+            self._set((TextPosition(texts[0], ANSWER, 0, 0), TextPosition(texts[-1], ANSWER, END_OFFSET, 0)))
 
-    def select(self, start: Place, end: Place) -> None:
-        """What lies between two places."""
-        self._anchor = start, end
-        self._set(start, end)
+    def _set(self, selected: tuple[TextPosition, TextPosition] | None) -> None:
+        self._column.selection = selected
+        self._column.update_marks()
+        self.changed.emit()
 
-    def markdown(self) -> str:
-        """What is selected, as Markdown."""
-        if self._whole is None:
-            return ""
-        start, end = self._whole
-        pieces = [self._piece(index, start, end) for index in range(start.item, min(end.item + 1, len(self._column.items)))]
-        return "\n\n".join(piece for piece in pieces if piece)
+    # Copying
 
     def copy(self) -> None:
-        """Put what is selected on the clipboard."""
+        """Put the selection on the clipboard."""
         if text := self.markdown():
             QGuiApplication.clipboard().setText(text)
+
+    def markdown(self) -> str:
+        """Return the selection as Markdown."""
+        if self.range is None:
+            return ""
+        start, end = self.range
+        last = min(end.item + 1, len(self._column.items))
+        texts = [self._selected_text(index, area) for index in range(start.item, last) for area in (THINKING, ANSWER)]
+        return "\n\n".join(text for text in texts if text)
+
+    def _selected_text(self, index: int, area: int) -> str:
+        assert self.range is not None
+        start, end = self.range
+        item = self._column.items[index]
+        text = clean_text(item.text(area))
+        if not text or not (start.item, start.area) <= (index, area) <= (end.item, end.area):
+            return ""
+        if area == THINKING and not self._thinking_is_open(index):
+            return ""
+        first = (start.part, start.offset) if (start.item, start.area) == (index, area) else (0, 0)
+        last = (end.part, end.offset) if (end.item, end.area) == (index, area) else (END_OFFSET, 0)
+        if first == (0, 0) and last[0] == END_OFFSET:
+            return text.strip("\n")
+        if item.kind == "prompt":
+            return selected_plain_text(text, first, last)
+        return selected_markdown(text, StreamingMarkdown(text), first, last)
+
+    def _thinking_is_open(self, index: int) -> bool:
+        area = self._column.areas(index).get(THINKING)
+        return area is not None and area.isVisibleTo(self._column)
+
+    # The mouse
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         match event.type():
@@ -103,18 +123,17 @@ class Selecting(QObject):
         self._clicks = self._clicks + 1 if quick and near else 1
         self._last_click.start()
         self._pressed, self._dragging = point, False
-        self._transcript.setFocus(Qt.FocusReason.MouseFocusReason)
-        place = self._column.place_at(point)
-        if place is None:
+        self._view.setFocus(Qt.FocusReason.MouseFocusReason)
+        position = self._column.position_at(point)
+        if position is None:
             return True
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._anchor is not None:
-            self._extend(place)
-        elif self._clicks > 1 and self._column.text_at(point):
-            self._anchor = self._around(place, paragraph=self._clicks > 2)
-            self._set(*self._anchor)
+            self._extend(position)
+        elif self._clicks > 1 and self._column.has_text_at(point):
+            self.select(*self._column.word_at(position, paragraph=self._clicks > 2))
         else:
             self.clear()
-            self._anchor = place, place
+            self._anchor = position, position
         return True
 
     def _drag(self, point: QPoint) -> None:
@@ -123,20 +142,20 @@ class Selecting(QObject):
             self._dragging = (point - self._pressed).manhattanLength() >= QApplication.startDragDistance() // 2
         if not self._dragging:
             return
-        place = self._column.place_at(point)
-        if place is not None:
-            self._extend(place)
-        shown = self._transcript.shown_band()
-        outside = point.y() < shown[0] or point.y() > shown[1]
+        position = self._column.position_at(point)
+        if position is not None:
+            self._extend(position)
+        top, bottom = self._view.visible_band()
+        outside = point.y() < top or point.y() > bottom
         if outside != self._scroll.isActive():
             self._scroll.start() if outside else self._scroll.stop()
 
     @Slot()
     def _scroll_on(self) -> None:
-        """The mouse is held outside the window: go on selecting there."""
-        top, bottom = self._transcript.shown_band()
+        """Scroll and extend the selection while the mouse is held outside the window."""
+        top, bottom = self._view.visible_band()
         distance = min(0, self._mouse.y() - top) + max(0, self._mouse.y() - bottom)
-        bar = self._transcript.verticalScrollBar()
+        bar = self._view.verticalScrollBar()
         before = bar.value()
         bar.setValue(before + round(distance * SCROLL_SHARE))
         self._drag(self._mouse + QPoint(0, bar.value() - before))
@@ -146,81 +165,19 @@ class Selecting(QObject):
             return False
         self._scroll.stop()
         if not self._dragging and self._clicks == 1 and (link := self._column.link_at(event.position().toPoint())):
-            show_link(self._transcript, link, event.globalPosition().toPoint())
+            show_link(self._view, link, event.globalPosition().toPoint())
         self._dragging = False
         return True
 
     def _hover(self, point: QPoint) -> None:
         link = self._column.link_at(point)
         shapes = Qt.CursorShape
-        shape = shapes.PointingHandCursor if link else shapes.IBeamCursor if self._column.text_at(point) else shapes.ArrowCursor
+        shape = shapes.PointingHandCursor if link else shapes.IBeamCursor if self._column.has_text_at(point) else shapes.ArrowCursor
         if self._column.cursor().shape() != shape:
             self._column.setCursor(shape)
 
-    def _around(self, place: Place, paragraph: bool) -> tuple[Place, Place]:
-        found = self._column.part_at(place)
-        if found is None:
-            return place, place
-        first, last = found[1].word_at(place.offset, paragraph)
-        return Place(place.item, place.area, place.part, first), Place(place.item, place.area, place.part, last)
-
-    def _extend(self, place: Place) -> None:
-        first, last = self._anchor or (place, place)
-        if self._clicks > 1:
-            word = self._around(place, paragraph=self._clicks > 2)
-            self._set(min(first, word[0]), max(last, word[1]))
-        else:
-            self._set(min(first, place), max(last, place))
-
-    def _set(self, start: Place, end: Place) -> None:
-        self._whole = (start, end)
-        self.refresh()
-        self.changed.emit()
-
-    # What of an item is selected
-
-    def refresh(self) -> None:
-        """Items have come or grown: show the selection anew."""
-        self._transcript.lay_marks()
-
-    def stretch(self, index: int, area: int, part: int) -> tuple[int, int] | None:
-        """What of a part is selected."""
-        if self._whole is None:
-            return None
-        start, end = self._whole
-        here, first, last = (index, area, part), (start.item, start.area, start.part), (end.item, end.area, end.part)
-        if not first <= here <= last:
-            return None
-        return start.offset if here == first else 0, end.offset if here == last else EVERYTHING
-
-    def _piece(self, index: int, start: Place, end: Place) -> str:
-        item = self._column.items[index]
-        if item.kind == "notice" or item.turn is None:
-            return ""
-        pieces = []
-        if item.kind == "reply" and item.turn.reply.thinking and _covers(start, end, index, 0) and self._thoughts_open(index):
-            pieces.append(_text(item, item.turn.reply.thinking, index, 0, start, end))
-        if _covers(start, end, index, 1):
-            pieces.append(_text(item, item.text, index, 1, start, end))
-        return "\n\n".join(piece for piece in pieces if piece)
-
-    def _thoughts_open(self, index: int) -> bool:
-        found = self._column.part_at(Place(index, 0, 0, 0))
-        return found is not None and found[0].isVisibleTo(self._column)
-
-
-def _covers(start: Place, end: Place, index: int, area: int) -> bool:
-    return (start.item, start.area) <= (index, area) <= (end.item, end.area)
-
-
-def _text(item: Item, text: str, index: int, area: int, start: Place, end: Place) -> str:
-    text = clean(text)
-    first = (start.part, start.offset) if (start.item, start.area) == (index, area) else (0, 0)
-    last = (end.part, end.offset) if (end.item, end.area) == (index, area) else (EVERYTHING, 0)
-    if first == (0, 0) and last[0] == EVERYTHING:
-        return text.strip("\n")
-    if item.kind == "prompt":
-        return plain_between(text, first, last)
-    source = StreamingMarkdown()
-    source.append(text)
-    return between(text, source, first, last)
+    def _extend(self, position: TextPosition) -> None:
+        """Extend the selection to a position, or to the word or paragraph there after several clicks."""
+        first, last = self._anchor or (position, position)
+        start, end = (position, position) if self._clicks < 2 else self._column.word_at(position, paragraph=self._clicks > 2)
+        self._set((min(first, start), max(last, end)))

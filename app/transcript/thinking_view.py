@@ -1,99 +1,81 @@
-"""What the model thought, behind a line that opens it."""
+"""The model's thinking, behind a line that opens it."""
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
 
 from app.conversations import wording
 from app.conversations.reply import Reply
 from app.language import tr
 from app.rendering.blocks_view import BlocksView
 from app.widgets.button import button
-from app.widgets.theme import Theme, set_look
+from app.widgets.layout import column, row
+from app.widgets.sheet import line
+from app.widgets.theme import Theme
 
-BAR = 13  # pixels from the line at the left to the text
+LINE_GAP = 13  # pixels from the line at the left to the text
 
 
 class ThinkingView(QWidget):
-    """Open while the model thinks; closes itself when the answer begins, unless the reader has opened or closed it himself."""
+    """Open while the model thinks and closed once the answer begins, until the reader opens or closes it."""
 
-    toggled = Signal()
-
-    def __init__(self, theme: Theme, lazy: bool = False, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, lazy: bool = False) -> None:
+        super().__init__()
         self._text = ""
-        self._shown = 0
-        self._own_will = False  # the reader decided
-        self._by_itself = False
-        self.header = button("", tr("Show thinking"))
+        self._shown_chars = 0
+        self._toggled_by_reader = False
+        self.header = button("", tr("Show thinking"), clicked=self._keep_as_is)
         self.header.setCheckable(True)
         self.header.toggled.connect(self._toggle)
         self.body = BlocksView(theme, quiet=True, lazy=lazy)
         self._frame = QWidget()
-        inner = QHBoxLayout(self._frame)
-        inner.setContentsMargins(10, 0, 0, 0)
-        inner.setSpacing(BAR)
-        bar = QFrame()
-        set_look(bar, "upright")
-        inner.addWidget(bar)
-        inner.addWidget(self.body)
+        row(line("upright"), self.body, spacing=LINE_GAP, margins=(10, 0, 0, 0), parent=self._frame)
         self._frame.hide()
-        self.body.resized.connect(self._pass_on)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(6)
-        row = QHBoxLayout()
-        row.addWidget(self.header)
-        row.addStretch(1)
-        layout.addLayout(row)
-        layout.addWidget(self._frame)
+        self.body.resized.connect(self._update_layouts)
+        column(row(self.header, None), self._frame, spacing=6, parent=self)
 
     @property
-    def opened(self) -> bool:
+    def is_open(self) -> bool:
         return self.header.isChecked()
 
     def show_reply(self, reply: Reply) -> None:
-        """Show what has been thought so far."""
-        over = bool(reply.answer) or not reply.running
+        """Show the thinking so far."""
+        finished = bool(reply.answer) or not reply.running
         self._text = reply.thinking
-        if not self._own_will and self.opened == over:
-            self._by_itself = True
-            self.header.setChecked(not over)
-            self._by_itself = False
-        self._title(wording.thoughts(reply, over))
-        if self.opened:
-            self._fill()
+        if not self._toggled_by_reader:
+            self.header.setChecked(not finished)
+        self._set_title(wording.thoughts(reply, finished))
+        if self.is_open:
+            self._show_rest()
 
     def open(self) -> None:
-        """Show it all, because something in it was looked for."""
+        self._keep_as_is()
         self.header.setChecked(True)
 
-    def redraw(self) -> None:
-        """The colors changed."""
-        self.body.redraw()
+    @Slot()
+    def _keep_as_is(self) -> None:
+        self._toggled_by_reader = True
 
-    def _title(self, title: str) -> None:
-        text = f"{'▾' if self.opened else '▸'}  {title}"
+    def _set_title(self, title: str) -> None:
+        text = f"{'▾' if self.is_open else '▸'}  {title}"
         if text != self.header.text():
             self.header.setText(text)
 
     @Slot(bool)
-    def _toggle(self, opened: bool) -> None:
-        self._own_will = self._own_will or not self._by_itself
-        self._title(self.header.text()[3:])
-        self.header.setAccessibleName(tr("Hide thinking") if opened else tr("Show thinking"))
-        self._frame.setVisible(opened)
-        if opened:
-            self._fill()
+    def _toggle(self, is_open: bool) -> None:
+        self._set_title(self.header.text()[3:])
+        self.header.setAccessibleName(tr("Hide thinking") if is_open else tr("Show thinking"))
+        self._frame.setVisible(is_open)
+        if is_open:
+            self._show_rest()
         self.updateGeometry()
-        self.toggled.emit()
 
     @Slot()
-    def _pass_on(self) -> None:
-        """Qt tells the layouts above one by one, an event later each; they are to know at once."""
+    def _update_layouts(self) -> None:
+        """Update all enclosing layouts now. Qt would update one per event."""
         self._frame.updateGeometry()
         self.updateGeometry()
 
-    def _fill(self) -> None:
-        if len(self._text) > self._shown:
-            self.body.append(self._text[self._shown :])
-            self._shown = len(self._text)
+    def _show_rest(self) -> None:
+        if len(self._text) > self._shown_chars:
+            self.body.append(self._text[self._shown_chars :])
+            self._shown_chars = len(self._text)

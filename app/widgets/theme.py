@@ -36,7 +36,7 @@ class Theme(QObject):
 
     changed = Signal()
     text_resized = Signal()
-    tint_changed = Signal()
+    token_sources_changed = Signal()
 
     def __init__(self, app: QApplication, appearance: Appearance = "system") -> None:
         super().__init__(app)
@@ -44,7 +44,7 @@ class Theme(QObject):
         self.appearance: Appearance = "system"
         self.contrast: Contrast = "system"
         self.reduce_motion = False
-        self.tinted = False  # replies show token sources
+        self.shows_token_sources = False
         self._system_animates = not macos.reduces_motion()
         self.colors = LIGHT
         self.text_font = _text_font(app)
@@ -90,10 +90,10 @@ class Theme(QObject):
         self._apply()
         self.text_resized.emit()
 
-    def set_tinted(self, tinted: bool) -> None:
-        if tinted != self.tinted:
-            self.tinted = tinted
-            self.tint_changed.emit()
+    def show_token_sources(self, shown: bool) -> None:
+        if shown != self.shows_token_sources:
+            self.shows_token_sources = shown
+            self.token_sources_changed.emit()
 
     def set_font(self, widget: QWidget, share: float, bold: bool = False) -> None:
         """Set a widget's font to a share of the text size, also when that changes."""

@@ -44,7 +44,7 @@ class Actions(QObject):
         self._window, self._conductor, self._commands, self._preferences = window, conductor, commands, preferences
         self._checked: list[tuple[QAction, Setting[Any], object]] = []  # checked while the setting has the value
         add, library = self._add, conductor.library
-        find, links = transcript.finding, transcript.links
+        find, links = transcript.find_bar, transcript.links
 
         self.new_chat = add(tr("&New Chat"), conductor.new_chat, Keys.New)
         self.new_folder = add(tr("New &Folder"), commands.new_folder, "Ctrl+Shift+N")
@@ -66,11 +66,11 @@ class Actions(QObject):
         self.paste = self._add_edit(tr("&Paste"), "paste", Keys.Paste)
         self.select_all = self._add_edit(tr("Select &All"), "selectAll", Keys.SelectAll)
         self.copy_reply = add(tr("Copy Last &Reply"), commands.copy_reply, "Ctrl+Shift+C")
-        self.find = add(tr("&Find in Chat…"), find.open, Keys.Find)
-        self.find_next = add(tr("Find Ne&xt"), find.forward, Keys.FindNext)
-        self.find_previous = add(tr("Find Pre&vious"), find.back, Keys.FindPrevious)
-        self.next_link = add(tr("Next &Link"), links.forward, "Ctrl+J")
-        self.previous_link = add(tr("Previous Lin&k"), links.back, "Ctrl+Shift+J")
+        self.find = add(tr("&Find in Chat…"), find.open_search, Keys.Find)
+        self.find_next = add(tr("Find Ne&xt"), find.find_next, Keys.FindNext)
+        self.find_previous = add(tr("Find Pre&vious"), find.find_previous, Keys.FindPrevious)
+        self.next_link = add(tr("Next &Link"), links.go_to_next, "Ctrl+J")
+        self.previous_link = add(tr("Previous Lin&k"), links.go_to_previous, "Ctrl+Shift+J")
         self.search = add(tr("&Search All Chats"), split.focus_search, "Ctrl+Shift+F")
         self.undo_delete = add(tr("Undo &Delete"), library.undo, "Ctrl+Alt+Z")
 

@@ -2210,16 +2210,6 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>Copied</source>
-            <translation>Kopiert</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copy</source>
-            <translation>Kopieren</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
             <source>Copy code</source>
             <translation>Code kopieren</translation>
         </message>
@@ -2234,9 +2224,24 @@
             <translation>Lange Zeilen umbrechen</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Rows of a table</source>
-            <translation>Zeilen einer Tabelle</translation>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>Copied from earlier text</source>
+            <translation>Aus früherem Text kopiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>Drafted and accepted</source>
+            <translation>Vorgeschlagen und angenommen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>From the target model</source>
+            <translation>Vom Zielmodell</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>Legend for token sources</source>
+            <translation>Legende für Token-Quellen</translation>
         </message>
         <message>
             <location filename="../../app/rendering/table_view.py" />
@@ -2244,24 +2249,14 @@
             <translation>Tabelle</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/text_run.py" />
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Table rows</source>
+            <translation>Tabellenzeilen</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_view.py" />
             <source>Text</source>
             <translation>Text</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>Legend of the token tint</source>
-            <translation>Legende der Token-Färbung</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>drafted and accepted</source>
-            <translation>entworfen und angenommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>the target’s own</source>
-            <translation>das Eigene des Targets</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2530,12 +2525,12 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Hits</source>
+            <source>Matches</source>
             <translation>Treffer</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Next hit</source>
+            <source>Next match</source>
             <translation>Nächster Treffer</translation>
         </message>
         <message>
@@ -2545,7 +2540,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Previous hit</source>
+            <source>Previous match</source>
             <translation>Vorheriger Treffer</translation>
         </message>
         <message>
@@ -2554,104 +2549,109 @@
             <translation>{place} von {count}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit</source>
-            <translation>Bearbeiten</translation>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Answer this prompt with and without DFlash, side by side</source>
+            <translation>Diesen Prompt mit und ohne DFlash beantworten, nebeneinander</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit Message</source>
-            <translation>Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit message</source>
-            <translation>Nachricht bearbeiten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Error</source>
-            <translation>Fehler</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all</source>
-            <translation>Alles zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all of your message</source>
-            <translation>Ihre ganze Nachricht zeigen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try again</source>
-            <translation>Erneut versuchen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Waiting for the first token</source>
-            <translation>Wartet auf das erste Token</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Write this message anew; the old one stays beside it</source>
-            <translation>Diese Nachricht neu schreiben; die alte bleibt daneben</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Your message</source>
-            <translation>Ihre Nachricht</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more</source>
-            <translation>Noch einmal antworten</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more; this reply stays beside the new one</source>
-            <translation>Noch einmal antworten; diese Antwort bleibt neben der neuen</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
-            <translation>Diesen Prompt noch einmal beantworten, einfach und mit DFlash, nebeneinander</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Compare both modes on this prompt</source>
             <translation>Beide Verfahren an diesem Prompt vergleichen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Continue</source>
             <translation>Fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Continue this reply</source>
             <translation>Diese Antwort fortsetzen</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Copy reply</source>
             <translation>Antwort kopieren</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Details</source>
             <translation>Details</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>How this reply was decoded</source>
             <translation>Wie diese Antwort dekodiert wurde</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Next version</source>
+            <translation>Nächste Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Previous version</source>
+            <translation>Vorherige Version</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Regenerate</source>
             <translation>Neu erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>Neu erzeugen (diese Antwort bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Regenerate reply</source>
+            <translation>Antwort neu erzeugen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Version {place} of {count}</source>
+            <translation>Version {place} von {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit</source>
+            <translation>Bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit (keeps this version)</source>
+            <translation>Bearbeiten (diese Version bleibt erhalten)</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit Message</source>
+            <translation>Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit message</source>
+            <translation>Nachricht bearbeiten</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Show All</source>
+            <translation>Alles anzeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Show all of your message</source>
+            <translation>Ihre ganze Nachricht zeigen</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Waiting for the first token</source>
+            <translation>Wartet auf das erste Token</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Your message</source>
+            <translation>Ihre Nachricht</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -2660,8 +2660,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>Acceptance and width of each round</source>
-            <translation>Annahme und Breite jeder Runde</translation>
+            <source>Accepted and drafted tokens of each round</source>
+            <translation>Angenommene und vorgeschlagene Token jeder Runde</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2670,13 +2670,13 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>Each round: drafts proposed (its width less one) and accepted</source>
-            <translation>Jede Runde: vorgeschlagene Entwürfe (Breite weniger eins) und angenommene</translation>
+            <source>Drafted and accepted tokens per round</source>
+            <translation>Vorgeschlagene und angenommene Token pro Runde</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>The prompt: reused from earlier turns and read anew</source>
-            <translation>Der Prompt: aus früheren Schritten wiederverwendet und neu gelesen</translation>
+            <source>Reused and processed prompt tokens</source>
+            <translation>Wiederverwendete und verarbeitete Prompt-Token</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2685,18 +2685,18 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>proposed, at most {highest}</source>
+            <source>drafted, at most {highest}</source>
             <translation>vorgeschlagen, höchstens {highest}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>{count} read</source>
-            <translation>{count} gelesen</translation>
+            <source>{count} processed</source>
+            <translation>{count} verarbeitet</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>{count} read at {rate}</source>
-            <translation>{count} gelesen mit {rate}</translation>
+            <source>{count} processed at {rate}</source>
+            <translation>{count} verarbeitet mit {rate}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2705,8 +2705,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}</source>
-            <translation>{rounds} Runden; angenommen {accepted_per_round} bis {accepted_per_round_2}</translation>
+            <source>{rounds} rounds; {least} to {most} accepted</source>
+            <translation>{rounds} Runden; {least} bis {most} angenommen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/thinking_view.py" />
@@ -2735,23 +2735,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>New text  ↓</source>
-            <translation>Neuer Text  ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Next version</source>
-            <translation>Nächste Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Previous version</source>
-            <translation>Vorherige Version</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Version {place} of {count}</source>
-            <translation>Version {place} von {count}</translation>
+            <source>New Text ↓</source>
+            <translation>Neuer Text ↓</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
@@ -2774,6 +2759,16 @@
             <translation>Slipstream {version} ist die neueste Version.</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/copy_button.py" />
+            <source>Copied</source>
+            <translation>Kopiert</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/copy_button.py" />
+            <source>Copy</source>
+            <translation>Kopieren</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/link.py" />
             <source>Copy Address</source>
             <translation>Adresse kopieren</translation>
@@ -2787,6 +2782,11 @@
             <location filename="../../app/widgets/link.py" />
             <source>Open in Browser</source>
             <translation>Im Browser öffnen</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/notice_view.py" />
+            <source>Error</source>
+            <translation>Fehler</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />

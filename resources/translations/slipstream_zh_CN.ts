@@ -2210,16 +2210,6 @@
         </message>
         <message>
             <location filename="../../app/rendering/code_view.py" />
-            <source>Copied</source>
-            <translation>已拷贝</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
-            <source>Copy</source>
-            <translation>拷贝</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/code_view.py" />
             <source>Copy code</source>
             <translation>拷贝代码</translation>
         </message>
@@ -2234,9 +2224,24 @@
             <translation>长行自动换行</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/table_view.py" />
-            <source>Rows of a table</source>
-            <translation>表格的行</translation>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>Copied from earlier text</source>
+            <translation>复制自前文</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>Drafted and accepted</source>
+            <translation>起草并接受</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>From the target model</source>
+            <translation>来自目标模型</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/source_legend.py" />
+            <source>Legend for token sources</source>
+            <translation>词元来源图例</translation>
         </message>
         <message>
             <location filename="../../app/rendering/table_view.py" />
@@ -2244,24 +2249,14 @@
             <translation>表格</translation>
         </message>
         <message>
-            <location filename="../../app/rendering/text_run.py" />
+            <location filename="../../app/rendering/table_view.py" />
+            <source>Table rows</source>
+            <translation>表格行</translation>
+        </message>
+        <message>
+            <location filename="../../app/rendering/text_view.py" />
             <source>Text</source>
             <translation>文本</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>Legend of the token tint</source>
-            <translation>词元着色图例</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>drafted and accepted</source>
-            <translation>起草并接受</translation>
-        </message>
-        <message>
-            <location filename="../../app/rendering/tint.py" />
-            <source>the target’s own</source>
-            <translation>目标模型自己的</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2530,12 +2525,12 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Hits</source>
+            <source>Matches</source>
             <translation>匹配项</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Next hit</source>
+            <source>Next match</source>
             <translation>下一个匹配项</translation>
         </message>
         <message>
@@ -2545,7 +2540,7 @@
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
-            <source>Previous hit</source>
+            <source>Previous match</source>
             <translation>上一个匹配项</translation>
         </message>
         <message>
@@ -2554,104 +2549,109 @@
             <translation>{place} / {count}</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit</source>
-            <translation>编辑</translation>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Answer this prompt with and without DFlash, side by side</source>
+            <translation>使用和不使用 DFlash 回答此提示，并排显示</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit Message</source>
-            <translation>编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Edit message</source>
-            <translation>编辑消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Error</source>
-            <translation>错误</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all</source>
-            <translation>全部显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Show all of your message</source>
-            <translation>显示您的整条消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Try again</source>
-            <translation>再试一次</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Waiting for the first token</source>
-            <translation>正在等待首个词元</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Write this message anew; the old one stays beside it</source>
-            <translation>重写此消息；旧的会保留在旁边</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/message.py" />
-            <source>Your message</source>
-            <translation>您的消息</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more</source>
-            <translation>再回答一次</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer once more; this reply stays beside the new one</source>
-            <translation>再回答一次；此回复会保留在新回复旁边</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
-            <source>Answer this prompt again, plainly and with DFlash, side by side</source>
-            <translation>再次回答此提示，普通与 DFlash 并排显示</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Compare both modes on this prompt</source>
             <translation>用此提示比较两种方式</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Continue</source>
             <translation>继续</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Continue this reply</source>
             <translation>继续此回复</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Copy reply</source>
             <translation>拷贝回复</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Details</source>
             <translation>详情</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
             <source>How this reply was decoded</source>
             <translation>此回复如何解码</translation>
         </message>
         <message>
-            <location filename="../../app/transcript/reply_actions.py" />
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Next version</source>
+            <translation>下一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Previous version</source>
+            <translation>上一个版本</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
             <source>Regenerate</source>
             <translation>重新生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Regenerate (keeps this reply)</source>
+            <translation>重新生成（保留此回复）</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Regenerate reply</source>
+            <translation>重新生成回复</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_actions.py" />
+            <source>Version {place} of {count}</source>
+            <translation>版本 {place} / {count}</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit</source>
+            <translation>编辑</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit (keeps this version)</source>
+            <translation>编辑（保留此版本）</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit Message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Edit message</source>
+            <translation>编辑消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Show All</source>
+            <translation>显示全部</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Show all of your message</source>
+            <translation>显示您的整条消息</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Waiting for the first token</source>
+            <translation>正在等待首个词元</translation>
+        </message>
+        <message>
+            <location filename="../../app/transcript/message_views.py" />
+            <source>Your message</source>
+            <translation>您的消息</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_line.py" />
@@ -2660,8 +2660,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>Acceptance and width of each round</source>
-            <translation>每轮的接受情况和宽度</translation>
+            <source>Accepted and drafted tokens of each round</source>
+            <translation>每轮接受和起草的词元</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2670,13 +2670,13 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>Each round: drafts proposed (its width less one) and accepted</source>
-            <translation>每轮：提出的草稿（宽度减一）和接受的草稿</translation>
+            <source>Drafted and accepted tokens per round</source>
+            <translation>每轮起草和接受的词元</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>The prompt: reused from earlier turns and read anew</source>
-            <translation>提示：从之前轮次重用的和新读取的</translation>
+            <source>Reused and processed prompt tokens</source>
+            <translation>重复使用和处理的提示词元</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2685,18 +2685,18 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>proposed, at most {highest}</source>
-            <translation>提出，最多 {highest}</translation>
+            <source>drafted, at most {highest}</source>
+            <translation>已起草，最多 {highest}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>{count} read</source>
-            <translation>读取 {count}</translation>
+            <source>{count} processed</source>
+            <translation>已处理 {count}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>{count} read at {rate}</source>
-            <translation>读取 {count}，{rate}</translation>
+            <source>{count} processed at {rate}</source>
+            <translation>已处理 {count}，速度 {rate}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2705,8 +2705,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
-            <source>{rounds} rounds; accepted {accepted_per_round} to {accepted_per_round_2}</source>
-            <translation>{rounds} 轮；接受 {accepted_per_round} 至 {accepted_per_round_2}</translation>
+            <source>{rounds} rounds; {least} to {most} accepted</source>
+            <translation>{rounds} 轮；接受 {least} 至 {most} 个</translation>
         </message>
         <message>
             <location filename="../../app/transcript/thinking_view.py" />
@@ -2735,23 +2735,8 @@
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
-            <source>New text  ↓</source>
-            <translation>新内容  ↓</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Next version</source>
-            <translation>下一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Previous version</source>
-            <translation>上一个版本</translation>
-        </message>
-        <message>
-            <location filename="../../app/transcript/versions.py" />
-            <source>Version {place} of {count}</source>
-            <translation>版本 {place} / {count}</translation>
+            <source>New Text ↓</source>
+            <translation>新内容 ↓</translation>
         </message>
         <message>
             <location filename="../../app/updates.py" />
@@ -2774,6 +2759,16 @@
             <translation>Slipstream {version} 已是最新版本。</translation>
         </message>
         <message>
+            <location filename="../../app/widgets/copy_button.py" />
+            <source>Copied</source>
+            <translation>已拷贝</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/copy_button.py" />
+            <source>Copy</source>
+            <translation>拷贝</translation>
+        </message>
+        <message>
             <location filename="../../app/widgets/link.py" />
             <source>Copy Address</source>
             <translation>拷贝地址</translation>
@@ -2787,6 +2782,11 @@
             <location filename="../../app/widgets/link.py" />
             <source>Open in Browser</source>
             <translation>在浏览器中打开</translation>
+        </message>
+        <message>
+            <location filename="../../app/widgets/notice_view.py" />
+            <source>Error</source>
+            <translation>错误</translation>
         </message>
         <message>
             <location filename="../../app/widgets/save_dialog.py" />

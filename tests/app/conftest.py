@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from app import language
 from app.application import Slipstream
 from app.data_paths import Places
-from app.transcript.message import PromptView
+from app.transcript.message_views import PromptView
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from tests.app.scripted_engine import ScriptedEngine
 

@@ -134,7 +134,7 @@ def main(code: str, folder: Path | None) -> int:
     note.write_text("1")
     conductor.attachments.attach([note])
     settle(300)
-    window.transcript.finding.open()
+    window.transcript.find_bar.open_search()
     look("chat", window)
     ask("Show me an error")
     look("error", window)

@@ -87,7 +87,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     app.until(lambda: bool(app.conductor.attachments.files))
     app.conductor.notify("A notice.")
     window = app.window
-    window.transcript.finding.open()
+    window.transcript.find_bar.open_search()
     window.dialogs.show_settings()
     window.dialogs.show_chat_settings()
     window.dialogs.show_palette()

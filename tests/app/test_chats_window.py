@@ -103,7 +103,7 @@ def test_an_excerpt_shows_words_without_signs_of_markdown(written: str, read: st
 def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
     app = start(ScriptedEngine([answer("First."), answer("Second.")]))
     app.ask("One")
-    click(app.reply, "Answer once more")
+    click(app.reply, "Regenerate reply")
     app.until(lambda: not app.conductor.busy)
     assert texts(app) == [("One", "Second.")]
     assert [request.messages for request in app.engine.requests] == [(Message("user", "One"),)] * 2
@@ -126,7 +126,7 @@ def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
     assert (request.continue_from, request.messages, request.seed) == ("One, two,", (Message("user", "Count"),), 7)
     stats = app.conductor.chat.turns[0].reply.stats
     assert stats.tokens == 5 and stats.decode_tok_s == pytest.approx(512.3) and stats.rounds == 4
-    assert not app.reply.buttons.more.isVisible() and not app.reply.buttons.versions.isVisible()
+    assert not app.reply.buttons.resume.isVisible() and not app.reply.buttons.versions.isVisible()
 
 
 def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, whe
             (field,) = listed.findChildren(QLineEdit)
         elif where == "find":
             window.commands.find.trigger()
-            field = window.transcript.finding.bar.field
+            field = window.transcript.find_bar.field
         else:
             field = {"composer": window.composer.field, "search": window.sidebar.search}[where]
         ran.clear()

@@ -117,7 +117,7 @@ def test_a_question_stands_in_the_middle_of_its_bubble(start: Start) -> None:
         app.window.preferences.text_size = size
         app.ask("HHHH")
         (prompt,) = app.questions
-        bubble = prompt.bubble.parentWidget()
+        bubble = prompt.blocks.parentWidget()
         app.until(lambda bubble=bubble: bubble.height() > 20)
         image = bubble.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
         column = range(image.width() // 3, image.width() * 2 // 3)

@@ -88,7 +88,7 @@ def picture(theme: Theme, qtbot: QtBot) -> QImage:
     transcript.show()
     transcript.setFocus()
     transcript.verticalScrollBar().setValue(0)
-    qtbot.waitUntil(lambda: all(view.read for view in transcript.reply_views()), timeout=60_000)
+    qtbot.waitUntil(lambda: all(view.complete for view in transcript.reply_views()), timeout=60_000)
     qtbot.wait(50)
     transcript.verticalScrollBar().setValue(0)
     image = QImage(SIZE, QImage.Format.Format_RGB32)

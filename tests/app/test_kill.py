@@ -130,7 +130,7 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
     app.until(lambda: bool(app.conductor.chat.turns))
     view = app.window.transcript.reply_views()[-1]
     assert view.stats.facts.text().endswith("interrupted: Slipstream quit before the reply was complete")
-    app.until(view.buttons.more.isVisible)
+    app.until(view.buttons.resume.isVisible)
 
 
 def test_the_question_is_on_the_disk_before_the_engine_gets_it(start: Callable[..., Running], tmp_path: Path) -> None:

@@ -42,15 +42,15 @@ def test_a_language_takes_effect_at_the_next_start(start: Start, tmp_path: Path)
     app.ask("Hello")
     app.type("A draft")
     app.window.preferences.language = "de"
-    assert app.reply.buttons.again.text() == "Regenerate" and language.current() == "en"
+    assert app.reply.buttons.regenerate.text() == "Regenerate" and language.current() == "en"
     again = restart(app, start, tmp_path)
     again.until(lambda: not again.conductor.chat.empty)
-    assert again.reply.buttons.again.text() == "Neu erzeugen" and again.window.composer.text == "A draft"
+    assert again.reply.buttons.regenerate.text() == "Neu erzeugen" and again.window.composer.text == "A draft"
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Abbrechen"
     again.window.preferences.language = "en"
     back = restart(again, start, tmp_path)
     back.until(lambda: not back.conductor.chat.empty)
-    assert back.reply.buttons.again.text() == "Regenerate"
+    assert back.reply.buttons.regenerate.text() == "Regenerate"
     assert QApplication.translate("QPlatformTheme", "Cancel") == "Cancel"
 
 

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.conversations.chat_tree import Chat
-from app.transcript.message import PromptView
+from app.transcript.message_views import PromptView
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.events import Commit
@@ -23,11 +23,11 @@ Start = Callable[..., Running]
 def test_a_question_is_shown_a_frame_before_its_reply_and_neither_when_it_is_sent(start: Start) -> None:
     app = start(ScriptedEngine([[threading.Event()]]))
     column = app.window.transcript.column
-    before = column.total
+    before = column.total_height
     app.send("Hello")
-    assert [entry.view for entry in column.entries] == [None, None] and column.total == before
+    assert [entry.view for entry in column.entries] == [None, None] and column.total_height == before
     built: list[int] = []  # after each frame
-    app.window.transcript._soon.timeout.connect(lambda: built.append(sum(entry.view is not None for entry in column.entries)))
+    app.window.transcript._deferred.timeout.connect(lambda: built.append(sum(entry.view is not None for entry in column.entries)))
     app.until(lambda: len(built) == 2)
     app.conductor.stop()
     assert built == [1, 2]
@@ -47,7 +47,7 @@ def test_a_reply_that_ends_before_it_is_shown_is_whole_and_follows_its_question(
     assert [entry.view for entry in transcript.column.entries] == [None, None]
     qtbot.waitUntil(lambda: all(entry.view is not None for entry in transcript.column.entries), timeout=PATIENCE_MS)
     reply = transcript.reply_views()[-1]
-    assert reply.read and reply.buttons is not None and reply.buttons.copy.isVisible()
+    assert reply.complete and reply.buttons is not None and reply.buttons.copy.isVisible()
     assert transcript.column.entries[0].top < transcript.column.entries[1].top
     assert transcript.verticalScrollBar().value() == transcript.verticalScrollBar().maximum()
 
@@ -126,7 +126,7 @@ def test_a_pasted_megabyte_is_sent_from_the_field_and_shown_folded(start: Start)
     app.window.composer.field.insertFromMimeData(pasted)
     app.window.composer.button.click()
     app.until(lambda: not app.conductor.busy)
-    assert app.window.composer.text == "" and app.reply.read
+    assert app.window.composer.text == "" and app.reply.complete
     assert app.engine.requests[0].messages[0].content == pasted.text().strip()
     prompt = app.window.transcript.column.entries[0].view
     assert isinstance(prompt, PromptView) and prompt.folded

@@ -10,9 +10,9 @@ from PySide6.QtGui import QAction, QFocusEvent, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
+from app.rendering.blocks import plain_text
 from app.rendering.code_view import CodeView
-from app.rendering.parts import plain
-from app.rendering.text_run import TextRun
+from app.rendering.text_view import TextView
 from mlx_engine.errors import EngineText
 from mlx_engine.events import Failed
 from tests.app.conftest import PATIENCE_MS, Running
@@ -30,7 +30,7 @@ def shown_text(app: Running) -> str:
 def prompt_text(app: Running) -> str:
     """What the bubble of the first message holds, drawn or not."""
     (prompt,) = app.questions
-    return "\n".join(plain(block) for block in prompt.blocks.blocks)
+    return "\n".join(plain_text(block) for block in prompt.blocks.blocks)
 
 
 def press(app: Running, text: str) -> None:
@@ -139,7 +139,7 @@ def test_a_very_long_prompt_is_folded_but_whole(start: Start) -> None:
     assert app.engine.requests[0].messages[-1].content == prompt
     assert len(prompt_text(app)) < 3000
     app.window.transcript.verticalScrollBar().setValue(0)
-    press(app, "Show all")
+    press(app, "Show All")
     assert prompt_text(app).replace("\n", "") == prompt
 
 
@@ -348,7 +348,7 @@ def test_code_and_replies_can_be_copied(start: Start) -> None:
     app = start(ScriptedEngine([answer(CODE)]))
     app.ask("Code")
     (code,) = app.reply.blocks.code_views()
-    code.copy()
+    code.copy.click()
     assert QGuiApplication.clipboard().text() == "print(1)"
     app.window.commands.copy_reply.trigger()
     assert QGuiApplication.clipboard().text() == CODE
@@ -366,9 +366,9 @@ def test_the_end_is_followed_only_while_the_reader_is_there(start: Start) -> Non
     first.set()
     app.until(lambda: bar.maximum() > before)
     assert bar.value() == 100
-    assert app.window.transcript.to_end.isVisible()
-    app.window.transcript.to_end.click()
-    assert not app.window.transcript.to_end.isVisible()
+    assert app.window.transcript.jump_button.isVisible()
+    app.window.transcript.jump_button.click()
+    assert not app.window.transcript.jump_button.isVisible()
     second.set()
     app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum())
 
@@ -423,7 +423,7 @@ def test_nothing_is_cut_off_in_a_narrow_or_a_wide_window(start: Start, width: in
             left = view.mapTo(app.window, view.rect().topLeft()).x()
             assert left >= 0 and left + view.width() <= app.window.width(), view.accessibleName()
     for part in parts:
-        if isinstance(part, TextRun):
+        if isinstance(part, TextView):
             assert part.height() >= part.document().size().height() - 1
     if width == 1600:
         assert app.reply.width() <= 760

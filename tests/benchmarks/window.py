@@ -103,7 +103,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
         text = RICH * (1 + tokens * TOKEN_CHARS // len(RICH))
         make_engine = (lambda: RecordedEngine(text, tok_s, tok_s)) if recorded else local_engine
         slipstream = Slipstream(app, Places(Path(folder), Path(folder)), make_engine)
-        slipstream.theme.set_tinted(tinted)
+        slipstream.theme.show_token_sources(tinted)
         slipstream.start()
         heart = Heartbeat()
         try:

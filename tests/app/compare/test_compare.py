@@ -19,7 +19,7 @@ from app.compare.comparison_card import HEIGHT, SCALE, WIDTH, card
 from app.conversations.comparison_record import ComparedMode, ComparisonRecord
 from app.conversations.plain_text import clean
 from app.conversations.store import Store
-from app.rendering.table_view import TableRows
+from app.rendering.table_view import TableChunk
 from tests.app.chats import samplings, stats, texts
 from tests.app.conftest import PATIENCE_MS, Running
 from tests.app.scripted_engine import PAIR, ScriptedEngine, answer, commit, done, refuse
@@ -93,7 +93,7 @@ def test_any_turn_can_be_compared_with_the_messages_before_it(start: Start) -> N
     for prompt in ("One", "Two", "Three"):
         app.ask(prompt)
     second = app.window.transcript.reply_views()[1]
-    second.buttons.both_ways.click()
+    second.buttons.compare.click()
     app.until(lambda: not app.conductor.busy)
     asked = app.engine.requests[-1]
     assert [message.content for message in asked.messages] == ["One", "Fine.", "Two"]
@@ -106,7 +106,7 @@ def test_comparing_during_a_reply_says_why_it_is_not_possible(start: Start) -> N
     app.ask("One")
     first = app.window.transcript.reply_views()[0]
     app.send("Two")
-    first.buttons.both_ways.click()
+    first.buttons.compare.click()
     assert app.window.dialogs.find(CompareDialog) is None and "A reply is being generated" in app.notices[-1]
     app.conductor.stop()
     app.until(lambda: not app.conductor.busy)
@@ -202,7 +202,7 @@ def test_text_of_a_table_can_be_selected(start: Start) -> None:
     table = "| a | b |\n|---|---|\n| cell | 2 |"
     app = start(ScriptedEngine([answer("Hi."), answer(table, "plain"), answer(table)]))
     dialog = compared(app)
-    (chunk,) = (one for one in dialog.sides["plain"].blocks.findChildren(TableRows))
+    (chunk,) = (one for one in dialog.sides["plain"].blocks.findChildren(TableChunk))
     chunk.selectAll()
     chunk.copy()
     assert "cell" in QGuiApplication.clipboard().text()

@@ -177,7 +177,7 @@ def test_thinking_with_a_difference_opens(start: Start) -> None:
     dialog = opened(start())
     dialog.show_record(forged(dialog.record, "Same.", "Same.", thinking=("First one, then two.", "First two.")))
     side = dialog.sides["plain"]
-    assert side.thinking.opened and [text for text, _ in marked(side)] == ["one,"]
+    assert side.thinking.is_open and [text for text, _ in marked(side)] == ["one,"]
 
 
 @pytest.mark.parametrize(

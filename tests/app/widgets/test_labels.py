@@ -11,7 +11,7 @@ from PySide6.QtGui import Qt, QTextDocument
 from PySide6.QtWidgets import QApplication
 
 from app.conversations.reply import Reply
-from app.rendering.blocks import Code
+from app.rendering.blocks import CodeBlock
 from app.rendering.code_view import CodeView
 from app.transcript.stats_line import StatsLine
 from app.widgets.label import Label, as_tooltip
@@ -30,7 +30,7 @@ def test_a_label_shows_markup_as_text(qapp: QApplication, text: str) -> None:
 
 def test_code_languages_and_imported_replies_cannot_style_the_window(qapp: QApplication) -> None:
     theme = Theme(qapp)
-    views = [CodeView(theme, Code(language, "x")) for language in ("python", "<h1>x</h1>")]
+    views = [CodeView(theme, CodeBlock(language, "x")) for language in ("python", "<h1>x</h1>")]
     assert views[0]._title.sizeHint().height() == views[1]._title.sizeHint().height()
     lines = []
     for origin in ("gpt", MARKUP):

@@ -1,6 +1,6 @@
-"""The tint: every shown character is traced to the source, and wears the line of whoever supplied it."""
+"""Token sources: every character shown is mapped to the Markdown and underlined by where its token came from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QTextCharFormat
 
 from app.conversations.token_sources import Suppliers
-from app.rendering.blocks import Rule, Table
-from app.rendering.parts import OBJECT, plain
+from app.rendering.blocks import OBJECT, Block, RuleBlock, TableBlock, plain_text
+from app.rendering.source_map import MappedText, map_blocks
 from app.rendering.streaming import StreamingMarkdown
-from app.rendering.tint import runs_of
-from app.rendering.tracing import Tracing
+from app.rendering.text_marks import underline_block
 from mlx_engine.events import Commit
 from tests.app.conftest import Running
 from tests.app.scripted_engine import ScriptedEngine, done
@@ -22,21 +21,24 @@ Start = Callable[..., Running]
 STYLES = QTextCharFormat.UnderlineStyle
 
 
-def traced(text: str) -> list[tuple[str, str]]:
-    """Each shown character with the character of the source that it is said to come from; empty where nothing is said."""
-    source = StreamingMarkdown()
-    source.append(text)
+def mapped_blocks(text: str) -> Iterator[tuple[Block, tuple[MappedText, ...]]]:
+    markdown = StreamingMarkdown(text)
+    mapped: dict[int, tuple[MappedText, ...]] = {}
+    for number, block in enumerate(markdown.blocks):
+        if number not in mapped:
+            mapped.update(map_blocks(text, markdown, number))
+        yield block, mapped[number]
+
+
+def mapped_chars(text: str) -> list[tuple[str, str]]:
+    """Return each character shown and the character of the source that it is mapped to, or empty."""
     found = []
-    origins = source.origins
-    for place, origin in enumerate(origins):
-        until = origins[place + 1].block if place + 1 < len(origins) else len(source.blocks)
-        tracing = Tracing(text, origin.start, origin.end)
-        for block in source.blocks[origin.block : until]:
-            shown = plain(block)
-            told = [""] * len(shown)
-            for one in tracing.trace(block):
-                told[one.at : one.at + one.length] = text[one.source : one.source + one.length]
-            found += zip(shown, told, strict=True)
+    for block, mapping in mapped_blocks(text):
+        shown = plain_text(block)
+        sources = [""] * len(shown)
+        for one in mapping:
+            sources[one.start : one.start + one.length] = text[one.source : one.source + one.length]
+        found += zip(shown, sources, strict=True)
     return found
 
 
@@ -45,73 +47,70 @@ def agree(shown: str, source: str) -> bool:
 
 
 @pytest.mark.parametrize("text", [RICH, "a [link](https://a.b/c) on **and** on `x*y` &amp; 1 < 2\nnext line\n\n- [x] done\n- two"])
-def test_all_words_of_a_real_reply_are_traced_to_themselves(text: str) -> None:
-    pairs = traced(text)
+def test_all_words_of_a_real_reply_are_mapped_to_themselves(text: str) -> None:
+    pairs = mapped_chars(text)
     assert all(agree(shown, source) for shown, source in pairs if source)
     visible = [source for shown, source in pairs if not shown.isspace()]
     assert sum(bool(source) for source in visible) >= len(visible) - 1
 
 
 @given(st.text(st.sampled_from("ab *_`#>-|\n[](x)\\&1.😀é"), max_size=80))
-def test_whatever_the_markdown_a_traced_character_is_the_sources(text: str) -> None:
-    assert all(agree(shown, source) for shown, source in traced(text) if source)
+def test_a_mapped_character_is_the_one_in_the_source(text: str) -> None:
+    assert all(agree(shown, source) for shown, source in mapped_chars(text) if source)
 
 
 @given(
     st.lists(st.tuples(st.sampled_from(["drafter", "lookup", "target"]), st.text("ab😀é\n ", min_size=1, max_size=6)), max_size=12)
 )
-def test_runs_tell_for_each_character_who_supplied_it(pieces) -> None:  # type: ignore[no-untyped-def]
-    """In offsets as Qt counts them, two for an emoji."""
+def test_underlines_give_the_source_of_each_character(pieces) -> None:  # type: ignore[no-untyped-def]
+    """Offsets are Qt's, in which an emoji counts as two."""
     text = "".join(piece for _, piece in pieces)
     suppliers = Suppliers()
     for source, piece in pieces:
         suppliers.add(len(piece), ((source, len(piece)),))
     by = [source for source, piece in pieces for _ in piece]
-    source = StreamingMarkdown()
-    source.append(text)
-    origins = source.origins
-    for place, origin in enumerate(origins):
-        until = origins[place + 1].block if place + 1 < len(origins) else len(source.blocks)
-        tracing = Tracing(text, origin.start, origin.end)
-        for block in source.blocks[origin.block : until]:
-            if isinstance(block, Rule | Table):
-                continue
-            stretches = tracing.trace(block)
-            expected = {}
-            units = [0]
-            for char in plain(block):
-                units.append(units[-1] + (2 if char > "\uffff" else 1))
-            for one in stretches:
-                for step in range(one.length):
-                    for unit in range(units[one.at + step], units[one.at + step + 1]):
-                        expected[unit] = by[one.source + step]
-            told = {unit: who for first, last, who in runs_of(block, stretches, suppliers.between) for unit in range(first, last)}
-            assert told == expected
+    for block, mapping in mapped_blocks(text):
+        if isinstance(block, RuleBlock | TableBlock):
+            continue
+        expected = {}
+        units = [0]
+        for char in plain_text(block):
+            units.append(units[-1] + (2 if char > "\uffff" else 1))
+        for one in mapping:
+            for step in range(one.length):
+                for unit in range(units[one.start + step], units[one.start + step + 1]):
+                    expected[unit] = by[one.source + step]
+        underlines = underline_block(block, mapping, suppliers.between)
+        assert {unit: kind for first, last, kind in underlines for unit in range(first, last)} == expected
 
 
 def reply(*pieces: tuple[str, str]) -> list[object]:
     return [*(Commit(text, "answer", (1,), (by,), ((by, len(text)),)) for by, text in pieces), done()]  # type: ignore[arg-type]
 
 
-def lines(app: Running, part: int = 0) -> list[tuple[str, QTextCharFormat.UnderlineStyle]]:
+def underlined(app: Running, part: int = 0) -> list[tuple[str, QTextCharFormat.UnderlineStyle]]:
     view = app.reply.blocks.part_view(part)
     return [(one.cursor.selectedText(), one.format.underlineStyle()) for one in view.extraSelections()]
 
 
-def test_each_supplier_has_a_line_of_its_own_and_the_legend_tells_it(start: Start) -> None:
+def test_each_source_has_an_underline_and_the_legend_explains_it(start: Start) -> None:
     app = start(ScriptedEngine([reply(("prefill", "One "), ("drafter", "**two** th"), ("lookup", "ree "), ("target", "four"))]))
     app.ask("Count")
-    assert lines(app) == [] and not app.window.foot.legend.isVisible()
+    assert underlined(app) == [] and not app.window.foot.legend.isVisible()
     app.window.commands.token_sources.trigger()
     styles = STYLES.DashUnderline, STYLES.SingleUnderline, STYLES.DotLine, STYLES.DashUnderline
-    assert lines(app) == list(zip(("One ", "two th", "ree ", "four"), styles, strict=True))
+    assert underlined(app) == list(zip(("One ", "two th", "ree ", "four"), styles, strict=True))
     legend = app.window.foot.legend
-    assert legend.isVisible() and legend.toPlainText().split("    ") == ["drafted and accepted", "lookup", "the target’s own"]
+    assert legend.isVisible() and legend.toPlainText().split("    ") == [
+        "Drafted and accepted",
+        "Copied from earlier text",
+        "From the target model",
+    ]
     app.window.commands.token_sources.trigger()
-    assert lines(app) == [] and not legend.isVisible()
+    assert underlined(app) == [] and not legend.isVisible()
 
 
-def test_selection_code_and_tables_keep_theirs_under_the_tint(start: Start) -> None:
+def test_code_tables_and_selections_are_underlined_too(start: Start) -> None:
     text = "Words\n\n```\ncode one\n```\n\n| a | b |\n|---|---|\n| c | dd |"
     at = text.index("one"), text.index("dd")
     pieces = ("drafter", text[: at[0]]), ("target", text[at[0] : at[1]]), ("lookup", text[at[1] :])
@@ -120,16 +119,16 @@ def test_selection_code_and_tables_keep_theirs_under_the_tint(start: Start) -> N
     app.ask("Go")
     code = app.reply.blocks.part_view(1)
     assert [one.cursor.selectedText() for one in code._lines.extraSelections()] == ["code ", "one"]
-    (rows,) = (entry.view for entry in app.reply.blocks.part_view(2)._rows.entries)
+    (rows,) = (entry.view for entry in app.reply.blocks.part_view(2).entries)
     assert [(one.cursor.selectedText(), one.format.underlineStyle()) for one in rows.extraSelections()] == [
         ("a", STYLES.DashUnderline), ("b", STYLES.DashUnderline), ("c", STYLES.DashUnderline), ("dd", STYLES.DotLine),
     ]  # fmt: skip
     app.window.transcript.selectAll()
-    assert len(lines(app)) == 2, "the tint and the selection"
+    assert len(underlined(app)) == 2, "an underline and the selection"
     app.window.preferences.token_sources = False
 
 
-def test_a_reply_that_was_stored_is_tinted_when_it_is_opened_again(start: Start, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_stored_reply_is_underlined_when_it_is_opened_again(start: Start, tmp_path) -> None:  # type: ignore[no-untyped-def]
     script = [
         Commit("Hm.", "thinking", (1,), ("target",), (("target", 3),)), *reply(("drafter", "An answer"), ("target", "."))
     ]  # fmt: skip
@@ -140,16 +139,16 @@ def test_a_reply_that_was_stored_is_tinted_when_it_is_opened_again(start: Start,
     again = start(data=tmp_path)
     again.until(lambda: bool(again.window.transcript.reply_views()))
     again.window.preferences.token_sources = True
-    assert [text for text, _ in lines(again)] == ["An answer", "."]
+    assert [text for text, _ in underlined(again)] == ["An answer", "."]
     assert again.reply.thinking.header.text().startswith("▸  Thought for ")
     again.window.preferences.token_sources = False
 
 
-def test_a_reply_of_which_nothing_is_known_wears_no_line(start: Start) -> None:
+def test_a_reply_without_known_sources_is_not_underlined(start: Start) -> None:
     app = start(ScriptedEngine([[Commit("Who knows", "answer", (1,), ("target",)), done()]]))
     app.window.preferences.token_sources = True
     app.ask("Hi")
-    assert lines(app) == []
+    assert underlined(app) == []
     app.window.preferences.token_sources = False
 
 
@@ -165,10 +164,10 @@ def test_a_reply_of_which_nothing_is_known_wears_no_line(start: Start) -> None:
         "```\n" + "y = 1\n" * 5_000,
     ],
 )
-def test_strange_text_is_tinted_without_harm(start: Start, text: str) -> None:
+def test_strange_text_is_underlined_without_errors(start: Start, text: str) -> None:
     app = start(ScriptedEngine([reply(*(("drafter" if at % 2 else "target", text[at * 997 :][:997]) for at in range(52)))]))
     app.window.preferences.token_sources = True
     app.ask("Go")
-    app.until(lambda: app.reply.read)
+    app.until(lambda: app.reply.complete)
     app.window.grab()
     app.window.preferences.token_sources = False

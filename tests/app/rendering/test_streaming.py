@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.rendering import streaming
-from app.rendering.blocks import Block, Code, Maths, Rule, Span, Table, Text
-from app.rendering.markdown import blocks
+from app.rendering.blocks import Block, CodeBlock, MathBlock, RuleBlock, TableBlock, TextBlock, TextSpan
+from app.rendering.markdown import parse_blocks
 from app.rendering.streaming import StreamingMarkdown
 from tests.benchmarks.recorded_engine import TEXT
 
@@ -33,7 +33,7 @@ def stream(parts: list[str]) -> tuple[tuple[Block, ...], StreamingMarkdown]:
     """What a view that applies every change shows in the end."""
     streaming, shown = StreamingMarkdown(), []
     for part in parts:
-        frozen = streaming.frozen
+        frozen = streaming.frozen_count
         before = tuple(shown[:frozen])
         change = streaming.append(part)
         assert change.first >= frozen, "a finished block was rendered again"
@@ -46,35 +46,35 @@ def stream(parts: list[str]) -> tuple[tuple[Block, ...], StreamingMarkdown]:
 @given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
 def test_random_chunks_give_the_same_blocks_as_the_whole_text(text: str, cuts: list[int]) -> None:
     shown, _ = stream(pieces(text, cuts))
-    assert shown == blocks(text)
+    assert shown == parse_blocks(text)
 
 
 @given(markdown)
 def test_single_characters_give_the_same_blocks_as_the_whole_text(text: str) -> None:
     shown, _ = stream(list(text))
-    assert shown == blocks(text)
+    assert shown == parse_blocks(text)
 
 
 @pytest.mark.parametrize("body", ["```python\n" + "x = 1\n" * 200, "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 100, "- a\n" * 300])
 def test_a_long_block_after_empty_lines(body: str) -> None:
     """As models begin their answer after they thought."""
     shown, _ = stream(pieces("\n\n" + body, [7 * i for i in range(300)]))
-    assert shown == blocks("\n\n" + body)
+    assert shown == parse_blocks("\n\n" + body)
 
 
 @given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
 def test_lists_tables_and_code_that_are_frozen_in_part_look_as_if_read_at_once(text: str, cuts: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "SHORT", 0)
+        patch.setattr(streaming, "SHORT_TAIL", 0)
         shown, _ = stream(pieces(text, cuts))
-    assert shown == blocks(text)
+    assert shown == parse_blocks(text)
 
 
 @given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
 def test_where_a_long_tail_is_cut_does_not_depend_on_how_it_arrived(text: str, cuts: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "LONGEST_TAIL", 25)
-        patch.setattr(streaming, "SHORT", 10)
+        patch.setattr(streaming, "MAX_TAIL", 25)
+        patch.setattr(streaming, "SHORT_TAIL", 10)
         assert stream(pieces(text, cuts))[0] == stream([text])[0]
 
 
@@ -83,12 +83,12 @@ def test_where_a_long_tail_is_cut_does_not_depend_on_how_it_arrived(text: str, c
 )
 def test_a_line_that_turns_out_otherwise_than_it_began_changes_what_is_above_it(text: str) -> None:
     shown, _ = stream(list(text))
-    assert shown == blocks(text)
+    assert shown == parse_blocks(text)
 
 
 def test_finished_blocks_freeze_while_the_reply_still_grows() -> None:
     shown, streaming = stream([TEXT[at : at + 7] for at in range(0, len(TEXT), 7)])
-    assert streaming.frozen >= len(shown) - 1
+    assert streaming.frozen_count >= len(shown) - 1
 
 
 def test_a_long_reply_costs_in_proportion_to_its_length() -> None:
@@ -102,40 +102,40 @@ def test_a_long_reply_costs_in_proportion_to_its_length() -> None:
 
 
 def test_all_kinds_of_blocks_are_told_apart() -> None:
-    kinds = {type(block) for block in blocks(TEXT + "\n---\n")}
-    assert kinds == {Text, Code, Table, Rule}
+    kinds = {type(block) for block in parse_blocks(TEXT + "\n---\n")}
+    assert kinds == {TextBlock, CodeBlock, TableBlock, RuleBlock}
 
 
 def test_nested_lists_keep_their_numbers_and_depth() -> None:
-    found = blocks("3. three\n   - inner\n4. four\n\n   more of four")
-    marks = [(block.marker, block.indent) for block in found if isinstance(block, Text)]
+    found = parse_blocks("3. three\n   - inner\n4. four\n\n   more of four")
+    marks = [(block.marker, block.indent) for block in found if isinstance(block, TextBlock)]
     assert marks == [("3.", 1), ("◦", 2), ("4.", 1), ("", 1)]
 
 
 def test_a_list_may_begin_at_nought() -> None:
-    first = blocks("0. nought")[0]
-    assert isinstance(first, Text) and first.marker == "0."
+    first = parse_blocks("0. nought")[0]
+    assert isinstance(first, TextBlock) and first.marker == "0."
 
 
 def test_code_in_a_list_is_a_code_block_of_its_own() -> None:
-    found = blocks("1. run\n   ```bash\n   ls\n   ```\n2. done")
-    assert found[1] == Code("bash", "ls", indent=1)
+    found = parse_blocks("1. run\n   ```bash\n   ls\n   ```\n2. done")
+    assert found[1] == CodeBlock("bash", "ls", indent=1)
 
 
 def test_only_web_links_are_links() -> None:
     for address in ("javascript:alert(1)", "file:///etc/passwd", "ftp://a.b", "mailto:a@b.c", "//a.b", "/etc", "data:text/html,x"):
-        (block,) = blocks(f"[x]({address})")
-        assert isinstance(block, Text) and not any(span.link for span in block.spans)
-    assert blocks("[x](https://a.b)") == (Text((Span("x", link="https://a.b"),)),)
+        (block,) = parse_blocks(f"[x]({address})")
+        assert isinstance(block, TextBlock) and not any(span.link for span in block.spans)
+    assert parse_blocks("[x](https://a.b)") == (TextBlock((TextSpan("x", link="https://a.b"),)),)
 
 
 def test_a_picture_is_named_and_linked_but_never_shown() -> None:
-    assert blocks("![a cat](https://a.b/cat.png)") == (Text((Span("a cat", link="https://a.b/cat.png"),)),)
+    assert parse_blocks("![a cat](https://a.b/cat.png)") == (TextBlock((TextSpan("a cat", link="https://a.b/cat.png"),)),)
 
 
 def test_html_is_shown_as_it_was_written() -> None:
-    (block,) = blocks("<script>alert(1)</script>")
-    assert isinstance(block, Text) and "".join(span.text for span in block.spans) == "<script>alert(1)</script>"
+    (block,) = parse_blocks("<script>alert(1)</script>")
+    assert isinstance(block, TextBlock) and "".join(span.text for span in block.spans) == "<script>alert(1)</script>"
 
 
 # Costs
@@ -158,9 +158,9 @@ def test_what_an_update_costs_does_not_grow_with_the_reply(kind: str) -> None:
     text = BEFORE.get(kind, "") + LONG[kind] * (32_000 // len(LONG[kind]))
     streaming_, costs = StreamingMarkdown(), []
     for at in range(0, len(text), 40):
-        before = streaming_.read
+        before = streaming_.parsed_chars
         streaming_.append(text[at : at + 40])
-        costs.append(streaming_.read - before)
+        costs.append(streaming_.parsed_chars - before)
     quarter = len(costs) // 4
     assert sum(costs[-quarter:]) <= 1.2 * sum(costs[quarter : 2 * quarter])
 
@@ -170,41 +170,41 @@ def test_a_long_text_at_once_is_read_a_few_times_at_most(kind: str) -> None:
     text = BEFORE.get(kind, "") + LONG[kind] * (60_000 // len(LONG[kind]))
     streaming_ = StreamingMarkdown()
     streaming_.append(text)
-    assert streaming_.read <= 3 * len(text)
+    assert streaming_.parsed_chars <= 3 * len(text)
 
 
-# Maths and tasks
+# MathBlock and tasks
 
 
 @pytest.mark.parametrize(
     ("source", "latex"), [("$x^2$", "x^2"), ("\\(a_1\\)", "a_1"), ("$$y$$ too", "y"), ("is $\\$5$ ok", "\\$5"), ("$a$-b", "a")]
 )
 def test_maths_in_a_line(source: str, latex: str) -> None:
-    (block,) = blocks(source)
-    assert isinstance(block, Text)
+    (block,) = parse_blocks(source)
+    assert isinstance(block, TextBlock)
     assert [span.text for span in block.spans if span.math] == [latex]
 
 
 @pytest.mark.parametrize("source", ["It costs $5 and $10.", "$ x $", "US$ 3$", "\\$x\\$", "`$x$`", "$x", "\\(x", "$$", "$$$$"])
 def test_prices_and_lone_dollars_are_no_maths(source: str) -> None:
-    assert not [span for block in blocks(source) if isinstance(block, Text) for span in block.spans if span.math]
+    assert not [span for block in parse_blocks(source) if isinstance(block, TextBlock) for span in block.spans if span.math]
 
 
 @pytest.mark.parametrize("source", ["$$x$$", "$$\nx\n$$", "\\[x\\]", "\\[\nx\n\\]", "$$ x\n$$"])
 def test_maths_on_lines_of_its_own(source: str) -> None:
-    assert blocks(source) == (Maths("x"),)
+    assert parse_blocks(source) == (MathBlock("x"),)
 
 
 def test_maths_that_never_closes_is_shown_as_written() -> None:
-    first, second = blocks("$$\nx = \\frac\n\nMore.")
-    assert first == Text((Span("$$\u2028x = \\frac", code=True),))
-    assert second == Text((Span("More."),))
+    first, second = parse_blocks("$$\nx = \\frac\n\nMore.")
+    assert first == TextBlock((TextSpan("$$\u2028x = \\frac", code=True),))
+    assert second == TextBlock((TextSpan("More."),))
 
 
 def test_tasks_are_ticked_or_not() -> None:
-    found = blocks("- [ ] open\n- [x] **done**\n- [y] neither\n\n[x] no item")
-    assert [block.done for block in found if isinstance(block, Text)] == [False, True, None, None]
-    assert isinstance(found[1], Text) and found[1].spans == (Span("done", bold=True),)
+    found = parse_blocks("- [ ] open\n- [x] **done**\n- [y] neither\n\n[x] no item")
+    assert [block.done for block in found if isinstance(block, TextBlock)] == [False, True, None, None]
+    assert isinstance(found[1], TextBlock) and found[1].spans == (TextSpan("done", bold=True),)
 
 
 # What nobody should send
@@ -214,18 +214,18 @@ def test_tasks_are_ticked_or_not() -> None:
     "text", ["> " * 5000 + "deep", "- " * 3000 + "deep", "[" * 5000, "*" * 5000 + "deep", "`" * 5000, "$" * 5000, "|" * 5000]
 )
 def test_deep_nesting_neither_fails_nor_loses_the_text(text: str) -> None:
-    found = blocks(text)
-    words = "".join(span.text for block in found if isinstance(block, Text) for span in block.spans)
+    found = parse_blocks(text)
+    words = "".join(span.text for block in found if isinstance(block, TextBlock) for span in block.spans)
     assert "deep" in words or "deep" not in text
     assert found
 
 
 def test_a_list_may_be_a_dozen_levels_deep() -> None:
     text = "".join("  " * level + f"- level {level}\n" for level in range(15))
-    assert [block.indent for block in blocks(text) if isinstance(block, Text)] == list(range(1, 16))
+    assert [block.indent for block in parse_blocks(text) if isinstance(block, TextBlock)] == list(range(1, 16))
 
 
 def test_nul_and_halves_of_surrogate_pairs_become_the_replacement_sign() -> None:
-    (block,) = blocks("a\0b\ud800c\udfffd")
-    assert block == Text((Span("a\ufffdb\ufffdc\ufffdd"),))
-    assert StreamingMarkdown().append("\ud83d").blocks == (Text((Span("\ufffd"),)),)
+    (block,) = parse_blocks("a\0b\ud800c\udfffd")
+    assert block == TextBlock((TextSpan("a\ufffdb\ufffdc\ufffdd"),))
+    assert StreamingMarkdown().append("\ud83d").blocks == (TextBlock((TextSpan("\ufffd"),)),)

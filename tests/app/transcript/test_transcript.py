@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from app.conversations.chat_tree import Chat, Turn
-from app.rendering.parts import plain
-from app.transcript.column import Place
-from app.transcript.message import ReplyView
-from app.transcript.stats_popover import PromptBar, RoundsChart, StatsPopover, shared
+from app.rendering.blocks import plain_text
+from app.transcript.message_column import TextPosition
+from app.transcript.message_views import ReplyView
+from app.transcript.stats_popover import PromptBar, RoundsChart, StatsPopover, merge_rounds
 from app.transcript.transcript import Transcript
 from app.widgets.theme import Theme
 from mlx_engine.events import Commit
@@ -87,7 +87,7 @@ def test_what_has_been_left_behind_is_let_go(show) -> None:  # type: ignore[no-u
 def test_a_part_of_one_long_reply_is_not_built_either(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show(LONG * 50)
     (view,) = transcript.reply_views()
-    qtbot.waitUntil(lambda: view.read, timeout=120_000)
+    qtbot.waitUntil(lambda: view.complete, timeout=120_000)
     assert len(view.blocks.entries) > 120
     assert built(transcript) <= 20
 
@@ -98,21 +98,21 @@ def test_what_the_reader_looks_at_stays_where_it_is(show) -> None:  # type: igno
     bar = transcript.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
     for _ in range(40):
-        place = transcript.column.place_at(QPoint(100, transcript.shown_band()[0] + 300))
-        before = transcript.column.rect_of(place).top() - transcript.shown_band()[0]
+        place = transcript.column.position_at(QPoint(100, transcript.visible_band()[0] + 300))
+        before = transcript.column.rect_of(place).top() - transcript.visible_band()[0]
         bar.setValue(bar.value() - 120)
-        after = transcript.column.rect_of(place).top() - transcript.shown_band()[0]
+        after = transcript.column.rect_of(place).top() - transcript.visible_band()[0]
         assert abs(after - before - 120) <= 2
 
 
 def test_a_narrower_window_keeps_the_place(show, qapp: QApplication) -> None:  # type: ignore[no-untyped-def]
     transcript = show(*[LONG] * 10)
     transcript.verticalScrollBar().setValue(transcript.verticalScrollBar().maximum() // 2)
-    first = transcript.column.place_at(QPoint(100, transcript.shown_band()[0]))
+    first = transcript.column.position_at(QPoint(100, transcript.visible_band()[0]))
     for width in (600, 460, 1400, 900):
         transcript.resize(width, 700)
         qapp.processEvents()
-        now = transcript.column.place_at(QPoint(100, transcript.shown_band()[0]))
+        now = transcript.column.position_at(QPoint(100, transcript.visible_band()[0]))
         assert (now.item, now.part) == (first.item, first.part)
 
 
@@ -133,7 +133,7 @@ def test_streaming_builds_only_what_is_in_sight(show, qapp: QApplication) -> Non
 # Selecting
 
 
-def at(transcript: Transcript, place: Place) -> QPoint:
+def at(transcript: Transcript, place: TextPosition) -> QPoint:
     rect = transcript.column.rect_of(place)
     assert rect is not None
     return rect.center()
@@ -142,13 +142,13 @@ def at(transcript: Transcript, place: Place) -> QPoint:
 def drag(transcript: Transcript, qtbot: QtBot, start: QPoint, end: QPoint) -> None:
     column = transcript.column
     qtbot.mousePress(column, Qt.MouseButton.LeftButton, pos=start)
-    transcript.selecting._drag(end)
+    transcript.selection._drag(end)
     qtbot.mouseRelease(column, Qt.MouseButton.LeftButton, pos=end)
 
 
 def test_a_drag_over_two_messages_copies_both_as_markdown(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("One **bold** word.", "Two\n\n- a\n- b\n\n```python\nx = 1\n```")
-    start, end = Place(1, 1, 0, 4), Place(3, 1, 1, 3)
+    start, end = TextPosition(1, 1, 0, 4), TextPosition(3, 1, 1, 3)
     drag(transcript, qtbot, at(transcript, start), at(transcript, end))
     transcript.copy()
     assert QGuiApplication.clipboard().text() == "**bold** word.\n\nQuestion 1\n\nTwo\n\n- a\n- b\n\n```python\nx =\n```"
@@ -164,13 +164,13 @@ def test_all_of_the_chat_is_copied_as_it_was_written(show, qtbot: QtBot) -> None
 
 def test_a_selection_stays_while_its_message_is_let_go_and_built_again(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show(*[LONG] * 30)
-    place = Place(59, 1, 0, 0)
-    transcript.selecting._set(place, Place(59, 1, 0, 8))
+    place = TextPosition(59, 1, 0, 0)
+    transcript.selection.select(place, TextPosition(59, 1, 0, 8))
     bar = transcript.verticalScrollBar()
     bar.setValue(0)
     gone = transcript.column.view(59) is None
     assert gone
-    assert transcript.selecting.markdown() == "## Checking"
+    assert transcript.selection.markdown() == "## Checking"
     transcript.follow()
     transcript.reveal(place)
     shown = transcript.column.part_at(place)[1]
@@ -186,31 +186,31 @@ def test_formulas_and_emoji_are_copied_whole(show) -> None:  # type: ignore[no-u
         (15, 18, "`c*d`"),
         (0, 99, "A 👍 and $x^2$ and `c*d` more"),
     ):
-        transcript.selecting._set(Place(1, 1, 0, first), Place(1, 1, 0, last))
-        assert transcript.selecting.markdown().strip() == text
+        transcript.selection.select(TextPosition(1, 1, 0, first), TextPosition(1, 1, 0, last))
+        assert transcript.selection.markdown().strip() == text
 
 
 def test_rows_of_a_table_are_copied_with_their_header(show) -> None:  # type: ignore[no-untyped-def]
     transcript = show("| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |")
-    transcript.selecting._set(Place(1, 1, 0, 4), Place(1, 1, 0, 7))
-    assert transcript.selecting.markdown() == "| a | b |\n|---|--:|\n| 3 | 4 |\n| 5 | 6 |"
-    transcript.selecting._set(Place(1, 1, 0, 4), Place(1, 1, 0, 4))
-    assert transcript.selecting.markdown() == "3"
+    transcript.selection.select(TextPosition(1, 1, 0, 4), TextPosition(1, 1, 0, 7))
+    assert transcript.selection.markdown() == "| a | b |\n|---|--:|\n| 3 | 4 |\n| 5 | 6 |"
+    transcript.selection.select(TextPosition(1, 1, 0, 4), TextPosition(1, 1, 0, 4))
+    assert transcript.selection.markdown() == "3"
 
 
 def test_two_clicks_select_a_word_and_three_its_paragraph(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("First words here.\n\nSecond paragraph.")
-    point = at(transcript, Place(1, 1, 0, 8))
+    point = at(transcript, TextPosition(1, 1, 0, 8))
     for count, text in ((1, ""), (2, "words"), (3, "First words here.")):
         qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=point)
-        assert transcript.selecting.markdown() == text, count
+        assert transcript.selection.markdown() == text, count
 
 
 def test_a_link_shows_where_it_leads_and_opens_nothing_by_itself(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
     monkeypatch.setattr("app.widgets.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
     transcript = show("See [here](https://example.org/a?b=c&d=e).")
-    qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=at(transcript, Place(1, 1, 0, 6)))
+    qtbot.mouseClick(transcript.column, Qt.MouseButton.LeftButton, pos=at(transcript, TextPosition(1, 1, 0, 6)))
     (menu,) = transcript.findChildren(QMenu)
     actions = [action for action in menu.actions() if not action.isSeparator()]
     assert actions[0].text().replace("&&", "&") == "https://example.org/a?b=c&d=e" and not opened
@@ -226,22 +226,22 @@ def test_every_link_is_reached_and_shown_by_keyboard_and_opens_only_when_that_is
     transcript = show(first, *[LONG] * 12, "| a |\n|---|\n| [two](http://two.org) |\n\nEnd 😀 [three](https://three.org).")
     addresses = []
     for _ in range(4):
-        transcript.links.forward()
+        transcript.links.go_to_next()
         addresses.append(transcript.links.current.address)
-        place = transcript.links.current.place
+        place = transcript.links.current.position
         rect = transcript.column.rect_of(place)
-        top, bottom = transcript.shown_band()
+        top, bottom = transcript.visible_band()
         assert rect is not None and top <= rect.top() <= bottom
     assert addresses == ["http://two.org", "https://three.org", "https://one.org/a", "http://two.org"]
     while transcript.links.current.address != "https://three.org":
-        transcript.links.back()
-    assert transcript.selecting.markdown() == "[three](https://three.org)"
+        transcript.links.go_to_previous()
+    assert transcript.selection.markdown() == "[three](https://three.org)"
     qtbot.keyClick(transcript, Qt.Key.Key_Return)
     (menu,) = [menu for menu in transcript.findChildren(QMenu) if menu.isVisible()]
     assert menu.actions()[0].text() == "https://three.org" and menu.activeAction().text() == "Open in Browser" and not opened
     qtbot.keyClick(menu, Qt.Key.Key_Return)
     assert opened == ["https://three.org"]
-    transcript.selecting.clear()
+    transcript.selection.clear()
     assert transcript.links.current is None
 
 
@@ -264,7 +264,7 @@ def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
     assert shown_text(app) == "42"
     view.header.click()
     assert view.body.isVisible()
-    assert [plain(block) for block in view.body.blocks] == ["Let me see."]
+    assert [plain_text(block) for block in view.body.blocks] == ["Let me see."]
 
 
 def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None:
@@ -276,37 +276,37 @@ def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None
     app.reply.thinking.header.click()
     gates[0].set()
     app.until(lambda: "2 words" in app.reply.thinking.header.text())
-    assert not app.reply.thinking.opened
+    assert not app.reply.thinking.is_open
     app.reply.thinking.header.click()
     gates[1].set()
     app.until(lambda: not app.conductor.busy)
-    assert app.reply.thinking.opened
+    assert app.reply.thinking.is_open
 
 
 # Finding
 
 
-def hits(transcript: Transcript, qtbot: QtBot, query: str) -> list[Place]:
-    transcript.finding.open()
-    transcript.finding.bar.field.setText(query)
-    qtbot.waitUntil(lambda: not transcript.finding._timer.isActive(), timeout=120_000)
-    return [hit.place for hit in transcript.finding.hits]
+def hits(transcript: Transcript, qtbot: QtBot, query: str) -> list[TextPosition]:
+    transcript.find_bar.open_search()
+    transcript.find_bar.field.setText(query)
+    qtbot.waitUntil(lambda: not transcript.find_bar.searching, timeout=120_000)
+    return [hit.position for hit in transcript.find_bar.hits]
 
 
 def test_find_counts_the_hits_in_all_messages_and_goes_to_each(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("A needle here.", *[LONG] * 12, "One **nee**dle, `needle`\n\n```\nneedle\n```\n\n| needle |\n|---|\n| x |")
     found = hits(transcript, qtbot, "NEEDLE")
     assert [(place.item, place.part) for place in found] == [(1, 0), (27, 0), (27, 0), (27, 1), (27, 2)]
-    assert transcript.finding.bar.count.text() == "5"
+    assert transcript.find_bar.count.text() == "5"
     for number in range(7):
-        transcript.finding.step(1)
-        assert transcript.finding.bar.count.text() == f"{transcript.finding.current + 1} of 5"
-        rect = transcript.column.rect_of(transcript.finding.hits[transcript.finding.current].place)
-        top, bottom = transcript.shown_band()
+        transcript.find_bar.find_next()
+        assert transcript.find_bar.count.text() == f"{transcript.find_bar.current + 1} of 5"
+        rect = transcript.column.rect_of(transcript.find_bar.hits[transcript.find_bar.current].position)
+        top, bottom = transcript.visible_band()
         assert rect is not None and top <= rect.top() and rect.bottom() <= bottom, number
-    transcript.finding.step(-1)
-    transcript.finding.close()
-    assert transcript.finding.hits == [] and not transcript.finding.bar.isVisible()
+    transcript.find_bar.find_previous()
+    transcript.find_bar.close_search()
+    assert transcript.find_bar.hits == [] and not transcript.find_bar.isVisible()
 
 
 def test_words_are_found_over_a_change_of_look_and_a_line_end(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
@@ -314,7 +314,7 @@ def test_words_are_found_over_a_change_of_look_and_a_line_end(show, qtbot: QtBot
     assert len(hits(transcript, qtbot, "quick brown")) == 1
     assert len(hits(transcript, qtbot, "question")) == 2
     assert hits(transcript, qtbot, "slow") == []
-    assert transcript.finding.bar.count.text() == "None"
+    assert transcript.find_bar.count.text() == "None"
     assert hits(transcript, qtbot, "(.*") == []
 
 
@@ -324,9 +324,9 @@ def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> Non
     transcript = app.window.transcript
     app.window.commands.find.trigger()
     assert hits(transcript, qtbot, "needle")
-    transcript.finding.step(1)
-    rect = transcript.column.rect_of(transcript.finding.hits[0].place)
-    top, bottom = transcript.shown_band()
+    transcript.find_bar.find_next()
+    rect = transcript.column.rect_of(transcript.find_bar.hits[0].position)
+    top, bottom = transcript.visible_band()
     assert rect is not None and top <= rect.top() <= bottom
 
 
@@ -336,13 +336,13 @@ def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> Non
 def test_a_table_of_ten_thousand_rows_costs_what_is_in_sight(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("| a | b |\n|---|---|\n" + "".join(f"| {number} | text |\n" for number in range(10_000)))
     (view,) = transcript.reply_views()
-    qtbot.waitUntil(lambda: view.read, timeout=120_000)
+    qtbot.waitUntil(lambda: view.complete, timeout=120_000)
     table = view.blocks.part_view(0)
     assert len(table.block.rows) == 10_001
-    assert sum(entry.view is not None for entry in table._rows.entries) <= 8
-    assert view.blocks.total > 200_000
+    assert sum(entry.view is not None for entry in table.entries) <= 8
+    assert view.blocks.total_height > 200_000
     transcript.follow()
-    assert transcript.column.rect_of(Place(1, 1, 0, 20_000)) is not None
+    assert transcript.column.rect_of(TextPosition(1, 1, 0, 20_000)) is not None
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_a_table_of_ten_thousand_rows_costs_what_is_in_sight(show, qtbot: QtBot)
 def test_strange_text_is_shown_selected_found_and_copied(show, qtbot: QtBot, text: str) -> None:  # type: ignore[no-untyped-def]
     transcript = show(text)
     (view,) = transcript.reply_views()
-    qtbot.waitUntil(lambda: view.read, timeout=120_000)
+    qtbot.waitUntil(lambda: view.complete, timeout=120_000)
     transcript.selectAll()
     transcript.copy()
     assert QGuiApplication.clipboard().text().startswith("Question 0")
@@ -376,7 +376,7 @@ def test_strange_text_is_shown_selected_found_and_copied(show, qtbot: QtBot, tex
 def test_html_is_shown_as_it_was_written(show) -> None:  # type: ignore[no-untyped-def]
     transcript = show("<b>bold</b> <img src=http://a.b/c.png>")
     (view,) = transcript.reply_views()
-    assert [plain(block) for block in view.blocks.blocks] == ["<b>bold</b> <img src=http://a.b/c.png>"]
+    assert [plain_text(block) for block in view.blocks.blocks] == ["<b>bold</b> <img src=http://a.b/c.png>"]
 
 
 def test_nothing_is_ever_fetched(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
@@ -405,7 +405,7 @@ def test_formulas_take_their_room_once_they_are_set_and_broken_ones_show_their_s
     typesetter = transcript._theme.typesetter
     qtbot.waitUntil(lambda: typesetter.idle, timeout=120_000)
     view = transcript.reply_views()[0].blocks.part_view(0)
-    assert not view.waits
+    assert not view.formulas_pending
     assert view.height() >= view.document().size().height() - 1
     known = {key[0]: formula for key, formula in typesetter._formulas.items()}
     assert known["\\frac{1"] is None
@@ -430,19 +430,19 @@ def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(star
     app.reply.buttons.details.click()
     (popover,) = app.window.findChildren(StatsPopover)
     assert popover.findChild(RoundsChart).bars == [(6.0, 15.0), (4.0, 15.0)]
-    assert popover.findChild(PromptBar).legend == ("0 reused", "9 read at 240 tok/s")
+    assert popover.findChild(PromptBar).legend == ("0 reused", "9 processed at 240 tok/s")
     assert "Prompt: 9 tokens, 0 reused" in popover.facts.text()
     popover.close()
-    bars = shared(tuple(range(1000)), (16,) * 1000, 80)
+    bars = merge_rounds(tuple(range(1000)), (16,) * 1000, 80)
     assert len(bars) <= 80 and bars[0] == (6.0, 15.0)
 
 
 def test_the_mouse_selects_wherever_it_is_pressed(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     """Over text, code and tables alike the mouse reaches the one selection, through the widgets that are under it."""
     transcript = show("First words.\n\n```\ncode here\n```\n\n| a | b |\n|---|---|\n| c | d |")
-    ends = (Place(1, 1, 0, 6), Place(1, 1, 1, 4), Place(1, 1, 2, 3))
+    ends = (TextPosition(1, 1, 0, 6), TextPosition(1, 1, 1, 4), TextPosition(1, 1, 2, 3))
 
-    def press(place: Place, kind: Callable[..., None]) -> None:
+    def press(place: TextPosition, kind: Callable[..., None]) -> None:
         point = transcript.column.mapTo(transcript.viewport(), at(transcript, place))
         widget = transcript.viewport().childAt(point)
         kind(widget, Qt.MouseButton.LeftButton, pos=widget.mapFrom(transcript.viewport(), point))
@@ -464,6 +464,6 @@ def test_the_mouse_selects_wherever_it_is_pressed(show, qtbot: QtBot) -> None:  
                 )
                 QApplication.sendEvent(widget, move)
                 press(end, qtbot.mouseRelease)
-                assert transcript.selecting.span is not None, (start, end)
-                first, last = transcript.selecting.span
+                assert transcript.selection.range is not None, (start, end)
+                first, last = transcript.selection.range
                 assert (first.part, last.part) == (start.part, end.part)

@@ -1,21 +1,23 @@
-"""Maths in Markdown: `$x$` and `\\(x\\)` in a line, `$$x$$` and `\\[x\\]` on lines of their own.
+"""Math in Markdown: `$x$` and `\\(x\\)` inline, `$$x$$` and `\\[x\\]` on lines of their own.
 
-The rules are written so that text which arrives in pieces can be frozen: a block of maths that is never closed ends at the next
-empty line, so nothing that stands further down changes what is above it.
+A math block that is never closed ends at the next empty line. Text further down then never changes the blocks above it, so
+blocks of a streaming reply can be frozen.
 """
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.rules_inline import StateInline
 
-MOST_CHARS = 2000  # of one formula; a longer one is text
+MAX_CHARS = 2000  # of one formula; anything longer is text
 
 _closers = {"$$": "$$", "\\[": "\\]"}
 
 
-def maths_plugin(parser: MarkdownIt) -> None:
-    """Adds the tokens `math_block` and `math_inline`; `markup` is the opening delimiter, `content` the LaTeX, and `meta` has
-    `closed`."""
+def math_plugin(parser: MarkdownIt) -> None:
+    """Add the tokens `math_inline` and `math_block`.
+
+    `content` is the LaTeX, `markup` the opening delimiter, and `meta["closed"]` tells whether a block has a closing one.
+    """
     parser.inline.ruler.before("escape", "math_inline", _inline)
     parser.block.ruler.before("fence", "math_block", _block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
 
@@ -36,18 +38,18 @@ def _inline(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         token = state.push("math_inline", "math", 0)
-        token.markup, token.content, token.meta = opener, latex.strip(), {"closed": True}
+        token.markup, token.content = opener, latex.strip()
     state.pos = end + len(opener)
     return True
 
 
 def _dollars(source: str, start: int, limit: int) -> tuple[str, int] | None:
-    """A price is no formula: no space inside the dollars, no digit after the second."""
+    """Return the delimiter and its end. Prices are not math: no space inside the dollars, no digit after the second."""
     opener = "$$" if source.startswith("$$", start) else "$"
     inside = start + len(opener)
-    end = source.find("$", inside, min(limit, inside + MOST_CHARS))
+    end = source.find("$", inside, min(limit, inside + MAX_CHARS))
     while end > 0 and source[end - 1] == "\\":
-        end = source.find("$", end + 1, min(limit, inside + MOST_CHARS))
+        end = source.find("$", end + 1, min(limit, inside + MAX_CHARS))
     if end < 0 or not source.startswith(opener, end):
         return None
     if opener == "$":
@@ -59,7 +61,7 @@ def _dollars(source: str, start: int, limit: int) -> tuple[str, int] | None:
 
 def _brackets(source: str, start: int, limit: int) -> tuple[str, int] | None:
     opener = source[start : start + 2]
-    end = source.find("\\)" if opener == "\\(" else "\\]", start + 2, min(limit, start + MOST_CHARS))
+    end = source.find("\\)" if opener == "\\(" else "\\]", start + 2, min(limit, start + MAX_CHARS))
     return None if end < 0 else (opener, end)
 
 
@@ -75,7 +77,7 @@ def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     place = content.find(closer)
     if place >= 0:
         if content[place + 2 :].strip():
-            return False  # text goes on behind it: maths in a line
+            return False  # text follows on the same line: inline math
         closed, content = True, content[:place]
     if silent:
         return True

@@ -3,20 +3,20 @@
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.rendering.blocks import Code
+from app.rendering.blocks import CodeBlock
 from app.rendering.blocks_view import BlocksView
 from app.rendering.code_view import CodeView
-from app.rendering.text_run import TextRun
+from app.rendering.text_view import TextView
 from app.widgets.theme import Theme
 from tests.benchmarks.recorded_engine import TEXT
 
 
 def contents(view: BlocksView) -> list[str]:
-    return [shown(entry.view) for entry in view.entries]
+    return [shown(view.part_view(index)) for index in range(len(view.parts))]
 
 
 def shown(view: object) -> str:
-    if isinstance(view, TextRun):
+    if isinstance(view, TextView):
         return view.toPlainText()
     return view.text if isinstance(view, CodeView) else str(view.block)  # type: ignore[attr-defined]
 
@@ -59,5 +59,5 @@ def test_redrawing_shows_the_same(qapp: QApplication, qtbot: QtBot) -> None:
 
 def test_code_inside_a_list_can_be_copied_too(qapp: QApplication, qtbot: QtBot) -> None:
     view = streamed(qapp, "1. run\n   ```bash\n   ls\n   ```\n2. done", 3)
-    assert Code("bash", "ls", indent=1) in view.blocks
+    assert CodeBlock("bash", "ls", indent=1) in view.blocks
     assert [code.text for code in view.code_views()] == ["ls"]

@@ -1,4 +1,4 @@
-"""A scroll area that follows the end of what it shows, until the reader scrolls away."""
+"""A scroll area that follows the end of its content until the reader scrolls away."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 NEAR_END = 24  # pixels
 
 
-class Following(QScrollArea):
-    """Vertical only. `following` becomes true again when the reader returns to the end."""
+class FollowingScrollArea(QScrollArea):
+    """Scrolls vertically. `following` becomes true again when the reader returns to the end."""
 
     follow_changed = Signal(bool)
 
@@ -17,14 +17,14 @@ class Following(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Always there, though mostly unseen: a bar that comes and goes would shift the column.
+        # Always there, if mostly invisible: a bar that comes and goes would move the column.
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         bar = self.verticalScrollBar()
         bar.setSingleStep(24)
         bar.setEnabled(False)
         bar.rangeChanged.connect(self._range_changed)
-        bar.valueChanged.connect(self._moved)
+        bar.valueChanged.connect(self._scrolled)
 
     @Slot()
     def follow(self) -> None:
@@ -32,8 +32,7 @@ class Following(QScrollArea):
         self._set_following(True)
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
-    def stay(self) -> None:
-        """Follow no longer, as when the reader has scrolled away."""
+    def stop_following(self) -> None:
         self._set_following(False)
 
     @Slot(int, int)
@@ -43,7 +42,7 @@ class Following(QScrollArea):
             self.verticalScrollBar().setValue(high)
 
     @Slot(int)
-    def _moved(self, value: int) -> None:
+    def _scrolled(self, value: int) -> None:
         self._set_following(value >= self.verticalScrollBar().maximum() - NEAR_END)
 
     def _set_following(self, following: bool) -> None:

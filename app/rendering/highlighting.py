@@ -1,0 +1,184 @@
+"""Color code as it streams."""
+
+import re
+import time
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import Literal
+
+from pygments.lexer import Lexer  # type: ignore[import-untyped]
+from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+from pygments.lexers.html import HtmlLexer  # type: ignore[import-untyped]
+from pygments.token import Comment, Keyword, Name, Number, Operator, String, _TokenType  # type: ignore[import-untyped]
+from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+from app.rendering.formulas import typeset
+from app.rendering.markdown import parse_blocks
+
+SyntaxColor = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
+
+# Code is colored in pieces. Only the last piece is colored again when the code grows, so an update costs the same however long the
+# block is. A piece should end where what follows gets the same colors without what precedes it; if there is no such place, as in a
+# long comment, the piece grows up to the maximum.
+PIECE = 1200  # characters
+MAX_PIECE = 9600
+LOOKAHEAD = 400  # characters whose colors are compared
+MAX_TRIES = 3
+
+COMMON = ("python", "bash", "json", "javascript", "c", "swift", "html", "sql", "cpp", "typescript", "rust", "go", "yaml")
+
+_colors: tuple[tuple[_TokenType, SyntaxColor], ...] = (
+    (Comment, "comment"),
+    (String, "string"),
+    (Number, "number"),
+    (Keyword, "keyword"),
+    (Operator.Word, "keyword"),
+    (Operator, "operator"),
+    (Name.Function, "name"),
+    (Name.Class, "name"),
+    (Name.Decorator, "name"),
+    (Name.Tag, "name"),
+    (Name.Attribute, "builtin"),
+    (Name.Builtin, "builtin"),
+    (Name.Exception, "builtin"),
+)
+# Elements of HTML with a syntax of their own. A piece that starts or ends inside one is colored as if it held the missing tag.
+_closing_tags = {"<!--": "-->", "<script>": "</script>", "<style>": "</style>"}
+_html_tag = re.compile(r"<!--|-->|<\s*(/?)\s*(script|style)\b[^>]*>", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class ColorRun:
+    """`length` characters from `start` of a line, in one color."""
+
+    start: int
+    length: int
+    color: SyntaxColor
+
+
+ColoredLine = tuple[ColorRun, ...]
+
+
+@cache
+def color_of(kind: _TokenType) -> SyntaxColor | None:
+    """Return the color of a Pygments token, None for ordinary text."""
+    return next((color for parent, color in _colors if kind in parent), None)
+
+
+def warm_up(pause_s: float = 0.1) -> None:
+    """Load the Markdown parser, LaTeX, and common lexers, on any thread.
+
+    The first use of each compiles hundreds of patterns, which would be felt as a pause in the middle of a reply.
+    """
+    parse_blocks("**a** [b](http://c) | `d`\n\n- $e$\n\n|f|\n|-|\n")
+    time.sleep(pause_s)
+    typeset("x^2", False, 16.0)
+    for language in COMMON:
+        find_lexer(language)
+        time.sleep(pause_s)
+
+
+def find_lexer(language: str) -> Lexer | None:
+    """Return the lexer for a language, None if there is none."""
+    try:
+        return get_lexer_by_name(language, stripnl=False, ensurenl=False) if language else None
+    except ClassNotFound:
+        return None
+
+
+class Highlighter:
+    """Colors the lines of one code block."""
+
+    def __init__(self, language: str) -> None:
+        self._lexer = find_lexer(language)
+        self._text = ""
+        # The last piece: where it starts, its maximum length, its line, the colors in front of it there, and its HTML element.
+        self._start = 0
+        self._limit = PIECE
+        self._line = 0
+        self._line_start: ColoredLine = ()
+        self._element = ""
+        self.lines: list[ColoredLine] = [()]
+
+    def update(self, text: str) -> list[int]:
+        """Color the whole text of the block. Return the numbers of the existing lines whose colors changed."""
+        if not text.startswith(self._text):
+            self._start, self._limit, self._line, self._line_start, self._element = 0, PIECE, 0, (), ""
+        first, self._text = self._line, text
+        before = self.lines[first:]
+        del self.lines[first:]
+        if self._lexer is None:
+            self.lines += [()] * (text.count("\n", self._start) + 1)
+            return []
+        self.lines.append(self._line_start)
+        while len(text) - self._start > self._limit:
+            code = text[self._start : self._start + self._limit]
+            colors = self._color(code, self._element)
+            size = self._piece_size(code, colors)
+            if size is None:
+                self._limit *= 2
+                continue
+            self._add(code[:size], colors)
+            self._element = self._element_after(code[:size])
+            self._start += size
+            self._limit = PIECE
+            self._line, self._line_start = len(self.lines) - 1, self.lines[-1]
+        self._add(text[self._start :], self._color(text[self._start :], self._element))
+        return [first + number for number, (old, new) in enumerate(zip(before, self.lines[first:], strict=False)) if old != new]
+
+    def _color(self, code: str, element: str) -> list[SyntaxColor | None]:
+        """Return the color of each character of a piece that starts inside this HTML element."""
+        assert self._lexer is not None
+        end = _closing_tags.get(_open_element(element + code), "") if isinstance(self._lexer, HtmlLexer) else ""
+        colors: list[SyntaxColor | None] = []
+        for kind, value in self._lexer.get_tokens(element + code + end):
+            colors += [color_of(kind)] * len(value)
+        return colors[len(element) :]
+
+    def _element_after(self, code: str) -> str:
+        return _open_element(self._element + code) if isinstance(self._lexer, HtmlLexer) else ""
+
+    def _piece_size(self, code: str, colors: list[SyntaxColor | None]) -> int | None:
+        """Return where a piece ends: in front of a line that gets the same colors by itself. None if there is no such line."""
+        starts = [at for at in range(PIECE // 4, len(code) - LOOKAHEAD + 1) if code[at - 1] == "\n" != code[at]]
+        if not starts:
+            return len(code) - LOOKAHEAD  # a huge line
+        outside = [at for at in starts if colors[at - 1] not in ("string", "comment")]
+        # The least indented line comes first, and of several the last.
+        outside.sort(key=lambda at: (len(code[at:]) - len(code[at:].lstrip(" \t")), -at))
+        for at in outside[:MAX_TRIES]:
+            compared = LOOKAHEAD * 3 // 4  # the end of what is cut off may be colored otherwise
+            ahead = self._color(code[at : at + LOOKAHEAD], self._element_after(code[:at]))
+            if ahead[:compared] == colors[at : at + compared]:
+                return at
+        return None if len(code) < MAX_PIECE else [*outside, starts[-1]][0]
+
+    def _add(self, code: str, colors: list[SyntaxColor | None]) -> None:
+        """Add a piece to the lines."""
+        column = self._start - (self._text.rfind("\n", 0, self._start) + 1)
+        at = 0
+        for number, line in enumerate(code.split("\n")):
+            if number:
+                self.lines.append(())
+                column = 0
+            runs = []
+            for color, chars in groupby(colors[at : at + len(line)]):
+                length = len(list(chars))
+                if color:
+                    runs.append(ColorRun(column, length, color))
+                column += length
+            self.lines[-1] += tuple(runs)
+            at += len(line) + 1
+
+
+def _open_element(code: str) -> str:
+    """Return the tag that opens the HTML comment, script, or style sheet in which the code ends, or empty."""
+    opened = ""
+    for match in _html_tag.finditer(code):
+        tag = f"<{match[1]}{match[2].lower()}>" if match[2] else match[0]
+        if opened:
+            opened = "" if tag == _closing_tags[opened] else opened
+        elif tag in _closing_tags:
+            opened = tag
+    return opened

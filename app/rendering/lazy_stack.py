@@ -1,0 +1,215 @@
+"""A vertical stack that builds only the views near the reader."""
+
+from abc import abstractmethod
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+
+# Views stay built for this share of the visible band's height above and below it.
+KEPT_SHARE = 0.5
+MAX_PASSES = 8
+
+
+@dataclass(slots=True)
+class StackEntry:
+    """One entry of a stack. Its height is measured while it has a view, and otherwise the last one measured, or a guess."""
+
+    height: int = 0
+    gap: int = 0  # above it
+    top: int = 0
+    indent: int = 0
+    view: QWidget | None = None
+    measured: bool = False  # at the current width
+    pinned: bool = False  # its view is never discarded
+    deferred: bool = False  # takes no space until `show_next_deferred`
+
+
+class LazyStack(QWidget):
+    """Lays out entries from top to bottom.
+
+    A subclass builds an entry's view and guesses its height. `show_band` sets the visible band. Until it is first called, every
+    entry is built.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.entries: list[StackEntry] = []
+        self.total_height = 0
+        self._width = -1
+        self._band: tuple[int, int] | None = None
+        self._tops: list[int] = []
+        self._placed = 0  # entries at the start that are in place
+
+    # Qt's metaclass replaces ABCMeta, so only the type checker enforces these
+
+    @abstractmethod
+    def build(self, index: int) -> QWidget:
+        """Return a new view for an entry."""
+
+    @abstractmethod
+    def guess_height(self, index: int, width: int) -> int:
+        """Return the likely height of an entry without a view."""
+
+    def will_discard(self, index: int) -> None:
+        """Called before the view of an entry is deleted."""
+
+    def set_count(self, count: int) -> None:
+        """Add empty entries or remove entries at the end."""
+        for index in range(len(self.entries) - 1, count - 1, -1):
+            self.remove(index)
+        while len(self.entries) < count:
+            self.insert(len(self.entries), StackEntry())
+
+    def insert(self, index: int, entry: StackEntry) -> None:
+        self.entries.insert(index, entry)
+        self._placed = min(self._placed, index)
+
+    def remove(self, index: int) -> None:
+        self.discard(index)
+        del self.entries[index]
+        self._placed = min(self._placed, index)
+
+    def changed(self, index: int) -> None:
+        """Measure an entry again: its content has changed."""
+        self.entries[index].measured = False
+        self._placed = min(self._placed, index)
+
+    def show_next_deferred(self) -> bool:
+        """Show the first deferred entry. Return whether others are left."""
+        deferred = [index for index, entry in enumerate(self.entries) if entry.deferred]
+        for index in deferred[:1]:
+            self.entries[index].deferred = False
+            self.changed(index)
+        return len(deferred) > 1
+
+    def discard(self, index: int) -> None:
+        """Delete the view of an entry. It is built again when it is needed."""
+        entry = self.entries[index]
+        if entry.view is not None:
+            self._keep_focus(entry.view)
+            self.will_discard(index)
+            entry.view.hide()
+            entry.view.deleteLater()
+            entry.view = None
+
+    def fit(self, width: int) -> int:
+        """Lay out at this width. Return the height."""
+        if width != self._width:
+            self._width = width
+            for entry in self.entries:
+                entry.measured = False
+            self._placed = 0
+        if self._band is None:
+            self._build(0, len(self.entries))
+        self._place()
+        return self.total_height
+
+    def show_band(self, top: int, bottom: int) -> bool:
+        """Build what is between two heights and discard what is far away. Return whether heights changed."""
+        self._band = (top, bottom)
+        if self._width <= 0:
+            return False
+        before = self.total_height
+        changed = False
+        for _ in range(MAX_PASSES):  # a view may be lower than guessed and make room for the next
+            self._place()
+            if not self._build(*self._between(top, bottom)):
+                break
+            changed = True
+        changed = self._show_nested_bands(top, bottom) or changed
+        reach = int((bottom - top) * KEPT_SHARE)
+        first, last = self._between(top - reach, bottom + reach)
+        for index, entry in enumerate(self.entries):
+            if entry.view is not None and not entry.pinned and not first <= index < last:
+                self.discard(index)
+        return changed or self.total_height != before
+
+    def index_at(self, y: int) -> int | None:
+        """Return the entry at a height, or the nearest. None if there are no entries."""
+        if not self.entries:
+            return None
+        self._place()
+        return max(0, bisect_right(self._tops, y) - 1)
+
+    def _between(self, top: int, bottom: int) -> tuple[int, int]:
+        return max(0, bisect_right(self._tops, top) - 1), min(bisect_right(self._tops, bottom), len(self.entries))
+
+    def _build(self, first: int, last: int) -> bool:
+        built = False
+        for index in range(first, last):
+            entry = self.entries[index]
+            if entry.view is None and not entry.deferred:
+                entry.view = self.build(index)
+                entry.view.setParent(self)
+                entry.view.setVisible(True)
+                self.changed(index)
+                built = True
+        return built
+
+    def _show_nested_bands(self, top: int, bottom: int) -> bool:
+        """Pass the band on to views that contain a stack."""
+        changed = False
+        for index in range(*self._between(top, bottom)):
+            entry = self.entries[index]
+            show_band = getattr(entry.view, "show_band", None)
+            if show_band is not None and show_band(top - entry.top, bottom - entry.top):
+                self.changed(index)
+                changed = True
+        if changed:
+            self._place()
+        return changed
+
+    def _keep_focus(self, view: QWidget) -> None:
+        """Move the focus up from a view that is deleted. Qt would move it to the next button and scroll there."""
+        focus = QApplication.focusWidget()
+        if focus is not None and (focus is view or view.isAncestorOf(focus)):
+            above: QWidget | None = self
+            while above is not None and above.focusPolicy() == Qt.FocusPolicy.NoFocus:
+                above = above.parentWidget()
+            if above is not None:
+                above.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _place(self) -> None:
+        """Put the entries that have changed, and those below them, in place."""
+        if self._width <= 0 or (self._placed >= len(self.entries) == len(self._tops)):
+            return
+        start = self._placed
+        del self._tops[start:]
+        y = 0
+        if start:
+            above = self.entries[start - 1]
+            y = above.top if above.deferred else above.top + above.height
+        for index in range(start, len(self.entries)):
+            entry = self.entries[index]
+            if entry.deferred:
+                entry.top = y
+                self._tops.append(y)
+                continue
+            y += entry.gap if index else 0
+            width = self._width - entry.indent
+            if not entry.measured:
+                entry.height = _measure(entry.view, width) if entry.view is not None else self.guess_height(index, width)
+                entry.measured = True
+            entry.top = y
+            self._tops.append(y)
+            if entry.view is not None:
+                rect = QRect(entry.indent, y, width, entry.height)
+                if entry.view.geometry() != rect:
+                    entry.view.setGeometry(rect)
+                if (layout := entry.view.layout()) is not None:
+                    layout.activate()
+            y += entry.height
+        self._placed = len(self.entries)
+        self.total_height = y
+
+
+def _measure(view: QWidget, width: int) -> int:
+    fit = getattr(view, "fit", None)
+    if fit is not None:
+        return int(fit(width))
+    if (layout := view.layout()) is not None:
+        layout.activate()  # nested layouts keep old heights until then
+    height = view.heightForWidth(width) if view.hasHeightForWidth() else -1
+    return height if height >= 0 else view.sizeHint().height()

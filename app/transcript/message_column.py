@@ -1,0 +1,204 @@
+"""The messages of a chat in a column, and their text as one text with positions and marks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
+
+from PySide6.QtCore import QEvent, QPoint, QRect, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.conversations.chat_tree import Turn
+from app.notice import Notice
+from app.rendering.blocks import Block, plain_text_blocks
+from app.rendering.blocks_view import BlocksView, PartView
+from app.rendering.lazy_stack import LazyStack
+from app.rendering.markdown import clean_text
+from app.rendering.streaming import StreamingMarkdown
+from app.rendering.text_marks import TextMarks, TextRange
+from app.transcript.message_views import ANSWER, MessageView
+from app.widgets.theme import Theme
+
+END_OFFSET = 1 << 30  # after the end of any part
+
+
+@dataclass(eq=False)
+class TranscriptItem:
+    """A row of the transcript: a prompt, its reply, or a notice."""
+
+    kind: Literal["prompt", "reply", "notice"]
+    turn: Turn | None = None
+    notice: Notice | None = None
+
+    def text(self, area: int = ANSWER) -> str:
+        """Return the text of an area, as written."""
+        if self.turn is None:
+            return ""
+        if self.kind == "prompt":
+            return self.turn.prompt if area == ANSWER else ""
+        return self.turn.reply.answer if area == ANSWER else self.turn.reply.thinking
+
+    def blocks(self, area: int) -> tuple[Block, ...]:
+        """Parse the text of an area."""
+        text = clean_text(self.text(area))
+        return plain_text_blocks(text) if self.kind == "prompt" else StreamingMarkdown(text).blocks
+
+
+PartKey = tuple[int, int, int]  # item, area, part
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class TextPosition:
+    """A position in the text of a chat: item, area (thinking or answer), part of the area, offset in the part."""
+
+    item: int
+    area: int
+    part: int
+    offset: int
+
+    @property
+    def key(self) -> PartKey:
+        return self.item, self.area, self.part
+
+
+class MessageColumn(LazyStack):
+    """Builds messages near the reader and marks the selection and the search hits in them."""
+
+    layout_requested = Signal()  # a message has changed its size by itself
+
+    def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._make_view = make_view
+        self.items: list[TranscriptItem] = []
+        self.selection: tuple[TextPosition, TextPosition] | None = None
+        self.hits: dict[PartKey, list[TextRange]] = {}
+        self.current_hit: tuple[PartKey, TextRange] | None = None
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.layout_requested.emit()
+        return super().event(event)
+
+    def build(self, index: int) -> QWidget:
+        view = self.entries[index].view = self._make_view(self.items[index])
+        self._mark_message(index)
+        return view
+
+    def remove(self, index: int) -> None:
+        super().remove(index)
+        del self.items[index]
+
+    def guess_height(self, index: int, width: int) -> int:
+        item = self.items[index]
+        height = self.entries[index].height
+        if height:
+            return height  # when last built
+        text = item.text()[:200_000]
+        line = self._theme.text_pixels
+        lines = text.count("\n") + len(text) * line * 0.5 // max(200, width)
+        return round(lines * line * 1.5) + (50 if item.kind == "prompt" else 70)
+
+    def view(self, index: int) -> QWidget | None:
+        return self.entries[index].view
+
+    # Marks
+
+    def update_marks(self, only: int | None = None) -> None:
+        """Show the selection and the search hits in all messages that are built, or only in one."""
+        for index in range(len(self.items)) if only is None else (only,):
+            self._mark_message(index)
+
+    def _mark_message(self, index: int) -> None:
+        for area, blocks in self.areas(index).items():
+            blocks.marks_of = partial(self._marks_of, index, area)
+            blocks.update_marks()
+
+    def _marks_of(self, item: int, area: int, part: int) -> TextMarks:
+        key = (item, area, part)
+        selected: tuple[TextRange, ...] = ()
+        if self.selection is not None and self.selection[0].key <= key <= self.selection[1].key:
+            start, end = self.selection
+            selected = ((start.offset if key == start.key else 0, end.offset if key == end.key else END_OFFSET),)
+        current = self.current_hit[1] if self.current_hit is not None and self.current_hit[0] == key else None
+        return TextMarks(selected, tuple(self.hits.get(key, ())), current)
+
+    # Positions
+
+    def areas(self, index: int) -> dict[int, BlocksView]:
+        """Return the text areas of a message, none if it isn't built."""
+        view = self.entries[index].view
+        return view.areas() if isinstance(view, MessageView) else {}
+
+    def position_at(self, point: QPoint) -> TextPosition | None:
+        """Return the position at a point, or the nearest in the message there."""
+        index = self.index_at(point.y())
+        if index is None:
+            return None
+        nearest: tuple[int, int, BlocksView] | None = None
+        for number, area in self.areas(index).items():
+            if not area.isVisibleTo(self) or not area.parts:
+                continue
+            top = area.mapTo(self, QPoint()).y()
+            distance = max(top - point.y(), point.y() - top - area.height(), 0)
+            if nearest is None or distance < nearest[0]:
+                nearest = distance, number, area
+        if nearest is None:
+            return TextPosition(index, ANSWER, 0, 0)
+        _, number, area = nearest
+        inside = area.mapFrom(self, point)
+        if inside.y() < 0:
+            return TextPosition(index, number, 0, 0)
+        part = area.index_at(inside.y()) or 0
+        view = area.part_view(part)
+        if view is None or inside.y() >= area.total_height:
+            return TextPosition(index, number, part, area.part_length(part))
+        return TextPosition(index, number, part, view.position_at(view.mapFrom(area, inside)))
+
+    def part_at(self, position: TextPosition) -> tuple[BlocksView, PartView] | None:
+        """Return the area and the view of the part with a position, None if they aren't built."""
+        area = self.areas(position.item).get(position.area) if position.item < len(self.entries) else None
+        view = area.part_view(position.part) if area is not None else None
+        return (area, view) if area is not None and view is not None else None
+
+    def word_at(self, position: TextPosition, paragraph: bool) -> tuple[TextPosition, TextPosition]:
+        """Return the word or paragraph at a position."""
+        found = self.part_at(position)
+        if found is None:
+            return position, position
+        first, last = found[1].word_at(position.offset, paragraph)
+        return replace(position, offset=first), replace(position, offset=last)
+
+    def link_at(self, point: QPoint) -> str:
+        """Return the address of the link at a point, or empty."""
+        for area in self._areas_at(point):
+            inside = area.mapFrom(self, point)
+            part = area.index_at(inside.y())
+            view = area.part_view(part) if part is not None else None
+            if view is not None and view.rect().contains(view.mapFrom(area, inside)):
+                return view.link_at(view.mapFrom(area, inside))
+        return ""
+
+    def has_text_at(self, point: QPoint) -> bool:
+        return bool(self._areas_at(point))
+
+    def _areas_at(self, point: QPoint) -> list[BlocksView]:
+        index = self.index_at(point.y())
+        areas = self.areas(index).values() if index is not None else ()
+        return [area for area in areas if area.isVisibleTo(self) and area.rect().contains(area.mapFrom(self, point))]
+
+    def rect_of(self, position: TextPosition) -> QRect | None:
+        """Return the rectangle of the character at a position, None if it isn't built."""
+        found = self.part_at(position)
+        if found is None:
+            return None
+        view = found[1]
+        rect = view.rect_of(position.offset)
+        return QRect(view.mapTo(self, rect.topLeft()), rect.size())
+
+    def part_top(self, position: TextPosition) -> int | None:
+        """Return the top of the part with a position, None if its message isn't built."""
+        area = self.areas(position.item).get(position.area)
+        if area is None or position.part >= len(area.entries):
+            return None
+        return area.mapTo(self, QPoint()).y() + area.entries[position.part].top

@@ -1,0 +1,170 @@
+"""A scrolling column of messages that keeps what the reader looks at in place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPoint, Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QWidget
+
+from app.chat.welcome import Welcome
+from app.rendering.blocks_view import BlocksView
+from app.rendering.lazy_stack import StackEntry
+from app.transcript.following_scroll_area import FollowingScrollArea
+from app.transcript.message_column import MessageColumn, TextPosition, TranscriptItem
+from app.transcript.message_views import THINKING, PromptView, ReplyView
+from app.widgets.theme import COLUMN, MARGIN, Theme
+
+GAP = 22  # between messages
+PADDING = 28  # above and below the column
+AHEAD = 500  # pixels above and below the window that are built
+MAX_PASSES = 6
+
+
+@dataclass(slots=True)
+class _Anchor:
+    """A point in the text: `down` pixels into a message, or from its end, or into a part of one of its areas."""
+
+    entry: StackEntry
+    down: int
+    area: BlocksView | None = None
+    part: StackEntry | None = None
+    from_end: bool = False
+
+
+class ScrollingColumn(FollowingScrollArea):
+    """Lays out messages, or a welcome page while there are none, and scrolls to positions in their text."""
+
+    def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._settling = False
+        self._top_inset = 0
+        self.setWidgetResizable(False)
+        self._page = QWidget()
+        self.welcome = Welcome(theme, self._page)
+        self.column = MessageColumn(theme, make_view, self._page)
+        self.column.layout_requested.connect(self._lay_out_again)
+        self.setWidget(self._page)
+
+    @Slot()
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self._set_following(True)
+        self.settle()
+
+    def visible_band(self) -> tuple[int, int]:
+        """Return the top and bottom of what is in view, in coordinates of the column."""
+        top = self.verticalScrollBar().value() - self._above
+        return top, top + self.viewport().height()
+
+    @property
+    def first_visible(self) -> int:
+        """The number of the first message in view."""
+        return self.column.index_at(self.visible_band()[0]) or 0
+
+    def set_top_inset(self, height: int) -> None:
+        """Keep this space at the top free for a bar that covers it."""
+        self._top_inset = height
+        self.settle()
+
+    def go_to_message(self, index: int) -> None:
+        """Bring the beginning of a message to the top."""
+        self._set_following(False)
+        for _ in range(3):
+            self.settle()
+            self.verticalScrollBar().setValue(max(0, self.column.entries[index].top + self._above - MARGIN))
+
+    def reveal(self, position: TextPosition) -> None:
+        """Bring a position in the text into view."""
+        self.go_to_message(position.item)
+        view = self.column.view(position.item)
+        if isinstance(view, PromptView) and view.folded:
+            view.show_all()
+            self.column.changed(position.item)
+            self.column.update_marks(position.item)
+        if isinstance(view, ReplyView) and position.area == THINKING and view.thinking is not None:
+            view.thinking.open()
+        self.settle()
+        for _ in range(4):  # what is built on the way may change heights
+            rect = self.column.rect_of(position)
+            top = rect.top() if rect is not None else self.column.part_top(position)
+            if top is None:
+                return
+            bar = self.verticalScrollBar()
+            inside = self._above + top - bar.value()
+            if rect is not None and self._top_inset + 8 <= inside <= self.viewport().height() - 80:
+                return
+            bar.setValue(max(0, self._above + top - self.viewport().height() // 3))
+            self.settle()
+
+    def settle(self) -> None:
+        """Put everything in place, and keep what the reader looks at where it is."""
+        if self._settling:
+            return
+        self._settling = True
+        bar = self.verticalScrollBar()
+        size = self.viewport().size()
+        width = max(80, min(COLUMN, size.width() - 2 * MARGIN))
+        empty = not any(item.turn is not None for item in self.column.items)
+        anchor = None if self.following else self._anchor()
+        for _ in range(MAX_PASSES):
+            total = self.column.fit(width)
+            height = total + self._above + PADDING + (self.welcome.height_for(width) + GAP if empty else 0)
+            self._page.resize(size.width(), max(height, size.height()))
+            at = QPoint((size.width() - width) // 2, self._page.height() - total - PADDING if empty else self._above)
+            self.column.setGeometry(at.x(), at.y(), width, max(total, 1))
+            if self.following:
+                bar.setValue(bar.maximum())
+            elif anchor is not None:
+                bar.setValue(self._above + self._height_of(anchor))
+            top, bottom = self.visible_band()
+            if not self.column.show_band(top - AHEAD, bottom + AHEAD):
+                break
+        self.welcome.setVisible(empty)
+        if empty:
+            self.welcome.setGeometry(at.x(), 0, width, max(1, self._page.height() - total - PADDING - (GAP if total else 0)))
+        self._settling = False
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.settle()
+
+    @property
+    def _above(self) -> int:
+        return PADDING + self._top_inset
+
+    @Slot()
+    def _lay_out_again(self) -> None:
+        if self._settling:
+            return
+        for index, entry in enumerate(self.column.entries):
+            if entry.view is not None:
+                self.column.changed(index)
+        self.settle()
+
+    def _anchor(self) -> _Anchor | None:
+        """Return the point at the top of the window."""
+        top = self.visible_band()[0]
+        index = self.column.index_at(top)
+        if index is None or top <= 0:
+            return None
+        entry = self.column.entries[index]
+        for area in self.column.areas(index).values():
+            above = area.mapTo(self.column, QPoint()).y()
+            part = area.index_at(top - above)
+            if above <= top < above + area.height() and part is not None:
+                return _Anchor(entry, top - above - area.entries[part].top, area, area.entries[part])
+            if top >= above + area.height():  # below the text, whose height may still change
+                return _Anchor(entry, top - entry.top - entry.height, from_end=True)
+        return _Anchor(entry, top - entry.top)
+
+    def _height_of(self, anchor: _Anchor) -> int:
+        if anchor.area is None or anchor.part is None or anchor.entry.view is None:
+            return anchor.entry.top + anchor.down + (anchor.entry.height if anchor.from_end else 0)
+        return anchor.area.mapTo(self.column, QPoint()).y() + anchor.part.top + anchor.down
+
+    @Slot(int)
+    def _scrolled(self, value: int) -> None:
+        if not self._settling:
+            super()._scrolled(value)
+            self.settle()

@@ -1,0 +1,92 @@
+"""What is copied out of a reply reads as what was selected."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.rendering.blocks import (
+    Block,
+    CodeBlock,
+    MathBlock,
+    RuleBlock,
+    TableBlock,
+    TextBlock,
+    TextSpan,
+    document_parts,
+    last_offset,
+    plain_text,
+)
+from app.rendering.markdown import parse_blocks
+from app.rendering.markdown_writer import selected_markdown, to_markdown
+from app.rendering.streaming import StreamingMarkdown
+from tests.benchmarks.recorded_engine import RICH
+
+_word = st.text(st.sampled_from("abc*_`[]<>#$~1.-+|\\"), min_size=1, max_size=6)
+_words = st.lists(_word, min_size=1, max_size=4).map(" ".join)
+
+
+@given(_words, st.integers(0, 3))
+def test_text_with_signs_of_markdown_in_it_reads_back_as_itself(text: str, heading: int) -> None:
+    block = TextBlock((TextSpan(text),), heading)
+    if not heading or not text.rstrip().endswith("#"):  # trailing signs close a heading
+        assert parse_blocks(to_markdown([block])) == (block,)
+
+
+@given(st.text(st.sampled_from("ab` \n~"), max_size=20))
+def test_code_reads_back_as_itself(text: str) -> None:
+    block = CodeBlock("python", text)
+    assert parse_blocks(to_markdown([block])) == (block,)
+
+
+def test_all_kinds_of_blocks_read_back_as_themselves() -> None:
+    cells = ((TextSpan("a|b"),), (TextSpan("c", code=True),))
+    found: list[Block] = [
+        TextBlock((TextSpan("Head"),), 2),
+        TextBlock(
+            (
+                TextSpan("a "),
+                TextSpan("bold", bold=True),
+                TextSpan(" and "),
+                TextSpan("x_1", math=True),
+                TextSpan(" "),
+                TextSpan("c`d", code=True),
+            )
+        ),
+        TextBlock((TextSpan("link", link="https://a.b/c"), TextSpan(" and "), TextSpan("both", bold=True, italic=True))),
+        TextBlock((TextSpan("item"),), indent=1, marker="•"),
+        TextBlock((TextSpan("ticked"),), indent=1, marker="•", done=True),
+        TextBlock((TextSpan("deeper"),), indent=2, marker="◦"),
+        RuleBlock(),
+        MathBlock("a + b"),
+        TextBlock((TextSpan("quoted"),), quote=1),
+        TableBlock((cells, cells), ("left", "right")),
+        TextBlock((TextSpan("third"),), indent=1, marker="3."),
+    ]
+    assert parse_blocks(to_markdown(found)) == tuple(found)
+
+
+@given(st.integers(0, 10_000), st.integers(0, 10_000))
+def test_what_is_copied_from_a_reply_holds_the_words_selected(one: int, other: int) -> None:
+    source = StreamingMarkdown()
+    source.append(RICH)
+    there = document_parts(source.blocks)
+    sizes = [last_offset(source.blocks[part.first : part.first + part.count]) + 1 for part in there]
+    places = []
+    for pick in (one, other):
+        pick %= sum(sizes)
+        part = 0
+        while pick >= sizes[part]:
+            pick -= sizes[part]
+            part += 1
+        places.append((part, pick))
+    start, end = sorted(places)
+    copied = parse_blocks(selected_markdown(RICH, source, start, end))
+    text = " ".join(plain_text(block) for block in copied)
+    whole = [block for block in source.blocks if plain_text(block) in text]
+    inside = source.blocks[there[start[0]].first + there[start[0]].count : there[end[0]].first]
+    assert all(block in whole for block in inside)
+
+
+def test_everything_selected_is_copied_as_it_was_written() -> None:
+    source = StreamingMarkdown()
+    source.append(RICH)
+    assert selected_markdown(RICH, source, (0, 0), (1 << 30, 0)) == RICH.strip("\n")
