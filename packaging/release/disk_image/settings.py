@@ -1,14 +1,14 @@
-"""What dmgbuild makes the disk image from; `release.py image` hands in the app with -D app=…"""
+"""Settings of the disk image for dmgbuild; `release.py image` passes the app with -D app=…"""
 
 from pathlib import Path
 
-_app = Path(defines["app"])  # type: ignore[name-defined]  # noqa: F821 - dmgbuild puts it there
+_app = Path(defines["app"])  # type: ignore[name-defined]  # noqa: F821 - defined by dmgbuild
 _folder = Path(__file__).parent if "__file__" in globals() else Path("packaging/release/disk_image").resolve()
 
 files = [str(_app)]
 symlinks = {"Applications": "/Applications"}
 icon = str(_folder.parents[2] / "resources/icon/Slipstream.icns")
-background = str(_folder / "background.png")  # background@2x.png beside it is for sharper screens
+background = str(_folder / "background.png")  # background@2x.png next to it is for high-resolution screens
 format = "ULMO"
 filesystem = "APFS"
 window_rect = ((240, 240), (640, 400))
