@@ -48,7 +48,7 @@ class Repo:
     tags: tuple[str, ...] = ()
 
     def commit(self, files: dict[str, bytes], forget: bool = False) -> str:
-        """A new commit on main; `forget` drops the earlier ones, as a squashed history does."""
+        """Add a commit to main; `forget` drops the earlier ones, like a squashed history."""
         tree = {path: stored(path, data) for path, data in files.items()}
         commit = hashlib.sha1(json.dumps([(path, file.digest) for path, file in sorted(tree.items())]).encode()).hexdigest()
         if forget:
@@ -63,7 +63,7 @@ class Repo:
 
 
 def noise(seed: int, size: int) -> bytes:
-    """Bytes that compress badly and differ by seed."""
+    """Incompressible bytes that depend on the seed."""
     return np.random.default_rng(seed).bytes(size)
 
 
@@ -107,7 +107,7 @@ UNWANTED = frozenset(
 
 
 def target_files(*sizes: int, seed: int = 0) -> dict[str, bytes]:
-    """A target with one weight file of each size, small files beside them, and Python that must never be fetched."""
+    """A target with a weight file per size, small files, and Python that must never be downloaded."""
     names = [f"model-{n + 1:05d}-of-{len(sizes):05d}.safetensors" for n in range(len(sizes))]
     return {
         "config.json": config(**TARGET),

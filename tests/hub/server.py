@@ -1,4 +1,4 @@
-"""The local hub and its content host: two ports, as the hub and its CDN are two hosts."""
+"""The local hub and its content host, on two ports, since the real hub and its CDN are two hosts."""
 
 import json
 import socket
@@ -20,11 +20,11 @@ PIECE = 64 * 1024
 
 @dataclass(frozen=True)
 class Fault:
-    """How one answer of the content host goes wrong.
+    """What goes wrong with one answer of the content host.
 
-    drop, reset: the connection ends after `at` bytes of the body, with FIN or with RST. stall: it goes silent there for `seconds`,
-    or until the client has gone. status: an error `code` instead of the body. wrong: the byte at `at` of the body is another.
-    short: fewer bytes than asked for, but a well-formed answer. expired: the signed link is refused.
+    drop, reset: the connection ends after `at` bytes of the body, with FIN or RST. stall: it pauses there for `seconds`, or
+    until the client disconnects. status: an error `code` instead of the body. wrong: the byte at `at` of the body is changed.
+    short: fewer bytes than requested, but well-formed. expired: the signed link is refused.
     """
 
     kind: str
@@ -34,7 +34,7 @@ class Fault:
 
 
 class LocalHub:
-    """`with LocalHub() as hub:` serves until the block ends. Everything may be changed while it serves."""
+    """`with LocalHub() as hub:` serves until the block ends. All attributes may be changed meanwhile."""
 
     def __init__(self, rate: float | None = None, send_buffer: int | None = 64 * 1024) -> None:
         self.repos: dict[str, Repo] = {}
@@ -85,16 +85,16 @@ class LocalHub:
         return None
 
     def allow(self, count: int | None) -> None:
-        """From now on the content host sends so many bytes more, over all connections, and then falls silent; None: without end.
+        """Let the content host send `count` more bytes over all connections, then pause it; None: no limit.
 
-        So a test decides what has come and what has not, however quick the machine is.
+        This way a test decides what has arrived, independent of the machine's speed.
         """
         with self._more:
             self._allowed = count
             self._more.notify_all()
 
     def draw(self, count: int, expect_client: Callable[[], None]) -> int:
-        """Wait until bytes are allowed; returns how many of `count`, for a client that is still there."""
+        """Wait until bytes are allowed; return how many of `count`. Raises if the client has disconnected."""
         with self._more:
             self._more.wait_for(lambda: self._allowed is None or self._allowed > 0)
             expect_client()
@@ -121,7 +121,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is what these tests are about."""
+        """Ignore clients that disconnect."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -155,7 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.answer(200, json.dumps(value).encode(), Content_Type="application/json")
 
     def wanted_range(self, size: int) -> tuple[int, int] | None:
-        """First byte and end of the Range asked for, or None."""
+        """Return the first byte and the end of the requested range, or None."""
         asked = self.headers.get("Range")
         if not asked or not self.hub.ranges:
             return None
@@ -163,7 +163,7 @@ class _Handler(BaseHTTPRequestHandler):
         return int(first), min(int(last) + 1 if last else size, size)
 
     def serve(self, file: StoredFile, fault: Fault | None = None, **headers: str) -> None:
-        """The file or a range of it, with at most one fault."""
+        """Send the file or a range of it, with at most one fault."""
         size = len(file.data)
         span = self.wanted_range(size)
         first, end = span or (0, size)
@@ -206,10 +206,10 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(0.02)
 
     def expect_client(self) -> None:
-        """What is written to a client that has gone would count as sent.
+        """Check that the client is connected, since bytes written to a closed connection would count as sent.
 
         Raises:
-            ConnectionError: it has gone.
+            ConnectionError: it has disconnected.
         """
         with suppress(BlockingIOError):
             # by the socket itself: one with TLS takes no flags

@@ -1,10 +1,10 @@
-"""How fast a download is beside `curl`, over the local hub, and what processor time it costs.
+"""Compare the speed and processor time of a download with `curl`, over the local hub.
 
     python -m tests.hub.speed [--rate 200] [--size 1000] [--runs 5]
 
-Both fetch the same weights from this process, in turns, onto the same disk: curl the file and nothing else; the download lists
-the repo, fetches the small files too, checks every byte and forces it onto the disk. Its time is that of the whole program
-but for the start of Python and its imports. --rate 0 lifts the limit.
+Both download the same weights from this process, alternately, to the same disk. curl downloads only the file. The download also
+lists the repo, downloads the small files, verifies every byte and flushes it to the disk. Its time excludes the start of Python and
+its imports. --rate 0 removes the limit.
 """
 
 import argparse
@@ -38,7 +38,7 @@ print(json.dumps([time.perf_counter() - began, used() - before]))
 
 
 def curl(url: str, place: Path) -> tuple[float, float]:
-    """Seconds by the clock and of the processor."""
+    """Return wall-clock and processor seconds."""
     began, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(["curl", "-sS", "-o", str(place / "file"), url], check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -14,7 +14,7 @@ from mlx_engine.pairs.pair import Pair
 from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, state
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import fetch
+from tests.mlx_engine.pairs.downloads import fetch
 
 MB = 1_000_000
 

@@ -30,7 +30,7 @@ from tests.app.models.picker_page import PAIR, Start, card, look_at, opened, sta
 from tests.app.scripted_engine import ScriptedEngine, commit, done, refuse
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import expect_whole, fetch
+from tests.mlx_engine.pairs.downloads import expect_whole, fetch
 
 
 def test_search_download_use_chat_and_delete(start: Start, hub: LocalHub, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""A local hub for every test that asks for one, and nothing of this machine's own login or cache."""
+"""A local hub for the tests, isolated from this machine's login and cache."""
 
 import signal
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def own_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
-    """Ctrl-C is heard, here and in programs that a test starts: a test run in the background of a shell was begun deaf to it."""
+    """Handle Ctrl-C, here and in child processes, even if the tests run in the background of a shell, which ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

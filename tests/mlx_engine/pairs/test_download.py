@@ -1,4 +1,4 @@
-"""Downloads from a hub that misbehaves: what arrives is whole and checked, or can go on, and little is fetched twice."""
+"""Downloads from a misbehaving hub: complete and verified, or resumable, with little transferred twice."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.transfer import RetryPolicy
 from tests.hub.repos import drafter_files, target_files, weights
 from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.pairs.fetching import (
+from tests.mlx_engine.pairs.downloads import (
     PAIR,
     SILENCE,
     Impatience,
@@ -47,8 +47,8 @@ def pair(local_hub: LocalHub) -> LocalHub:
     return local_hub
 
 
-class TestWhatArrives:
-    def test_both_halves_whole_by_the_hubs_layout_and_each_byte_once(self, pair: LocalHub, cache: Cache) -> None:
+class TestResults:
+    def test_both_repos_are_complete_and_each_byte_is_sent_once(self, pair: LocalHub, cache: Cache) -> None:
         told: list[DownloadProgress] = []
         made = download(pair, cache)
         folders = made.run(threading.Event(), told.append)
@@ -58,12 +58,12 @@ class TestWhatArrives:
         assert (told[-1].done, told[-1].total) == (told[-1].total, sum(listing_bytes(pair)))
         assert all(a.done <= b.done for a, b in pairwise(told))
 
-    def test_python_and_other_formats_are_never_asked_for(self, pair: LocalHub, cache: Cache) -> None:
+    def test_code_and_other_formats_are_never_requested(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache)
         paths = " ".join(path for _, path, _ in pair.asked)
         assert not any(word in paths for word in (".py", ".bin", ".md", "original"))
 
-    def test_the_real_client_sees_it_and_fetches_nothing_more(self, pair: LocalHub, cache: Cache) -> None:
+    def test_the_hubs_client_reuses_the_download(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache)
         found = scan_cache_dir(cache.root)
         assert not found.warnings and not found.incomplete_files
@@ -77,7 +77,7 @@ class TestWhatArrives:
         assert Path(again) == cache.snapshot("owner/target", pair.repos["owner/target"].branches["main"])
         assert sent(pair) == before
 
-    def test_what_the_real_client_fetched_is_used(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_download_of_the_hubs_client_is_reused(self, pair: LocalHub, cache: Cache) -> None:
         snapshot_download(
             "owner/target", cache_dir=cache.root, endpoint=pair.url, allow_patterns=["model*.safetensors"], token=False
         )
@@ -87,12 +87,12 @@ class TestWhatArrives:
         commit = pair.repos["owner/target"].branches["main"]
         expect_snapshot(cache.snapshot("owner/target", commit), pair.repos["owner/target"].commits[commit])
 
-    def test_run_again_it_fetches_nothing(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_second_run_downloads_nothing(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache)
         pair.sent.clear()
         assert fetch(pair, cache).downloaded == 0
 
-    def test_a_file_that_two_revisions_share_is_fetched_once(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_file_shared_by_two_revisions_is_downloaded_once(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache)
         files = target_files(2 * MB, MB)
         files["model-00002-of-00002.safetensors"] = weights(7, MB)
@@ -102,7 +102,7 @@ class TestWhatArrives:
         assert sent(pair) == MB
         expect_whole(pair, cache)
 
-    def test_the_token_goes_to_the_hub_and_to_no_other_host(self, pair: LocalHub, cache: Cache) -> None:
+    def test_the_token_is_sent_only_to_the_hub(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache, token="hf_secret")
         assert any(bearer == "Bearer hf_secret" for _, _, bearer in pair.asked)
         digests = {file.digest for repo in pair.repos.values() for tree in repo.commits.values() for file in tree.values()}
@@ -114,7 +114,7 @@ def listing_bytes(local: LocalHub) -> list[int]:
     return [made.hub.listing(name).size for name in PAIR.repos]
 
 
-def test_the_speed_is_that_at_which_the_pair_comes_whoever_fetches_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_speed_includes_downloads_of_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     now, told = 1000.0, []
     monkeypatch.setattr(downloading.time, "monotonic", lambda: now)
     coming = SimpleNamespace(downloaded=0, by_others=0, received=0)
@@ -144,7 +144,7 @@ class TestMisbehaviour:
         + [Fault("status", code=code) for code in (429, 500, 502, 503)],
         ids=lambda fault: f"{fault.kind}{fault.code if fault.kind == 'status' else ''}",
     )
-    def test_nothing_that_came_is_fetched_again(self, pair: LocalHub, cache: Cache, fault: Fault) -> None:
+    def test_downloaded_data_is_not_downloaded_again(self, pair: LocalHub, cache: Cache, fault: Fault) -> None:
         pair.faults.extend([fault] * 3)
         with Impatience(pair):
             fetch(pair, cache)
@@ -152,14 +152,14 @@ class TestMisbehaviour:
         assert not pair.faults
         assert sent(pair) <= 1.1 * size(pair)
 
-    def test_wrong_bytes_are_fetched_once_more_and_only_their_file(self, pair: LocalHub, cache: Cache) -> None:
+    def test_only_a_damaged_file_is_downloaded_again(self, pair: LocalHub, cache: Cache) -> None:
         pair.faults.append(Fault("wrong", 4321))
         made = fetch(pair, cache)
         expect_whole(pair, cache)
         assert size(pair) < sent(pair) <= size(pair) + 2 * MB
         assert [note for note in made.notes if "damaged" in str(note)]
 
-    def test_bytes_that_stay_wrong_never_get_a_name(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_file_that_stays_damaged_is_never_published(self, pair: LocalHub, cache: Cache) -> None:
         pair.faults.extend([Fault("wrong", 4321)] * 50)
         with pytest.raises(UserError, match="arrived damaged twice"):
             fetch(pair, cache)
@@ -168,7 +168,7 @@ class TestMisbehaviour:
         fetch(pair, cache)
         expect_whole(pair, cache)
 
-    def test_without_ranges_a_broken_file_starts_again_and_says_so(self, pair: LocalHub, cache: Cache) -> None:
+    def test_without_ranges_an_interrupted_file_starts_over(self, pair: LocalHub, cache: Cache) -> None:
         pair.ranges = False
         pair.faults.append(Fault("drop", 500_000))
         made = fetch(pair, cache)
@@ -176,17 +176,17 @@ class TestMisbehaviour:
         assert [note for note in made.notes if note.code == "host_cannot_resume"]
         assert sent(pair) <= size(pair) + 500_000
 
-    def test_without_ranges_and_without_faults_nothing_is_fetched_twice(self, pair: LocalHub, cache: Cache) -> None:
+    def test_without_ranges_nothing_is_downloaded_twice(self, pair: LocalHub, cache: Cache) -> None:
         pair.ranges = False
         assert not fetch(pair, cache).notes
         assert sent(pair) == size(pair)
 
-    def test_a_hub_that_is_busy_is_asked_again(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_busy_hub_is_retried(self, pair: LocalHub, cache: Cache) -> None:
         pair.api_faults.extend([429, 500, 503])
         fetch(pair, cache)
         expect_whole(pair, cache)
 
-    def test_a_lost_network_ends_in_a_sentence_and_goes_on_later(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_download_resumes_after_a_lost_network(self, pair: LocalHub, cache: Cache) -> None:
         pair.faults.append(Fault("drop", 700_000))
         pair.faults.extend([Fault("status", code=503)] * 2000)
         with pytest.raises(UserError, match=r"hasn't responded .* Downloaded data is kept"):
@@ -196,14 +196,14 @@ class TestMisbehaviour:
         expect_whole(pair, cache)
         assert sent(pair) <= 1.1 * size(pair)
 
-    def test_no_hub_at_all(self, cache: Cache) -> None:
+    def test_an_unreachable_hub_is_reported(self, cache: Cache) -> None:
         with LocalHub() as gone:
             pass
         with pytest.raises(UserError, match="Can't reach"):
             fetch(gone, cache, retry=RetryPolicy(0.01, 0.01, 0.1))
 
-    def test_no_hub_at_all_is_said_while_it_is_still_tried(self, cache: Cache) -> None:
-        """With the patience that a person meets: the sentence comes with the first failure, not with the last."""
+    def test_an_unreachable_hub_is_reported_during_the_retries(self, cache: Cache) -> None:
+        """With the default retry policy, the message comes after the first failure."""
         with LocalHub() as gone:
             pass
         stop, told = threading.Event(), []
@@ -219,7 +219,7 @@ class TestMisbehaviour:
 
 
 class TestRevisions:
-    def test_a_repo_revised_in_mid_flight_is_finished_as_begun_and_said(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_repo_revised_during_the_download_is_finished_at_its_revision(self, pair: LocalHub, cache: Cache) -> None:
         repo = pair.repos["owner/target"]
         begun = repo.branches["main"]
         pair.on_content = lambda number: number == 2 and repo.commit(target_files(MB, seed=9))
@@ -229,7 +229,7 @@ class TestRevisions:
         fetch(pair, cache)
         expect_whole(pair, cache)
 
-    def test_a_revision_that_is_gone_is_replaced_and_shared_files_are_kept(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_deleted_revision_is_replaced_and_shared_files_are_kept(self, pair: LocalHub, cache: Cache) -> None:
         repo = pair.repos["owner/target"]
         changed = target_files(2 * MB, MB)
         changed["model-00001-of-00002.safetensors"] = weights(8, 2 * MB)
@@ -244,7 +244,7 @@ class TestRevisions:
         expect_whole_but_partials(pair, cache)
         assert sent(pair) <= size(pair) + 2 * MB
 
-    def test_a_renamed_repo_is_found_and_kept_under_the_name_that_was_asked_for(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_renamed_repo_is_kept_under_its_old_name(self, pair: LocalHub, cache: Cache) -> None:
         pair.renamed["old/target"] = "owner/target"
         made = fetch(pair, cache, Pair("old/target", "owner/drafter"))
         assert [note for note in made.notes if "now called owner/target" in str(note)]
@@ -252,7 +252,7 @@ class TestRevisions:
 
 
 def expect_whole_but_partials(local: LocalHub, cache: Cache) -> None:
-    """As `expect_whole`; what was begun of files that are in no revision any more may lie there until the repo is removed."""
+    """Like `expect_whole`, but allow partial files of revisions that no longer exist."""
     for place in leftovers(cache):
         assert local.file(place.name.split(".")[0]) is None
         place.unlink()
@@ -260,7 +260,7 @@ def expect_whole_but_partials(local: LocalHub, cache: Cache) -> None:
 
 
 class TestAccess:
-    def test_a_gated_repo_says_what_to_accept_and_where(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_gated_repo_explains_how_to_get_access(self, pair: LocalHub, cache: Cache) -> None:
         pair.repos["owner/drafter"].gated = True
         with pytest.raises(UserError, match=rf"is gated\. Open {pair.url}/owner/drafter"):
             fetch(pair, cache)
@@ -271,21 +271,21 @@ class TestAccess:
         fetch(pair, cache, token="hf_mine")
         expect_whole(pair, cache)
 
-    def test_a_repo_that_is_not_there_or_private(self, pair: LocalHub, cache: Cache) -> None:
+    def test_missing_and_private_repos_are_reported(self, pair: LocalHub, cache: Cache) -> None:
         with pytest.raises(UserError, match="There is no repo owner/nothing"):
             fetch(pair, cache, Pair("owner/nothing"))
         pair.repos["owner/target"].private = True
         with pytest.raises(UserError, match="If it is private"):
             fetch(pair, cache)
 
-    def test_offline_by_the_users_own_wish(self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_offline_mode_is_reported(self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
         with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
             fetch(pair, cache)
 
 
 class TestStopping:
-    def test_paused_it_goes_on_where_it_stopped(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_paused_download_resumes(self, pair: LocalHub, cache: Cache) -> None:
         made = download(pair, cache)
         run_until(pair, made, MB)
         assert leftovers(cache)
@@ -295,12 +295,12 @@ class TestStopping:
         expect_whole(pair, cache)
         assert made.downloaded <= 1.05 * sum(listing_bytes(pair))
 
-    def test_cancelled_it_leaves_nothing(self, pair: LocalHub, cache: Cache) -> None:
+    def test_a_cancelled_download_leaves_no_files(self, pair: LocalHub, cache: Cache) -> None:
         run_until(pair, download(pair, cache), 2 * MB)
         assert sum(cache.discard(name) for name in PAIR.repos) >= MB
         assert not [path for path in cache.root.iterdir() if path.name != ".locks"]
 
-    def test_connections_that_a_silent_host_holds_are_waited_for_all_together(
+    def test_stopping_waits_only_briefly_for_stalled_connections(
         self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         now, stop = 1000.0, threading.Event()
@@ -321,12 +321,12 @@ class TestStopping:
             assert download(pair, cache).run(stop, tell) is None
         assert now == 1000.5
 
-    def test_cancelling_spares_what_a_finished_snapshot_uses(self, pair: LocalHub, cache: Cache) -> None:
+    def test_cancelling_keeps_files_of_a_finished_snapshot(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache)
         assert cache.discard("owner/target") == 0
         expect_whole(pair, cache)
 
-    def test_a_limit_on_the_bandwidth_holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_the_bandwidth_limit_holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
         now = 1000.0
         monkeypatch.setattr(throttling.time, "monotonic", lambda: now)
 
@@ -342,7 +342,7 @@ class TestStopping:
         assert now == pytest.approx(1010.0, abs=0.2)  # 10 MB at 1 MB/s
 
     @pytest.mark.parametrize("rate", [None, 100 * MB])
-    def test_a_limit_that_is_lifted_keeps_nobody_waiting(self, rate: int | None) -> None:
+    def test_changing_the_limit_ends_the_wait(self, rate: int | None) -> None:
         throttle = Throttle(1000)
         waiting = threading.Thread(target=throttle.take, args=(1_000_000, threading.Event()), daemon=True)
         waiting.start()
@@ -354,7 +354,7 @@ class TestStopping:
 
 
 class TestDisk:
-    def test_no_room_is_said_before_anything_is_fetched(
+    def test_missing_disk_space_is_reported_before_the_download(
         self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Cache, "free_bytes", lambda self: 3 * MB)
@@ -363,7 +363,7 @@ class TestDisk:
         assert sent(pair) == 0
 
     @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
-    def test_a_disk_that_fills_up_costs_nothing_that_came(
+    def test_a_full_disk_loses_no_downloaded_data(
         self, pair: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, code: int
     ) -> None:
         room = [1_500_000]

@@ -1,4 +1,4 @@
-"""Faults at random: whatever goes wrong, in whatever order, the result is whole and little is fetched twice."""
+"""Random faults in any order: the result is complete, and little is transferred twice."""
 
 import os
 import random
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from mlx_engine.pairs.cache import Cache
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, SILENCE, Impatience, download, expect_whole, sent, size
+from tests.mlx_engine.pairs.downloads import PAIR, SILENCE, Impatience, download, expect_whole, sent, size
 
 MB = 1_000_000
 CONNECTIONS = 4
@@ -38,7 +38,7 @@ PAUSES = st.lists(st.floats(0, 1), max_size=3)
 
 
 def hub(rate: float) -> LocalHub:
-    """Limited, so that what is in flight when a connection ends is little, as it is over a network."""
+    """Limit the rate, so that little is in flight when a connection ends, as over a network."""
     return LocalHub(rate=rate)
 
 
@@ -113,12 +113,11 @@ assert made.run(threading.Event()) is not None
 """
 
 
-def killed_again_and_again(local: LocalHub, cache: Cache, moments: list[float], silence: float = SILENCE) -> tuple[int, int]:
-    """Start the download as a process of its own and kill it after each share of what is left; then let it end.
+def run_with_kills(local: LocalHub, cache: Cache, moments: list[float], silence: float = SILENCE) -> tuple[int, int]:
+    """Run the download in a process, kill it after each share of the remaining bytes, then let it finish.
 
-    Each is killed while bytes come. Should that be late, on a busy machine, it finds half of what was left then and no more.
-
-    Returns how often it was killed, and the bytes that all the processes read.
+    The hub sends at most half of the rest before each kill, so that the download cannot finish on a busy machine. Returns the
+    number of kills, and the bytes that all processes read.
     """
     counter = cache.root.with_suffix(".counter")
     counter.write_bytes(bytes(8))
@@ -152,7 +151,7 @@ def test_killed_at_two_moments(tmp_path: Path) -> None:
         local.repo("owner/target", target_files(2 * MB, 3 * MB))
         local.repo("owner/drafter", drafter_files(MB))
         cache = Cache(tmp_path / "cache")
-        kills, read = killed_again_and_again(local, cache, [0.3, 0.5])
+        kills, read = run_with_kills(local, cache, [0.3, 0.5])
         assert kills == 2
         expect_whole(local, cache)
         assert read <= 1.1 * size(local)
@@ -160,7 +159,7 @@ def test_killed_at_two_moments(tmp_path: Path) -> None:
 
 
 def seeded() -> random.Random:
-    """Another course every time; what it prints lets a red one be run again."""
+    """Return a random generator with a new seed, which is printed so that a failure can be repeated."""
     seed = int(os.environ.get("SLIPSTREAM_SEED") or secrets.randbits(32))
     print(f"SLIPSTREAM_SEED={seed}")
     return random.Random(seed)
@@ -175,7 +174,7 @@ def test_killed_at_many_moments(tmp_path: Path) -> None:
             local.repo("owner/target", target_files(rng.randint(2 * MB, 20 * MB), rng.randint(2 * MB, 20 * MB)))
             local.repo("owner/drafter", drafter_files(rng.randint(2 * MB, 20 * MB)))
             cache = Cache(tmp_path / str(kills))
-            killed, read = killed_again_and_again(local, cache, [rng.random() for _ in range(5)])
+            killed, read = run_with_kills(local, cache, [rng.random() for _ in range(5)])
             kills += killed
             expect_whole(local, cache)
             print(f"{killed} kills: read {read / size(local):.4f}, sent {sent(local) / size(local):.4f} of {size(local):,} bytes")
@@ -196,7 +195,7 @@ def test_a_soak_of_300_mb_with_everything_at_once(tmp_path: Path) -> None:
             local.faults.extend([None] * rng.randint(0, 2))
         local.faults.append(Fault("wrong", 5))
         cache = Cache(tmp_path / "cache")
-        kills, read = killed_again_and_again(local, cache, [rng.uniform(0.05, 0.4) for _ in range(8)], silence=5.0)
+        kills, read = run_with_kills(local, cache, [rng.uniform(0.05, 0.4) for _ in range(8)], silence=5.0)
         expect_whole(local, cache)
         assert not any(local.faults)
         print(f"{kills} kills: read {read / size(local):.4f}, sent {sent(local) / size(local):.4f} of {size(local):,} bytes")

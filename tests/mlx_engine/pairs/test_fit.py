@@ -1,4 +1,4 @@
-"""The memory that is foretold: what caches hold against mlx-lm's own, the sum line by line, and the verdicts."""
+"""Predicted memory: caches compared with mlx-lm's, the lines and their sum, and the verdicts."""
 
 import time
 from contextlib import suppress
@@ -38,7 +38,7 @@ DENSE = {
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_what_a_familys_layers_keep_is_what_mlx_lm_puts_into_its_caches(name: str) -> None:
+def test_layer_states_match_mlx_lms_caches(name: str) -> None:
     tokens = 300 if name not in ("qwen3_next", "qwen3_5", "qwen3_5_moe") else 40
     model = build(name)
     caches = make_prompt_cache(model)
@@ -51,7 +51,7 @@ def test_what_a_familys_layers_keep_is_what_mlx_lm_puts_into_its_caches(name: st
     assert sum(bool(state.row) and state.window is None for state in states) == growing
 
 
-def test_a_drafters_context_has_no_more_room_than_its_line_says() -> None:
+def test_the_drafter_context_matches_its_prediction() -> None:
     config = parse(
         {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
     )
@@ -68,7 +68,7 @@ def test_a_drafters_context_has_no_more_room_than_its_line_says() -> None:
         assert held.nbytes <= line.bytes <= held.nbytes + 2 * 2 * config.kv_heads * config.head_dim * 4 * (300 + 2 * 256)
 
 
-def test_the_lines_add_up_and_say_how() -> None:
+def test_the_lines_add_up() -> None:
     told = predict_fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
     assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(line.formula for line in told.lines)
     kv = next(line for line in told.lines if line.what == "target K/V")
@@ -92,9 +92,7 @@ QUANTISED = ["bits", "group_size", "mode", "quant_method"]
     st.dictionaries(st.sampled_from(QUANTISED), ODD),
     st.booleans(),
 )
-def test_a_config_of_any_oddity_is_judged_or_refused_in_a_sentence(
-    name: str, odd: dict, nested: dict, quantised: dict, on_cpu: bool
-) -> None:
+def test_any_config_is_predicted_or_refused(name: str, odd: dict, nested: dict, quantised: dict, on_cpu: bool) -> None:
     config = {**CONFIGS[name], **odd, "quantization": quantised, "quantization_config": quantised}
     if isinstance(inner := config.get("text_config"), dict) or nested:
         config["text_config"] = {**(inner if isinstance(inner, dict) else {}), **nested}
@@ -111,7 +109,7 @@ def test_a_config_of_any_oddity_is_judged_or_refused_in_a_sentence(
 
 
 @pytest.mark.parametrize("layers", [MOST_LAYERS + 1, 10**6, 10**9, 2**39, 10**400])
-def test_layers_beyond_all_sense_are_refused_at_once(layers: int) -> None:
+def test_an_absurd_number_of_layers_is_refused_quickly(layers: int) -> None:
     config = {**DENSE, "num_hidden_layers": layers}
     assert "more than 2,048 layers" in str(target_problem(config))
     began = time.perf_counter()
@@ -121,7 +119,7 @@ def test_layers_beyond_all_sense_are_refused_at_once(layers: int) -> None:
 
 
 @given(st.integers(1, 10**12), st.integers(1, 10**6), st.integers(1, 10**6))
-def test_more_context_never_takes_less(size: int, one: int, other: int) -> None:
+def test_more_context_never_needs_less_memory(size: int, one: int, other: int) -> None:
     less, more = sorted((one, other))
     assert predict_fit(DENSE, DRAFTER, size, size, less, MAC).needed <= predict_fit(DENSE, DRAFTER, size, size, more, MAC).needed
 
@@ -130,18 +128,18 @@ def test_more_context_never_takes_less(size: int, one: int, other: int) -> None:
     ("size", "free", "verdict"),
     [(8, 40, "comfortable"), (30, 40, "tight"), (8, 4, "tight"), (37, 40, "will swap"), (48, 40, "no")],
 )
-def test_the_verdict_and_its_sentence(size: int, free: int, verdict: str) -> None:
+def test_the_verdict_matches_its_reason(size: int, free: int, verdict: str) -> None:
     told = predict_fit(DENSE, None, size * GB, 0, 1024, MAC, free=free * GB)
     assert told.verdict == verdict and "at 1,024 tokens" in str(told.reason)
     assert (told.reason.code == "fit_crowded") == (free == 4)
 
 
-def test_a_config_that_does_not_say_enough_is_unknown_and_not_guessed() -> None:
+def test_an_incomplete_config_makes_the_fit_unknown() -> None:
     told = predict_fit({"model_type": "qwen3"}, None, GB, 0, 1024, MAC)
     assert told.verdict == "unknown" and [line.what for line in told.lines if line.bytes is None] == ["target K/V", "workspace"]
 
 
-def test_a_large_drafter_on_a_gpu_is_counted_as_it_is_quantised() -> None:
+def test_a_large_drafter_on_a_gpu_is_counted_as_quantized() -> None:
     raw = {**DRAFTER, "hidden_size": 4096}
     stored, small = (
         next(x for x in predict_fit(DENSE, raw, GB, size, 1024, MAC).lines if x.what == "drafter weights")
@@ -150,7 +148,7 @@ def test_a_large_drafter_on_a_gpu_is_counted_as_it_is_quantised() -> None:
     assert 4 * GB * 4.5 / 16 <= (stored.bytes or 0) < 1.2 * GB and (small.bytes or 0) >= GB // 2
 
 
-def test_free_memory_as_the_systems_print_it() -> None:
+def test_free_memory_is_parsed_from_both_systems() -> None:
     assert machine.free_by_meminfo("MemTotal: 100 kB\nMemAvailable:   2048 kB\n") == 2048 * 1024
     told = (
         "Mach Virtual Memory Statistics: (page size of 16384 bytes)\nPages free:    1000.\nPages active:  5.\n"

@@ -1,4 +1,4 @@
-"""Where a file system has no locks, two programs still do not write one file."""
+"""Locks between programs, also on file systems that have none."""
 
 import errno
 import fcntl
@@ -20,7 +20,7 @@ from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import Listing, RemoteFile
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import download, expect_whole, sent, size
+from tests.mlx_engine.pairs.downloads import download, expect_whole, sent, size
 
 MB = 1_000_000
 pytestmark = pytest.mark.filterwarnings("ignore:flock not supported")  # filelock says so
@@ -39,7 +39,7 @@ os._exit(9)
 
 @pytest.fixture(params=[0, errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK], ids=lambda code: errno.errorcode.get(code, "locks"))
 def refusal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """A file system with locks, or the answer of one without."""
+    """A file system with locks, or the error of one without."""
 
     def refuse(*_: object) -> None:
         raise OSError(request.param, os.strerror(request.param))
@@ -49,7 +49,7 @@ def refusal(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
     return request.param
 
 
-def test_one_at_a_time_and_then_the_next(tmp_path: Path, refusal: int) -> None:
+def test_a_lock_has_one_holder_at_a_time(tmp_path: Path, refusal: int) -> None:
     place = tmp_path / "it.lock"
     for _ in range(2):
         first = acquire(place)
@@ -57,20 +57,20 @@ def test_one_at_a_time_and_then_the_next(tmp_path: Path, refusal: int) -> None:
         first.release()
 
 
-def test_a_holder_that_died_holds_nothing(tmp_path: Path, refusal: int) -> None:
+def test_a_dead_holder_releases_its_lock(tmp_path: Path, refusal: int) -> None:
     place = tmp_path / "it.lock"
     root = Path(__file__).parents[3]
     assert subprocess.run([sys.executable, "-c", DYING, str(place), str(refusal)], cwd=root).returncode == 9
     assert acquire(place) is not None
 
 
-def test_other_errors_are_no_reason_to_go_on_without(tmp_path: Path) -> None:
+def test_other_errors_are_raised(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError, match=r"Not a directory|File exists"):
         acquire(tmp_path / "file" / "it.lock")
 
 
-def test_two_downloads_at_once_fetch_a_pair_once(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
+def test_two_concurrent_downloads_transfer_a_pair_once(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
     local_hub.repo("owner/target", target_files(MB, MB // 2))
     local_hub.repo("owner/drafter", drafter_files(MB // 2))
     made = [download(local_hub, cache, throttle=Throttle(6 * MB)) for _ in range(2)]
@@ -85,7 +85,7 @@ def test_two_downloads_at_once_fetch_a_pair_once(local_hub: LocalHub, cache: Cac
     assert sent(local_hub) == size(local_hub)
 
 
-def test_a_mark_of_whoever_fetches_is_seen_while_it_lasts(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
+def test_a_repo_is_marked_during_its_download(local_hub: LocalHub, cache: Cache, refusal: int) -> None:
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
     assert not cache.is_downloading("owner/target")
@@ -95,10 +95,10 @@ def test_a_mark_of_whoever_fetches_is_seen_while_it_lasts(local_hub: LocalHub, c
     assert list(cache.lock_folder("owner/target").iterdir()) == []
 
 
-def test_whoever_looks_is_not_taken_for_whoever_works(
+def test_testing_a_lock_does_not_look_like_a_download(
     local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
-    """To look at a lock is to hold it for a moment."""
+    """Testing a lock means holding it for a moment."""
     monkeypatch.setattr(locks, "PROBE_TIMEOUT", 10.0)  # on a busy machine the other's moment may be long
     local_hub.repo("owner/target", target_files(1000))
     listing = Hub(local_hub.url).listing("owner/target")
@@ -115,7 +115,7 @@ def test_whoever_looks_is_not_taken_for_whoever_works(
         timer.join()
 
 
-def test_a_look_at_a_file_is_not_taken_for_another_program_that_fetches_it(
+def test_testing_a_file_lock_does_not_look_like_another_download(
     local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, refusal: int
 ) -> None:
     monkeypatch.setattr(locks, "PROBE_TIMEOUT", 60.0)
@@ -140,8 +140,8 @@ def test_a_look_at_a_file_is_not_taken_for_another_program_that_fetches_it(
 
 
 @pytest.mark.parametrize("refusal", [0, errno.ENOTSUP], indirect=True)
-def test_a_look_leaves_the_mark_of_whoever_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int) -> None:
-    """A mark is made and held in two steps; a look between them finds one that nobody holds, and takes it away."""
+def test_testing_a_mark_keeps_it_for_a_waiting_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: int) -> None:
+    """A mark is created and locked in two steps; a test between them finds it unlocked and removes it."""
     mark = tmp_path / "it.fetching.lock"
     mark.touch()
     held: list[filelock.BaseFileLock | None] = []

@@ -1,4 +1,4 @@
-"""A finished download is what plain mlx-lm loads, by the repo's name, with the network off."""
+"""mlx-lm loads a finished download by the repo's name, offline."""
 
 from pathlib import Path
 
@@ -14,16 +14,14 @@ from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.pair import Pair
 from tests.golden.__main__ import HERE
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import fetch
+from tests.mlx_engine.pairs.downloads import fetch
 
 
 def published(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
-def test_mlx_lm_loads_it_by_name_and_our_engine_by_folder(
-    local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mlx_lm_and_the_engine_load_the_download(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     golden = HERE / "e2e_qwen3"
     local_hub.repo("golden/target", published(golden / "target"))
     local_hub.repo("golden/drafter", published(golden / "drafter"))

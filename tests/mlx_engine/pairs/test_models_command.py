@@ -1,4 +1,4 @@
-"""`slipstream models` against the local hub: what it prints, its exit codes, and that a pull goes on where it stopped."""
+"""`slipstream models` with the local hub: output, exit codes, and resumed downloads."""
 
 import json
 import os
@@ -28,7 +28,7 @@ from mlx_engine.terminal import model_pull
 from tests.golden.__main__ import HERE
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.pairs.fetching import NO_NETWORK, PAIR, expect_whole
+from tests.mlx_engine.pairs.downloads import NO_NETWORK, PAIR, expect_whole
 
 ROOT = Path(__file__).parents[3]
 BOTH = ["--target", "owner/target", "--drafter", "owner/drafter"]
@@ -52,16 +52,14 @@ def models(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict]:
 
 
 class TestPull:
-    def test_both_halves_are_complete_and_what_is_told_is_true(
-        self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_pull_completes_both_repos(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         status, told = models(capsys, "pull", *BOTH)
         assert status == 0, told
         expect_whole(pair, cache)
         assert {repo: Path(folder).is_dir() for repo, folder in told["folders"].items()} == dict.fromkeys(PAIR.repos, True)
         assert QueueFile().read() == ()
 
-    def test_a_failure_exits_with_1_and_a_sentence_and_the_same_command_goes_on(
+    def test_a_failed_pull_exits_with_1_and_can_be_resumed(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.faults.extend([Fault("drop", 50_000), *[Fault("status", code=503)] * 5000])
@@ -72,7 +70,7 @@ class TestPull:
         assert models(capsys, "pull", *BOTH)[0] == 0
         expect_whole(pair, cache)
 
-    def test_as_a_program_it_goes_by_HF_ENDPOINT_and_HF_HOME_and_needs_no_mlx(self, tmp_path: Path, local_hub: LocalHub) -> None:
+    def test_the_program_respects_HF_ENDPOINT_and_HF_HOME_and_needs_no_mlx(self, tmp_path: Path, local_hub: LocalHub) -> None:
         local_hub.repo("owner/target", target_files(100_000))
         local_hub.repo("owner/drafter", drafter_files(100_000))
         environment = {**os.environ, "HF_ENDPOINT": local_hub.url, "HF_HOME": str(tmp_path / "home"), "HF_HUB_OFFLINE": "0"}
@@ -84,7 +82,7 @@ class TestPull:
         assert done.returncode == 0, done.stderr
         expect_whole(local_hub, Cache(tmp_path / "home/hub"))
 
-    def test_without_a_hub_it_says_what_it_tries_and_why_it_fails(
+    def test_an_unreachable_hub_is_reported_with_progress(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(RetryPolicy, "give_up", 20.0)  # of which a tenth for a first answer
@@ -98,7 +96,7 @@ class TestPull:
         assert re.fullmatch(re.escape(f"{gone.url} isn't responding. Trying again for up to ") + r"[12] s\.", tried)
         assert "Check your network" in ended
 
-    def test_the_revision_stays_pinned_between_two_pulls(
+    def test_the_revision_stays_pinned_between_pulls(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.faults.extend([Fault("status", code=503)] * 5000)
@@ -110,7 +108,7 @@ class TestPull:
         assert status == 0 and Path(told["folders"]["owner/target"]).name == begun
         assert [note for note in told["notes"] if "newer revision" in note]
 
-    def test_a_catalogue_id_of_the_users_own(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_custom_catalog_id_can_be_pulled(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         custom_catalog_file().parent.mkdir(parents=True)
         entry = {"id": "mine", "targets": [{"repo": "owner/target"}], "drafter": {"repo": "owner/drafter"}}
         custom_catalog_file().write_text(json.dumps([entry]))
@@ -118,7 +116,7 @@ class TestPull:
         expect_whole(pair, cache)
         assert [one["on_disk"] for one in models(capsys, "list")[1]["pairs"] if one["id"] == "mine"] == [True]
 
-    def test_the_drafter_is_looked_for_by_name_and_chosen_by_config(
+    def test_the_drafter_is_found_by_name_and_chosen_by_config(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.repo("mlx/Zebra-4B-8bit", target_files(100_000))
@@ -131,7 +129,7 @@ class TestPull:
         assert models(capsys, "pull", "--target", "owner/target", "--plain")[0] == 0
 
     @pytest.mark.parametrize("command", ["pull", "fit"])
-    def test_no_drafter_is_asked_for_where_none_can_help(
+    def test_no_drafter_is_suggested_if_none_can_exist(
         self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.repo("owner/phi", {**target_files(9_000), "config.json": config(**{**TARGET, "model_type": "phi3"})})
@@ -142,17 +140,17 @@ class TestPull:
         status, told = models(capsys, command, "--target", "owner/alone")
         assert status == 1 and told["error"].endswith("Name one with --drafter OWNER/NAME, or use --plain.")
 
-    def test_a_misfit_says_what_would_fit(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_an_incompatible_pair_lists_alternatives(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
         status, told = models(capsys, "pull", "--target", "owner/target", "--drafter", "z-lab/Qwen3-4B-DFlash-b16")
         assert status == 1 and "“hidden_size” 32" in told["error"]
         assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in told["error"]
 
     @pytest.mark.parametrize(("target", "drafter"), [("owner/nope", "owner/drafter"), ("owner/target", "owner/target")])
-    def test_what_was_refused_before_it_began_is_not_left_in_the_queue(
+    def test_a_refused_pair_is_not_left_in_the_queue(
         self, target: str, drafter: str, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """A misspelt name would be listed as on its way for ever."""
+        """A misspelled name would stay in the queue forever."""
         assert models(capsys, "pull", "--target", target, "--drafter", drafter)[0] == 1
         assert QueueFile().read() == () and not cache.root.exists()
         QueueFile().put(Pair(target, drafter), state="paused")  # one that a window has is the window's
@@ -161,7 +159,7 @@ class TestPull:
 
     @pytest.mark.usefixtures("ctrl_c")
     @pytest.mark.parametrize("answers", [True, False])
-    def test_ctrl_c_while_the_hub_is_still_asked_leaves_nothing(
+    def test_ctrl_c_before_the_download_leaves_nothing(
         self, answers: bool, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         run, listing, over = Download.run, Hub.listing, threading.Event()
@@ -197,7 +195,7 @@ class TestPull:
             over.set()
 
     @pytest.mark.parametrize("command", ["pull", "fit"])
-    def test_what_cannot_run_is_refused_before_the_hub_is_asked(
+    def test_a_pair_that_cannot_run_is_refused_without_the_hub(
         self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
     ) -> None:
         status, told = models(capsys, command, "kimi-k2.5")
@@ -214,7 +212,7 @@ class TestPull:
             ["--target", "a/b", "--drafter", "c/d", "--plain"],
         ],
     )
-    def test_mistakes_of_usage(self, argv: list[str]) -> None:
+    def test_usage_errors_exit_with_2(self, argv: list[str]) -> None:
         with pytest.raises(SystemExit) as ended:
             main(["models", "pull", *argv])
         assert ended.value.code == 2
@@ -225,8 +223,8 @@ class TestPull:
         assert status == 1 and "isn't a repo name" in told["error"]
 
 
-class TestTheRest:
-    def test_list_shows_the_catalogue_and_what_is_on_disk(
+class TestOtherCommands:
+    def test_list_shows_the_catalog_and_local_models(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         main(["models", "pull", *BOTH])
@@ -248,7 +246,7 @@ class TestTheRest:
         assert main(["models", "search", "zebra"]) == 0
         assert "Nothing in the catalog matches" in capsys.readouterr().err
 
-    def test_fit_adds_up_line_by_line_before_anything_is_fetched(
+    def test_fit_predicts_memory_before_the_download(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         golden = HERE / "e2e_qwen3"
@@ -262,7 +260,7 @@ class TestTheRest:
         assert lines["target K/V"] == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * 2
         assert told["memory"]["needed"] == sum(lines.values())
 
-    def test_check_finds_a_single_changed_byte(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_detects_a_single_changed_byte(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
         assert models(capsys, "check") == (
@@ -280,7 +278,7 @@ class TestTheRest:
             [],
         ]
 
-    def test_check_of_the_catalogue_lists_what_does_not_resolve(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_lists_catalog_repos_that_do_not_exist(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", drafter_files(1000))
         status, told = models(capsys, "check", "--catalogue")
         missing = {one["repo"] for one in told["missing"]}
@@ -288,16 +286,16 @@ class TestTheRest:
         assert "z-lab/Qwen3-4B-DFlash-b16" not in missing
 
     @pytest.mark.parametrize(("endpoint", "words"), [(None, "HF_HUB_OFFLINE is set"), ("http://127.0.0.1:9", "Can't reach")])
-    def test_check_of_the_catalogue_without_a_hub_is_one_sentence(
+    def test_check_of_the_catalog_without_a_hub_is_one_error(
         self, endpoint: str | None, words: str, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        """And not the same one for every repo, as though none were there."""
+        """Not one error per repo."""
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", endpoint is None)
         monkeypatch.setattr(constants, "ENDPOINT", endpoint or pair.url)
         status, told = models(capsys, "check", "--catalogue")
         assert status == 1 and words in told["error"] and set(told) == {"error"} and pair.asked == []
 
-    def test_check_of_the_catalogue_when_all_of_it_is_there(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_check_accepts_a_complete_catalog(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         for entry in load_catalog().entries:
             for target in entry.targets:
                 pair.repo(target.repo, target_files(1000))
@@ -310,7 +308,7 @@ class TestTheRest:
         status, told = models(capsys, "check", "--catalogue")
         assert status == 1 and [(one["id"], one["repo"]) for one in told["missing"]] == [("qwen3-8b", gone)]
 
-    def test_search_of_a_hub_that_is_not_there_ends_soon_and_quietly(
+    def test_searching_an_unreachable_hub_fails_quickly(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ) -> None:
         pair.api_faults.append(503)
@@ -320,7 +318,7 @@ class TestTheRest:
         busy, unreachable = capfd.readouterr().err.splitlines()
         assert "busy" in busy and "Can't reach" in unreachable
 
-    def test_rm_leaves_what_another_pair_needs(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_rm_keeps_repos_that_another_pair_needs(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("owner/eight", target_files(50_000, seed=3))
         targets = [{"repo": "owner/target", "bits": 4}, {"repo": "owner/eight", "bits": 8}]
         custom_catalog_file().parent.mkdir(parents=True)
@@ -334,7 +332,7 @@ class TestTheRest:
         assert main(["models", "rm", "mine"]) == 0
         assert "owner/drafter: 0.00 GB freed" in capsys.readouterr().out and not cache.folder("owner/drafter").exists()
 
-    def test_rm_frees_what_it_says(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_rm_reports_the_freed_bytes(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
         status, told = models(capsys, "rm", *BOTH)
@@ -344,7 +342,7 @@ class TestTheRest:
 
 
 class TestLibrary:
-    def test_lm_studio_and_the_users_own_folders(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_lm_studio_and_added_folders_are_listed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         target, drafter = demo_pair()
         shutil.copytree(target, tmp_path / ".lmstudio/models/lab/Zebra-4B-8bit")
         shutil.copytree(drafter, tmp_path / "mine/Pair/drafter")
@@ -368,10 +366,10 @@ class TestLibrary:
             ("Pair/target", ""),
         ],
     )
-    def test_the_repo_of_a_snapshot(self, tmp_path: Path, folder: str, repo: str) -> None:
+    def test_the_repo_of_a_snapshot_is_found(self, tmp_path: Path, folder: str, repo: str) -> None:
         assert repo_of(tmp_path / folder) == repo
 
-    def test_what_is_not_whole_is_shown_with_the_reason(self, tmp_path: Path, cache: Cache) -> None:
+    def test_an_incomplete_model_is_listed_with_its_problem(self, tmp_path: Path, cache: Cache) -> None:
         folder = tmp_path / ".lmstudio/models/lab/half"
         shutil.copytree(demo_pair()[0], folder)
         with (folder / "model.safetensors").open("r+b") as stream:
@@ -388,5 +386,5 @@ class TestLibrary:
             ("openai/gpt-oss-120b", "gpt-oss-120b"),
         ],
     )
-    def test_a_targets_name_without_what_says_how_it_is_stored(self, repo: str, base: str) -> None:
+    def test_base_names_omit_owner_and_storage_format(self, repo: str, base: str) -> None:
         assert base_name(repo) == base

@@ -1,4 +1,4 @@
-"""The ways through a company's network: a proxy from the environment, and the system's certificates."""
+"""Proxies from the environment, and the system's certificates."""
 
 import shutil
 import ssl
@@ -15,13 +15,13 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 from tests.hub.repos import target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import expect_whole, fetch
+from tests.mlx_engine.pairs.downloads import expect_whole, fetch
 
 TARGET = Pair("owner/target")
 
 
 def test_a_proxy_from_the_environment_is_used(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hub stands in for the proxy: nothing else knows where hub.example is."""
+    """The local hub acts as the proxy; nothing else can resolve hub.example."""
     local_hub.repo("owner/target", target_files(100_000))
     monkeypatch.setenv("HTTP_PROXY", local_hub.url)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
@@ -35,7 +35,7 @@ def test_a_proxy_from_the_environment_is_used(local_hub: LocalHub, cache: Cache,
 
 @pytest.fixture
 def secure(local_hub: LocalHub, tmp_path: Path) -> Iterator[tuple[LocalHub, Path]]:
-    """The local hub by https, with a certificate of its own that no system knows."""
+    """The local hub over HTTPS, with a self-signed certificate."""
     if shutil.which("openssl") is None:
         # Only the test's own server needs it, the program does not; a made certificate that were kept here would run out
         pytest.skip("openssl, which makes the certificate, is not installed; to get it: apt-get install openssl")
@@ -52,7 +52,7 @@ def secure(local_hub: LocalHub, tmp_path: Path) -> Iterator[tuple[LocalHub, Path
     yield local_hub, certificate
 
 
-def test_a_certificate_that_the_system_trusts(secure: tuple[LocalHub, Path], cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_trusted_certificate_is_accepted(secure: tuple[LocalHub, Path], cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     local, certificate = secure
     local.repo("owner/target", target_files(100_000))
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -61,7 +61,7 @@ def test_a_certificate_that_the_system_trusts(secure: tuple[LocalHub, Path], cac
     expect_whole(local, cache, TARGET)
 
 
-def test_one_that_it_does_not_trust_is_said(secure: tuple[LocalHub, Path]) -> None:
+def test_an_untrusted_certificate_is_reported(secure: tuple[LocalHub, Path]) -> None:
     local, _ = secure
     with pytest.raises(UserError, match="doesn't trust the certificate"):
         Hub(local.url).listing("owner/target")

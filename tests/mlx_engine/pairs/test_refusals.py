@@ -1,4 +1,4 @@
-"""What a hub, a host or a disk refuses is told in one sentence that says what to do; nothing gets its name then."""
+"""Refusals of a hub, content host or disk are explained with what to do; nothing is published."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.partial import Partial
 from tests.hub.repos import Repo, StoredFile, drafter_files, target_files
 from tests.hub.server import Fault, LocalHub
-from tests.mlx_engine.pairs.fetching import download, expect_whole, fetch, leftovers
+from tests.mlx_engine.pairs.downloads import download, expect_whole, fetch, leftovers
 
 INVALID = "Invalid credentials in Authorization header"
 DISABLED = "Access to this resource is disabled."
@@ -29,7 +29,7 @@ def hub(local_hub: LocalHub) -> LocalHub:
 
 
 def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
-    """The sentence of a download that is refused; the same one goes through once nothing is refused any more."""
+    """Return the message of a refused download, which succeeds once nothing is refused any more."""
     made = download(local, cache, **options)
     with pytest.raises(UserError) as error:
         made.run(threading.Event())
@@ -54,7 +54,7 @@ def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
     ],
     ids=["an expired token", "a token without the right", "disabled", "nonsense"],
 )
-def test_what_the_hub_refuses(fault: Any, words: str, hub: LocalHub, cache: Cache) -> None:
+def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub, cache: Cache) -> None:
     hub.api_faults.extend([fault] * 2)  # it is asked once more, with the keychain's token
     assert refusal(hub, cache, token="hf_mine").startswith(words.format(hub=hub.url))
 
@@ -73,20 +73,20 @@ def test_what_the_hub_refuses(fault: Any, words: str, hub: LocalHub, cache: Cach
     ],
     ids=["links that never work", "for good", "no such range"],
 )
-def test_what_the_content_host_refuses(code: int, words: str, hub: LocalHub, cache: Cache) -> None:
+def test_refusals_of_the_content_host_are_explained(code: int, words: str, hub: LocalHub, cache: Cache) -> None:
     hub.faults.extend([Fault("status", code=code)] * 1000)
     assert re.search(words, refusal(hub, cache))
 
 
 @pytest.mark.parametrize("endpoint", ["nonsense", "ftp://hub", "http://", "https://hub:port"])
-def test_an_address_that_is_none(endpoint: str) -> None:
+def test_an_invalid_endpoint_is_reported(endpoint: str) -> None:
     with pytest.raises(
         UserError, match=r"isn't the address of a hub\. Check HF_ENDPOINT; the default is https://huggingface\.co\."
     ):
         Hub(endpoint, read_timeout=2.0).listing("owner/target")
 
 
-def test_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusing_proxy_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as proxy:
 
         def refuse() -> None:
@@ -102,7 +102,7 @@ def test_a_proxy_that_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
             Hub("https://hub.invalid", read_timeout=5.0).listing("owner/target")
 
 
-def test_a_config_larger_than_it_is_listed(hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     listing = Hub(hub.url).listing("owner/target")
     name = "config.json"
     stored = hub.repos["owner/target"].commits[listing.commit][name]
@@ -123,7 +123,7 @@ def test_a_config_larger_than_it_is_listed(hub: LocalHub, monkeypatch: pytest.Mo
     ],
     ids=["commit", "size", "checksum", "twice"],
 )
-def test_a_listing_that_cannot_be_trusted(change: Any, words: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_listings_are_refused(change: Any, words: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.hub import server
 
     told = server._Handler.tell
@@ -139,8 +139,8 @@ def test_a_listing_that_cannot_be_trusted(change: Any, words: str, hub: LocalHub
         Hub(hub.url).listing("owner/target")
 
 
-def test_a_repo_that_is_revised_again_and_again(hub: LocalHub, cache: Cache) -> None:
-    """Each time its history is squashed, so that what was begun is no longer there."""
+def test_a_repo_that_keeps_changing_is_given_up(hub: LocalHub, cache: Cache) -> None:
+    """Each time, its history is squashed, so that the pinned commit is gone."""
     repo: Repo = hub.repos["owner/target"]
     seeds = iter(range(10, 1000))
 
@@ -154,7 +154,7 @@ def test_a_repo_that_is_revised_again_and_again(hub: LocalHub, cache: Cache) -> 
     fetch(hub, cache)
 
 
-def test_a_disk_that_takes_no_large_files(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_without_large_files_is_reported(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     def too_large(self: Partial, *given: Any) -> bool:
         raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
 
@@ -166,7 +166,7 @@ def test_a_disk_that_takes_no_large_files(hub: LocalHub, cache: Cache, monkeypat
     expect_whole(hub, cache)
 
 
-def test_something_else_in_place_of_an_unfinished_file(hub: LocalHub, cache: Cache) -> None:
+def test_a_special_file_in_place_of_a_partial_file_is_refused(hub: LocalHub, cache: Cache) -> None:
     listing = Hub(hub.url).listing("owner/target")
     cache.prepare(listing)
     place = cache.partial(listing, next(file for file in listing.files if file.lfs))

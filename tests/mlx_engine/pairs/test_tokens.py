@@ -1,4 +1,4 @@
-"""Tokens for gated repos: where they are looked for, who gets to see them, and what a refusal says."""
+"""Access tokens: where they come from, who receives them, and what a refusal says."""
 
 import io
 import json
@@ -16,7 +16,7 @@ from mlx_engine.pairs.cache import Cache
 from mlx_engine.pairs.hub import Hub, delete_token, store_token, stored_token
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import expect_whole, fetch
+from tests.mlx_engine.pairs.downloads import expect_whole, fetch
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def bearers(local: LocalHub) -> set[str | None]:
     return {bearer for _, _, bearer in local.asked}
 
 
-def test_the_keychain_is_asked_once_a_repo_wants_a_token(gated: LocalHub, cache: Cache) -> None:
+def test_the_keychain_is_used_only_if_a_repo_requires_a_token(gated: LocalHub, cache: Cache) -> None:
     assert store_token(gated.url, " hf_mine\n") == "me"
     gated.asked.clear()
     assert Hub(gated.url).listing("owner/target").files
@@ -41,7 +41,7 @@ def test_the_keychain_is_asked_once_a_repo_wants_a_token(gated: LocalHub, cache:
     assert bearers(gated) == {None, "Bearer hf_mine"}
 
 
-def test_a_private_repo_opens_too(gated: LocalHub, cache: Cache) -> None:
+def test_a_private_repo_is_downloaded_with_a_token(gated: LocalHub, cache: Cache) -> None:
     gated.repos["owner/target"].private = True
     gated.repos["owner/target"].admitted = frozenset({"hf_mine"})
     store_token(gated.url, "hf_mine")
@@ -49,7 +49,7 @@ def test_a_private_repo_opens_too(gated: LocalHub, cache: Cache) -> None:
     expect_whole(gated, cache)
 
 
-def test_the_environment_and_the_hubs_own_login_come_first(
+def test_the_environment_and_the_hubs_login_take_precedence(
     gated: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     store_token(gated.url, "hf_mine")
@@ -64,13 +64,13 @@ def test_the_environment_and_the_hubs_own_login_come_first(
     expect_whole(gated, cache)
 
 
-def test_a_kept_token_without_access_says_so(gated: LocalHub, cache: Cache) -> None:
+def test_a_stored_token_without_access_is_reported(gated: LocalHub, cache: Cache) -> None:
     store_token(gated.url, "hf_other")
     with pytest.raises(UserError, match=re.escape(f"Open {gated.url}/owner/drafter and accept the conditions")):
         fetch(gated, cache)
 
 
-def test_another_hub_never_sees_it(gated: LocalHub) -> None:
+def test_a_token_is_never_sent_to_another_hub(gated: LocalHub) -> None:
     store_token(gated.url, "hf_mine")
     with LocalHub() as mirror:
         mirror.repo("owner/drafter", drafter_files(50_000), gated=True)
@@ -81,13 +81,13 @@ def test_another_hub_never_sees_it(gated: LocalHub) -> None:
 
 
 @pytest.mark.parametrize("token", ["", "  ", "hf mine", "hf_\0", "hf_ä", "x" * 2000])
-def test_what_is_no_token_is_not_kept(gated: LocalHub, token: str) -> None:
+def test_invalid_tokens_are_not_stored(gated: LocalHub, token: str) -> None:
     with pytest.raises(UserError, match="isn't an access token"):
         store_token(gated.url, token)
     assert not gated.asked
 
 
-def test_a_token_that_the_hub_does_not_know_is_not_kept(gated: LocalHub) -> None:
+def test_an_unknown_token_is_not_stored(gated: LocalHub) -> None:
     with pytest.raises(UserError, match="doesn't know this token"):
         store_token(gated.url, "hf_wrong")
     assert stored_token(gated.url) is None
@@ -102,7 +102,7 @@ def test_without_a_keychain(gated: LocalHub, cache: Cache) -> None:
     assert not delete_token(gated.url)
 
 
-def test_login_at_the_terminal(gated: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_login_in_the_terminal(gated: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", gated.url)
     monkeypatch.setattr(sys, "stdin", io.StringIO("hf_mine\n"))
     assert main(["models", "login", "--json"]) == 0

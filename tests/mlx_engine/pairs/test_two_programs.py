@@ -1,5 +1,5 @@
-"""Two programs at one pair, such as a window and a terminal: nothing is fetched twice, neither hides how far it is, nobody removes
-or moves what the other is writing."""
+"""Two programs, such as window and terminal, use the same pair: nothing is downloaded twice, both show the progress, and neither
+removes or moves files that the other writes."""
 
 import json
 import os
@@ -31,7 +31,18 @@ from mlx_engine.pairs.partial import received_so_far
 from mlx_engine.pairs.transfer import FileTransfer
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import IMPATIENT, IN_HAND, NO_NETWORK, PAIR, SILENCE, download, expect_whole, fetch, sent, size
+from tests.mlx_engine.pairs.downloads import (
+    IMPATIENT,
+    IN_HAND,
+    NO_NETWORK,
+    PAIR,
+    SILENCE,
+    download,
+    expect_whole,
+    fetch,
+    sent,
+    size,
+)
 
 MB = 1_000_000
 BOTH = ["--target", "owner/target", "--drafter", "owner/drafter"]
@@ -55,9 +66,9 @@ def hub(local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
 
 
 class Another:
-    """`slipstream models pull` as a program of its own, with the same cache and queue.
+    """`slipstream models pull` in a process, with the same cache and queue.
 
-    The next mark is taken for its own: whoever else is to fetch the pair has made one before, or makes it later.
+    It waits for a new mark, so no other download may start meanwhile.
     """
 
     def __init__(self, hub: LocalHub, cache: Cache) -> None:
@@ -69,7 +80,7 @@ class Another:
         assert self.process.poll() is None, "it fetches now"
 
     def end(self) -> dict:
-        """What it printed as JSON."""
+        """Return what it printed as JSON."""
         out, _ = self.process.communicate(timeout=60)
         return json.loads(out)
 
@@ -100,7 +111,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
     raise AssertionError("it did not happen")
 
 
-def test_whoever_comes_second_fetches_nothing_twice_and_tells_how_far_the_first_is(hub: LocalHub, cache: Cache) -> None:
+def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: Cache) -> None:
     hub.repo("owner/target", target_files(5 * MB, MB))
     first = download(hub, cache)
     listing = first.hub.listing("owner/target")
@@ -113,7 +124,7 @@ def test_whoever_comes_second_fetches_nothing_twice_and_tells_how_far_the_first_
     seen: set[int] = set()
 
     def tell(progress: DownloadProgress) -> None:
-        """More comes whenever it was seen that more had come: more than what both have in hand, so that it will be seen too."""
+        """Allow more bytes whenever progress was reported: more than both programs buffer."""
         told.append(progress)
         if progress.status and progress.status.code == "downloaded_elsewhere" and progress.done not in seen and len(seen) < 3:
             seen.add(progress.done)
@@ -131,7 +142,7 @@ def test_whoever_comes_second_fetches_nothing_twice_and_tells_how_far_the_first_
     assert not list(cache.root.rglob("*.fetching.lock*"))
 
 
-def test_whoever_waits_takes_over_from_one_that_is_killed(hub: LocalHub, cache: Cache) -> None:
+def test_a_waiting_program_takes_over_from_a_killed_one(hub: LocalHub, cache: Cache) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         waits = threading.Event()
@@ -154,7 +165,7 @@ def test_whoever_waits_takes_over_from_one_that_is_killed(hub: LocalHub, cache: 
     assert sent(hub) <= 1.1 * size(hub) + in_flight
 
 
-def test_a_terminal_and_the_queue_of_a_window_at_the_same_pair(hub: LocalHub, cache: Cache) -> None:
+def test_terminal_and_window_download_the_same_pair(hub: LocalHub, cache: Cache) -> None:
     events: list[QueueEvent] = []
     hub.allow(MB)
     queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
@@ -174,7 +185,7 @@ def test_a_terminal_and_the_queue_of_a_window_at_the_same_pair(hub: LocalHub, ca
     assert QueueFile().read() == ()
 
 
-def test_a_queue_tells_what_a_terminal_does_with_its_pairs(hub: LocalHub, cache: Cache) -> None:
+def test_the_queue_reports_changes_made_in_a_terminal(hub: LocalHub, cache: Cache) -> None:
     QueueFile().put(PAIR, state="paused")
     events: list[QueueEvent] = []
     queue = DownloadQueue(events.append, Hub(hub.url, read_timeout=SILENCE), cache, retry=IMPATIENT)
@@ -190,7 +201,7 @@ def test_a_queue_tells_what_a_terminal_does_with_its_pairs(hub: LocalHub, cache:
     assert shown == [[("paused", "")], [("failed", "No network.")], []]
 
 
-def test_nobody_removes_what_another_program_fetches(hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pair_cannot_be_removed_during_its_download(hub: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         assert main(["models", "rm", *BOTH]) == 1
@@ -206,7 +217,7 @@ def test_nobody_removes_what_another_program_fetches(hub: LocalHub, cache: Cache
 
 
 @pytest.mark.parametrize("removed", ["remove", "discard", "take"])
-def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
+def test_a_download_waits_for_the_end_of_a_removal(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, removed: str
 ) -> None:
     hub.allow(MB)
@@ -252,7 +263,7 @@ def test_a_fetch_that_begins_during_a_removal_waits_for_its_end(
     expect_whole(hub, cache)
 
 
-def test_a_removal_that_lasts_is_not_waited_for(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_removal_is_reported(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.1)
     cache.root.mkdir()
     with cache.removing(["owner/drafter"]):
@@ -266,7 +277,7 @@ def test_a_removal_that_lasts_is_not_waited_for(hub: LocalHub, cache: Cache, mon
     assert not list((cache.root / ".locks").glob(".slipstream*"))
 
 
-def test_a_mark_of_a_program_that_died_stands_in_nobodys_way(hub: LocalHub, cache: Cache) -> None:
+def test_the_mark_of_a_dead_program_is_ignored(hub: LocalHub, cache: Cache) -> None:
     hub.allow(MB)
     with another(hub, cache) as other:
         assert cache.is_downloading("owner/target")
@@ -279,7 +290,7 @@ def test_a_mark_of_a_program_that_died_stands_in_nobodys_way(hub: LocalHub, cach
     assert cache.remove("owner/target") > 0
 
 
-def test_what_the_hubs_own_client_fetches_is_left_alone(hub: LocalHub, cache: Cache) -> None:
+def test_downloads_of_the_hubs_client_are_respected(hub: LocalHub, cache: Cache) -> None:
     fetch(hub, cache)
     held = locks.acquire(cache.lock_folder("owner/drafter") / f"{'0' * 64}.lock")  # as it does for each file
     assert held is not None
@@ -290,9 +301,7 @@ def test_what_the_hubs_own_client_fetches_is_left_alone(hub: LocalHub, cache: Ca
     assert DeletedModels(cache).delete(PAIR.repos) > 0
 
 
-def test_models_are_not_moved_while_they_are_fetched_nor_fetched_while_they_are_moved(
-    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_moves_and_downloads_exclude_each_other(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache()
     sentence = r"^owner/drafter is being downloaded"
     with cache.downloading([Hub(hub.url).listing("owner/drafter")]), pytest.raises(UserError, match=sentence):
@@ -309,10 +318,10 @@ def test_models_are_not_moved_while_they_are_fetched_nor_fetched_while_they_are_
     expect_whole(hub, Cache(tmp_path / "new"))
 
 
-def test_nothing_is_fetched_into_a_folder_that_the_models_leave_or_have_left(
+def test_nothing_is_downloaded_into_the_old_folder_of_a_move(
     hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A download that asked where models lie before a move, and begins while that clears up, or after it."""
+    """A download that read the model folder before a move and starts during its clean-up, or after it."""
     fetch(hub, Cache(), Pair("owner/target"))
     before, told = Cache(), []
     clear = ModelMove._clear_folders
@@ -336,7 +345,7 @@ def test_nothing_is_fetched_into_a_folder_that_the_models_leave_or_have_left(
     expect_whole(hub, Cache(tmp_path / "new"))
 
 
-def test_a_move_that_goes_on_clearing_up_looks_for_fetches_there_too(hub: LocalHub, tmp_path: Path) -> None:
+def test_a_continued_move_checks_for_downloads_too(hub: LocalHub, tmp_path: Path) -> None:
     left = Cache()
     choose_folder(tmp_path / "new", uncleared=left.root)  # and then it was killed
     sentence = r"^owner/drafter is being downloaded"
@@ -347,7 +356,7 @@ def test_a_move_that_goes_on_clearing_up_looks_for_fetches_there_too(hub: LocalH
 
 
 @pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_at_the_terminal_does_not_pause_what_a_window_goes_on_fetching(hub: LocalHub, cache: Cache) -> None:
+def test_ctrl_c_does_not_pause_a_download_of_the_window(hub: LocalHub, cache: Cache) -> None:
     for beside, state, words in (
         (True, "waiting", "Another program is still downloading this pair"),
         (False, "paused", "Run the command again"),
@@ -368,15 +377,15 @@ def test_ctrl_c_at_the_terminal_does_not_pause_what_a_window_goes_on_fetching(hu
             window.join()
 
 
-def test_a_pair_that_was_cancelled_stays_out_whatever_its_last_news_are() -> None:
+def test_a_late_update_does_not_restore_a_cancelled_pair() -> None:
     QueueFile().put(PAIR)
     QueueFile().remove(PAIR)
     QueueFile().update(PAIR, pins={"owner/target": "0" * 40})
     assert QueueFile().read() == ()
 
 
-def test_the_queue_that_is_told_last_is_the_latest(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever read it first may be slow to tell."""
+def test_the_last_report_is_the_latest_queue(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first reader may be slow to report."""
     events: list[QueueEvent] = []
     done = threading.Event()
 
@@ -404,8 +413,8 @@ def test_the_queue_that_is_told_last_is_the_latest(hub: LocalHub, cache: Cache, 
     assert last.queue == ()
 
 
-def test_what_cannot_be_written_down_is_done_all_the_same(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk is the very moment to pause or cancel."""
+def test_pause_and_cancel_work_on_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk is when users pause or cancel."""
     other = Pair("owner/target")
     events: list[QueueEvent] = []
     hub.allow(MB)
@@ -433,7 +442,7 @@ def test_what_cannot_be_written_down_is_done_all_the_same(hub: LocalHub, cache: 
         queue.close()
 
 
-def test_one_sentence_however_many_files_are_waited_for(
+def test_waiting_for_several_files_is_reported_once(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     hub.repo("owner/target", target_files(*[MB] * 4))

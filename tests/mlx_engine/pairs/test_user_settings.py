@@ -1,4 +1,4 @@
-"""What the user set is there at the next start: own pairs, and how fast downloads may be; what was damaged counts as not there."""
+"""Custom pairs and the bandwidth limit are saved; damaged files are ignored."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from mlx_engine.pairs.bandwidth import download_limit, save_download_limit
 from mlx_engine.pairs.pair import CustomPair, Pair, add_custom_pair, custom_pairs, remove_custom_pair
 
 
-def test_the_latest_comes_first_and_each_once() -> None:
+def test_custom_pairs_are_unique_and_latest_first() -> None:
     folders, repos, plain = CustomPair("/models/a", "/models/b"), CustomPair("lab/x", "lab/y"), CustomPair("lab/x")
     for pair in (folders, repos, plain, folders):
         add_custom_pair(pair)
@@ -41,7 +41,7 @@ JSON = st.recursive(
 @given(JSON)
 @example([{"target": "lab/x"}])
 @example([{"target": "/models/a", "drafter": ""}])
-def test_any_content_of_the_files_gives_pairs_and_a_limit_or_none(raw: object) -> None:
+def test_any_file_content_is_parsed_or_ignored(raw: object) -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(pair_module, "read_json", lambda path: raw)
         patched.setattr(bandwidth, "read_json", lambda path: raw)
@@ -50,7 +50,7 @@ def test_any_content_of_the_files_gives_pairs_and_a_limit_or_none(raw: object) -
         assert rate is None or 0 < rate < float("inf")
 
 
-def test_a_limit_is_kept_until_it_is_lifted() -> None:
+def test_the_limit_is_saved_until_it_is_removed() -> None:
     assert download_limit() is None
     save_download_limit(2.5e6)
     assert download_limit() == 2.5e6

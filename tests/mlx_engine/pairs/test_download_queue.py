@@ -1,4 +1,4 @@
-"""The queue: order, pause, resume and cancel of each pair, a limit, and that it survives quitting and kill -9."""
+"""The download queue: order, pause, resume, cancel, quitting and kill -9."""
 
 import json
 import os
@@ -22,14 +22,14 @@ from mlx_engine.pairs.hub import Hub
 from mlx_engine.pairs.pair import Pair
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import IMPATIENT, NO_NETWORK, PAIR, SILENCE, expect_whole
+from tests.mlx_engine.pairs.downloads import IMPATIENT, NO_NETWORK, PAIR, SILENCE, expect_whole
 
 MB = 1_000_000
 OTHER = Pair("owner/other", "owner/drafter")
 
 
-class Told:
-    """The events so far, and a way to wait for one."""
+class Events:
+    """Collects events, and waits for one."""
 
     def __init__(self) -> None:
         self.events: list[QueueEvent] = []
@@ -41,7 +41,7 @@ class Told:
             self._came.notify_all()
 
     def wait(self, kind: type, pair: Pair | None = None, after: int = 0, done: int = 0) -> QueueEvent:
-        """The first event of a kind and a pair, from a place in the events on, and with so many bytes done."""
+        """Wait for the first event of a kind and pair after an index, with at least `done` bytes."""
 
         def fits(event: QueueEvent) -> bool:
             if not isinstance(event, kind) or (isinstance(event, PairProgress) and event.progress.done < done):
@@ -67,7 +67,7 @@ def hub(local_hub: LocalHub) -> LocalHub:
 
 
 @contextmanager
-def working(local: LocalHub, cache: Cache, told: Told) -> Iterator[DownloadQueue]:
+def working(local: LocalHub, cache: Cache, told: Events) -> Iterator[DownloadQueue]:
     queue = DownloadQueue(told, Hub(local.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
     try:
         yield queue
@@ -75,8 +75,8 @@ def working(local: LocalHub, cache: Cache, told: Told) -> Iterator[DownloadQueue
         queue.close()
 
 
-def test_pairs_are_fetched_in_order_and_leave_the_queue(hub: LocalHub, cache: Cache) -> None:
-    told = Told()
+def test_pairs_are_downloaded_in_order_and_leave_the_queue(hub: LocalHub, cache: Cache) -> None:
+    told = Events()
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
         queue.add(OTHER)
@@ -89,8 +89,8 @@ def test_pairs_are_fetched_in_order_and_leave_the_queue(hub: LocalHub, cache: Ca
     assert QueueFile().read() == ()
 
 
-def test_one_pair_is_paused_while_the_next_goes_on(hub: LocalHub, cache: Cache) -> None:
-    told = Told()
+def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: Cache) -> None:
+    told = Events()
     hub.allow(500_000)
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
@@ -105,8 +105,8 @@ def test_one_pair_is_paused_while_the_next_goes_on(hub: LocalHub, cache: Cache) 
     expect_whole(hub, cache)
 
 
-def test_cancelling_removes_what_came_but_not_what_others_need(hub: LocalHub, cache: Cache) -> None:
-    told = Told()
+def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: Cache) -> None:
+    told = Events()
     hub.allow(600_000)
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
@@ -119,8 +119,8 @@ def test_cancelling_removes_what_came_but_not_what_others_need(hub: LocalHub, ca
     expect_whole(hub, cache, OTHER)
 
 
-def test_what_fails_says_why_and_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> None:
-    told = Told()
+def test_a_failed_pair_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> None:
+    told = Events()
     nothing = Pair("owner/nothing")
     with working(hub, cache, told) as queue:
         queue.add(nothing)
@@ -133,10 +133,10 @@ def test_what_fails_says_why_and_does_not_stop_the_others(hub: LocalHub, cache: 
 
 
 @pytest.mark.parametrize("written", [True, False])
-def test_what_fails_as_it_is_cancelled_is_cancelled(
+def test_a_failure_during_cancelling_is_not_reported(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
-    told, fetching = Told(), threading.Event()
+    told, fetching = Events(), threading.Event()
 
     def failing(self: Download, stop: threading.Event, *_: object) -> None:
         fetching.set()
@@ -158,9 +158,9 @@ def test_what_fails_as_it_is_cancelled_is_cancelled(
     assert told.events[-1] == QueueChanged(())
 
 
-def test_a_full_disk_is_told_and_the_queue_goes_on(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing can be written down meanwhile: neither that a pair failed nor that one is ready; neither is tried over and over."""
-    told, full = Told(), threading.Event()
+def test_the_queue_survives_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a failed nor a finished pair can be saved; neither is tried again and again."""
+    told, full = Events(), threading.Event()
     write = download_queue.write_json
 
     def write_json(path: Path, value: object) -> None:
@@ -189,10 +189,8 @@ def test_a_full_disk_is_told_and_the_queue_goes_on(hub: LocalHub, cache: Cache, 
         told.wait(PairFailed, nothing, after)
 
 
-def test_what_could_not_be_written_is_forgotten_once_it_is_out_of_date(
-    hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another program takes the pair out and puts it back: then it is in the queue as that one says."""
+def test_unsaved_changes_are_dropped_once_they_are_obsolete(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program removes the pair and adds it again."""
 
     def refuse(*_: object) -> None:
         raise UserError("full", "downloads.json is out of reach (No space left on device).")
@@ -201,7 +199,7 @@ def test_what_could_not_be_written_is_forgotten_once_it_is_out_of_date(
         return [(one.state, str(one.reason or "")) for one in queue._queue()]
 
     QueueFile().put(PAIR, state="paused")
-    with working(hub, cache, Told()) as queue:
+    with working(hub, cache, Events()) as queue:
         with monkeypatch.context() as patched:
             patched.setattr(download_queue, "write_json", refuse)
             queue.cancel(PAIR)
@@ -224,10 +222,10 @@ def test_what_could_not_be_written_is_forgotten_once_it_is_out_of_date(
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("a bug")])
-def test_what_nobody_foresaw_is_told_and_the_queue_goes_on(
+def test_unexpected_errors_are_reported_and_the_queue_continues(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    told, run = Told(), Download.run
+    told, run = Events(), Download.run
 
     def failing(self: Download, *given: Any) -> Any:
         if self.pair == PAIR:
@@ -245,8 +243,8 @@ def test_what_nobody_foresaw_is_told_and_the_queue_goes_on(
     assert (left.pair, left.state, left.reason) == (PAIR, "failed", failed.reason)
 
 
-def test_it_survives_quitting(hub: LocalHub, cache: Cache) -> None:
-    told = Told()
+def test_the_queue_survives_quitting(hub: LocalHub, cache: Cache) -> None:
+    told = Events()
     hub.allow(500_000)
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
@@ -256,15 +254,15 @@ def test_it_survives_quitting(hub: LocalHub, cache: Cache) -> None:
     assert [one.pair for one in QueueFile().read()] == [PAIR, OTHER]
     begun = hub.repos["owner/target"].branches["main"]
     hub.repos["owner/target"].commit(target_files(MB, seed=9))
-    again = Told()
+    again = Events()
     with working(hub, cache, again):
         again.wait(PairReady, OTHER)
     assert cache.snapshot("owner/target", begun).is_dir(), "the pair is finished at the revision that it was begun at"
 
 
 def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
-    with working(hub, cache, Told()), pytest.raises(UserError, match="Another Slipstream is downloading already"):
-        DownloadQueue(Told(), Hub(hub.url), cache)
+    with working(hub, cache, Events()), pytest.raises(UserError, match="Another Slipstream is downloading already"):
+        DownloadQueue(Events(), Hub(hub.url), cache)
 
 
 @pytest.mark.parametrize(
@@ -278,11 +276,11 @@ def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
         ),
     ],
 )
-def test_a_damaged_queue_file_is_no_reason_not_to_start(hub: LocalHub, cache: Cache, text: str) -> None:
+def test_the_queue_starts_with_a_damaged_file(hub: LocalHub, cache: Cache, text: str) -> None:
     QueueFile().path.parent.mkdir(parents=True)
     QueueFile().path.write_text(text)
     assert all(one.pins == {} for one in QueueFile().read())
-    told = Told()
+    told = Events()
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
         told.wait(PairReady, PAIR)
@@ -290,7 +288,7 @@ def test_a_damaged_queue_file_is_no_reason_not_to_start(hub: LocalHub, cache: Ca
     assert aside.exists() == (not text.startswith("[")) and (not aside.exists() or aside.read_text() == text)
 
 
-def test_a_queue_that_cannot_be_read_at_present_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_queue_file_is_not_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     QueueFile().put(PAIR, state="paused")
     before = QueueFile().path.read_text()
     real = Path.read_text
@@ -308,7 +306,7 @@ def test_a_queue_that_cannot_be_read_at_present_is_not_overwritten(monkeypatch: 
     assert QueueFile().path.read_text() == before
 
 
-def test_as_a_process_it_takes_commands_and_goes_on_after_kill_9(tmp_path: Path, hub: LocalHub, cache: Cache) -> None:
+def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, hub: LocalHub, cache: Cache) -> None:
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HUB_CACHE": str(cache.root), "HF_HUB_OFFLINE": "0"}
 
     def start() -> subprocess.Popen[str]:
@@ -342,7 +340,7 @@ def test_as_a_process_it_takes_commands_and_goes_on_after_kill_9(tmp_path: Path,
 
 
 def test_events_are_in_order(hub: LocalHub, cache: Cache) -> None:
-    told = Told()
+    told = Events()
     hub.allow(0)
     with working(hub, cache, told) as queue:
         queue.add(PAIR)
@@ -357,9 +355,9 @@ def test_events_are_in_order(hub: LocalHub, cache: Cache) -> None:
     assert [len(event.queue) for event in told.events if isinstance(event, QueueChanged)] == [1, 0]
 
 
-def test_a_pair_is_told_before_its_progress(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even where whoever added it is slow to tell of it, and no look at the queue is due."""
-    told, put = Told(), QueueFile.put
+def test_a_pair_is_reported_before_its_progress(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if `add` is slow to report it, and no poll is due."""
+    told, put = Events(), QueueFile.put
 
     def slow(self: QueueFile, *given: Any, **named: Any) -> None:
         put(self, *given, **named)

@@ -1,4 +1,4 @@
-"""Downloads as the tests run them: quick to try again, and looked at afterwards."""
+"""Downloads with short retries, and checks of their results."""
 
 import hashlib
 import threading
@@ -41,7 +41,7 @@ def fetch(local: LocalHub, cache: Cache, pair: Pair = PAIR, **options) -> Downlo
 
 
 def run_until(local: LocalHub, made: Download, count: int) -> None:
-    """Run a download and stop it when `count` bytes have come. The rest is held back, so that it cannot be at its end before."""
+    """Run a download and stop it after `count` bytes. The hub holds back the rest, so that the download cannot finish before."""
     stop = threading.Event()
     local.allow(count + IN_HAND)
     assert made.run(stop, lambda progress: progress.done >= count and stop.set()) is None
@@ -49,8 +49,8 @@ def run_until(local: LocalHub, made: Download, count: int) -> None:
 
 
 class Impatience:
-    """`with Impatience(local):` a silent content host is soon given up, as long as one of its coming answers is to stall: an answer
-    that is merely late, as on a slow machine, is waited for. Nothing says beforehand which request will meet the stall."""
+    """`with Impatience(local):` uses a short timeout as long as one of the hub's next answers will stall. Other answers have a long
+    timeout, since they may be late on a slow machine."""
 
     def __init__(self, local: LocalHub) -> None:
         self._local, self._patched = local, pytest.MonkeyPatch()
@@ -65,7 +65,7 @@ class Impatience:
 
     @contextmanager
     def stream(self, *given: Any, timeout: httpx2.Timeout, **named: Any) -> Iterator[httpx2.Response]:
-        """In place of the client's own."""
+        """Replace the client's own method."""
         with self._local.lock:
             stalls = any(fault and fault.kind == "stall" for fault in self._local.faults)
         try:
@@ -78,7 +78,7 @@ class Impatience:
 
 
 def expect_whole(local: LocalHub, cache: Cache, pair: Pair = PAIR) -> None:
-    """Both snapshots hold exactly the wanted files, byte for byte, and nothing unfinished is left."""
+    """Check that both snapshots hold exactly the wanted files and that nothing unfinished is left."""
     for name in pair.repos:
         repo = local.repos[name]
         commit = repo.branches["main"]
@@ -97,7 +97,7 @@ def expect_snapshot(snapshot: Path, files: dict) -> None:
 
 
 def leftovers(cache: Cache) -> list[Path]:
-    """Files in the cache that are neither blobs by their digest, links to one, refs nor lock files."""
+    """Return files in the cache that are neither finished blobs, links, refs nor lock files."""
     return [
         path
         for path in cache.root.rglob("*")

@@ -1,4 +1,4 @@
-"""The model folder moved: whole at the new place, and nothing lost wherever the move is cut off."""
+"""Moving the model folder: complete in the new place, and nothing is lost if the move is interrupted anywhere."""
 
 import json
 import os
@@ -29,19 +29,19 @@ from mlx_engine.pairs.pair import Pair
 from tests.examples import sampled
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch, run_until
+from tests.mlx_engine.pairs.downloads import PAIR, download, expect_whole, fetch, run_until
 
 MB = 1_000_000
 DISKS = ["the same", "another", "another, without links"]
 
 
 class Killed(BaseException):
-    """Stands for kill -9: nothing of ours catches it, and nothing is cleared up."""
+    """Simulates kill -9: nothing catches it or cleans up."""
 
 
 @pytest.fixture
 def filled(local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
-    """A pair that is whole."""
+    """A complete pair."""
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
     local_hub.repo("owner/target", target_files(300_000, 200_000))
@@ -58,7 +58,7 @@ def use_disk(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def expect_models(local: LocalHub, root: Path) -> None:
-    """Every file of both snapshots is at a place, byte for byte."""
+    """Check that every file of both snapshots is in a folder."""
     for name in PAIR.repos:
         repo = local.repos[name]
         commit = repo.branches["main"]
@@ -73,7 +73,7 @@ def expect_nothing_left(old: Path) -> None:
 
 
 @pytest.mark.parametrize("disk", DISKS)
-def test_everything_is_at_the_new_place_and_nothing_at_the_old(
+def test_a_move_leaves_nothing_behind(
     filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str
 ) -> None:
     use_disk(disk, monkeypatch)
@@ -95,7 +95,7 @@ CHANGES = [(os, "replace"), (os, "link"), (os, "symlink"), (os, "fsync"), (os, "
 
 
 def die_before(change: int, patched: pytest.MonkeyPatch) -> None:
-    """From the change of that number on, none reaches the disk."""
+    """Fail all changes to the disk from this one on."""
     left = iter(range(change))
 
     def mortal(real: Callable[..., object]) -> Callable[..., object]:
@@ -115,10 +115,10 @@ def die_before(change: int, patched: pytest.MonkeyPatch) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(moments=st.lists(st.integers(0, 90), min_size=1, max_size=4), disk=st.sampled_from(DISKS))
-def test_cut_off_anywhere_the_models_in_force_are_whole_and_it_goes_on(
+def test_a_move_that_dies_at_any_change_can_be_continued(
     filled: LocalHub, cache: Cache, tmp_path_factory: pytest.TempPathFactory, moments: list[int], disk: str
 ) -> None:
-    """The move dies before any of its changes to the disk, several times, then runs to its end."""
+    """The move dies several times before any of its changes to the disk, then runs to its end."""
     old, new = model_folder(), tmp_path_factory.mktemp("moved") / "new"
     with pytest.MonkeyPatch.context() as patched:
         use_disk(disk, patched)
@@ -166,7 +166,7 @@ print(lines)
 
 
 def in_a_process(old: Path, new: Path, disk: str, data: Path, last: int = 0) -> subprocess.CompletedProcess[bytes]:
-    """A move in a process of its own, killed by `kill -9` before the line of that number; 0: not at all."""
+    """Run a move in a process that is killed before its `last` line of code; 0: not killed."""
     return subprocess.run(
         [sys.executable, "-c", MOVE, str(old), str(new), disk, str(last)],
         env={**os.environ, "XDG_DATA_HOME": str(data)},
@@ -176,8 +176,8 @@ def in_a_process(old: Path, new: Path, disk: str, data: Path, last: int = 0) -> 
     )
 
 
-def killed_again_and_again(filled: LocalHub, old: Path, tmp_path: Path, disk: str, shares: list[float]) -> None:
-    """Rehearsed on a copy to count its lines, then killed at each share of what they are, then let go on to its end."""
+def run_with_kills(filled: LocalHub, old: Path, tmp_path: Path, disk: str, shares: list[float]) -> None:
+    """Count the lines of a move of a copy, then kill the move at each share of them, then let it finish."""
     shutil.copytree(old, tmp_path / "copy", symlinks=True)
     rehearsed = in_a_process(tmp_path / "copy", tmp_path / "copy moved", disk, tmp_path / "rehearsal")
     assert rehearsed.returncode == 0, rehearsed.stderr
@@ -197,8 +197,8 @@ def killed_again_and_again(filled: LocalHub, old: Path, tmp_path: Path, disk: st
     assert not [place for place in new.rglob("*") if "moving" in place.name]
 
 
-def test_killed_at_a_few_moments(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
-    killed_again_and_again(filled, cache.root, tmp_path, "another", [0.4, 0.97])
+def test_killed_at_two_lines(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
+    run_with_kills(filled, cache.root, tmp_path, "another", [0.4, 0.97])
 
 
 @pytest.mark.long
@@ -206,10 +206,10 @@ def test_killed_at_a_few_moments(filled: LocalHub, cache: Cache, tmp_path: Path)
 @pytest.mark.parametrize("seed", range(5))
 def test_killed_at_many_moments(filled: LocalHub, cache: Cache, tmp_path: Path, disk: str, seed: int) -> None:
     rng = random.Random(seed)
-    killed_again_and_again(filled, cache.root, tmp_path, disk, [rng.random() for _ in range(4)])
+    run_with_kills(filled, cache.root, tmp_path, disk, [rng.random() for _ in range(4)])
 
 
-def test_an_unfinished_download_goes_on_at_the_new_place(
+def test_an_unfinished_download_resumes_in_the_new_folder(
     filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_disk("another", monkeypatch)
@@ -220,7 +220,7 @@ def test_an_unfinished_download_goes_on_at_the_new_place(
     expect_whole(filled, Cache(), Pair("owner/other"))
 
 
-def test_stopped_it_keeps_what_was_copied(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stopped_move_keeps_its_copies(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_disk("another", monkeypatch)
     stop = threading.Event()
     assert not ModelMove(tmp_path / "new").run(stop, lambda done, total: done > total / 2 and stop.set())
@@ -233,9 +233,7 @@ def test_stopped_it_keeps_what_was_copied(filled: LocalHub, cache: Cache, tmp_pa
     assert sum(place.stat().st_size for place in (tmp_path / "new").rglob("blobs/*")) > 600_000 and len(copied) < 5
 
 
-def test_a_copy_that_does_not_read_back_is_never_switched_to(
-    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_copy_aborts_the_move(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_disk("another", monkeypatch)
     real = os.fsync
 
@@ -251,7 +249,7 @@ def test_a_copy_that_does_not_read_back_is_never_switched_to(
     expect_whole(filled, cache)
 
 
-def test_what_cannot_be_removed_at_the_old_place_is_said_and_the_move_holds(
+def test_files_that_cannot_be_removed_are_reported(
     filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new, real = tmp_path / "new", Path.unlink
@@ -287,11 +285,11 @@ class TestRefused:
     @pytest.mark.parametrize(
         ("where", "words"), [("cache", "already"), ("cache/in", "inside one another"), (".", "inside one another")]
     )
-    def test_places_that_are_none(self, filled: LocalHub, tmp_path: Path, where: str, words: str) -> None:
+    def test_unsuitable_folders_are_refused(self, filled: LocalHub, tmp_path: Path, where: str, words: str) -> None:
         with pytest.raises(UserError, match=words):
             ModelMove(tmp_path / where).run(threading.Event())
 
-    def test_a_file(self, filled: LocalHub, tmp_path: Path) -> None:
+    def test_a_file_is_refused(self, filled: LocalHub, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with pytest.raises(UserError, match="isn't a folder"):
             ModelMove(tmp_path / "file").run(threading.Event())
@@ -299,12 +297,12 @@ class TestRefused:
             ModelMove(tmp_path / "file/in").run(threading.Event())
 
     @pytest.mark.parametrize("name", ["", ".", "new", "../new"])
-    def test_a_place_that_depends_on_where_one_stands(self, filled: LocalHub, name: str) -> None:
+    def test_relative_paths_are_refused(self, filled: LocalHub, name: str) -> None:
         with pytest.raises(UserError, match="full path"):
             ModelMove(Path(name)).run(threading.Event())
         assert main(["models", "move", ""]) == 1
 
-    def test_while_downloads_run(self, filled: LocalHub, tmp_path: Path) -> None:
+    def test_a_move_is_refused_during_downloads(self, filled: LocalHub, tmp_path: Path) -> None:
         QueueFile().path.parent.mkdir(parents=True, exist_ok=True)
         working = locks.acquire(QueueFile().path.with_suffix(".running"))
         assert working is not None
@@ -312,7 +310,7 @@ class TestRefused:
             ModelMove(tmp_path / "new").run(threading.Event())
         working.release()
 
-    def test_where_the_environment_names_the_folder(
+    def test_a_move_is_refused_if_the_environment_sets_the_folder(
         self, filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("HF_HOME", str(tmp_path))
@@ -320,7 +318,7 @@ class TestRefused:
             ModelMove(tmp_path / "new").run(threading.Event())
 
 
-def test_links_that_lead_out_stay_and_are_not_followed(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
+def test_links_out_of_the_folder_stay_and_are_not_followed(filled: LocalHub, cache: Cache, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "mine").write_text("mine")
@@ -333,7 +331,7 @@ def test_links_that_lead_out_stay_and_are_not_followed(filled: LocalHub, cache: 
     expect_models(filled, tmp_path / "new")
 
 
-def test_a_disk_that_is_not_connected_is_not_filled_up_in_its_place(filled: LocalHub, tmp_path: Path) -> None:
+def test_nothing_is_written_below_the_mount_point_of_a_disconnected_disk(filled: LocalHub, tmp_path: Path) -> None:
     assert ModelMove(tmp_path / "disk/models").run(threading.Event())
     shutil.rmtree(tmp_path / "disk")
     with pytest.raises(UserError, match=r"Can\'t find the model folder .*\. Connect its disk"):
@@ -342,7 +340,7 @@ def test_a_disk_that_is_not_connected_is_not_filled_up_in_its_place(filled: Loca
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"folder": 3}', '{"folder": "relative"}', '{"folder": "/a\\u0000b"}'])
-def test_a_damaged_choice_is_none_and_is_told(
+def test_a_damaged_choice_of_the_folder_is_reported(
     cache: Cache, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
@@ -359,10 +357,8 @@ def test_a_damaged_choice_is_none_and_is_told(
     assert model_folder_problem() is None  # the environment has the last word
 
 
-def test_where_models_are_is_not_known_while_the_choice_cannot_be_read(
-    filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A download that was told before where they are does not say that they were moved back."""
+def test_an_unreadable_choice_of_the_folder_is_reported(filled: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A download that started earlier does not report that the models were moved back."""
     assert ModelMove(tmp_path / "new").run(threading.Event())
     place, before, real = QueueFile().path.with_name("model-folder.json"), Cache(), Path.read_text
 
@@ -380,7 +376,7 @@ def test_where_models_are_is_not_known_while_the_choice_cannot_be_read(
     fetch(filled, before)
 
 
-def test_at_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_moving_in_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "move", str(tmp_path / "new"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["from"], told["to"], told["notes"]) == (str(cache.root), str(tmp_path / "new"), [])

@@ -1,4 +1,4 @@
-"""The catalogue: every fact has a source, every id is a repo's name, and the user's own entries are read with care."""
+"""The catalog: facts have sources, repo names are valid, and the user's entries are validated."""
 
 import json
 from contextlib import suppress
@@ -35,11 +35,11 @@ def facts(value: Any) -> list[dict]:
     return [fact for one in inner for fact in facts(one)]
 
 
-class TestTheOneThatComesWithSlipstream:
-    def test_it_holds_every_pair_asked_for_once(self) -> None:
+class TestShippedCatalog:
+    def test_it_contains_every_expected_pair_once(self) -> None:
         assert sorted(entry.id for entry in load_catalog().entries) == sorted(ASKED_FOR.split())
 
-    def test_every_entry_has_every_field_and_no_other(self) -> None:
+    def test_every_entry_has_the_same_fields(self) -> None:
         fields, drafter = set(RAW["pairs"][0]), set(RAW["pairs"][0]["drafter"])
         for raw in RAW["pairs"]:
             assert set(raw) == fields and set(raw["drafter"]) == drafter
@@ -51,38 +51,38 @@ class TestTheOneThatComesWithSlipstream:
         assert used == set(RAW["sources"])
         assert all(fact["is"] not in (None, "") for fact in facts(RAW["pairs"]))
 
-    def test_what_is_no_name_of_ours_or_plain_text_is_a_fact(self) -> None:
+    def test_all_other_fields_are_facts(self) -> None:
         plain = {"id", "name", "note", "tags", "targets", "drafter", "reported", "measured", "bits"}
         for raw in RAW["pairs"]:
             for part in (raw, raw["drafter"], *raw["targets"]):
                 assert all(name in plain or value is None or set(value) == {"is", "from"} for name, value in part.items())
 
-    def test_nothing_was_measured_yet(self) -> None:
+    def test_there_are_no_measurements_yet(self) -> None:
         assert not any(entry.measured for entry in load_catalog().entries)
 
-    def test_families_are_known_so_that_what_cannot_run_says_why(self) -> None:
+    def test_every_family_is_known_or_has_a_reason(self) -> None:
         for entry in load_catalog().entries:
             assert entry.family is None or entry.family in FAMILIES or entry.family in NOT_RUNNABLE
         reasons = {entry.id: entry.why_not for entry in load_catalog().entries if entry.why_not}
         assert set(reasons) == {"kimi-k2.5", "glm-5.1", "glm-5.3-flash"}
 
-    def test_repos_are_names_and_no_pair_stands_twice(self) -> None:
+    def test_repo_names_are_valid_and_pairs_unique(self) -> None:
         pairs = [entry.pair(target.bits) for entry in load_catalog().entries if entry.drafter for target in entry.targets]
         assert len(pairs) == len(set(pairs)) and all(check_repo(repo) for pair in pairs for repo in pair.repos)
 
-    def test_where_a_target_has_two_drafters_that_of_dflashs_makers_comes_first(self) -> None:
-        """That one is taken for whoever names the target alone."""
+    def test_the_official_drafter_of_a_target_comes_first(self) -> None:
+        """It is used if only the target is given."""
         targets = [target.repo for entry in load_catalog().entries for target in entry.targets]
         twice = {repo for repo in targets if targets.count(repo) > 1}
         first = {repo: load_catalog().with_target(repo) for repo in twice}
         assert twice and all(entry and entry.drafter and entry.drafter.startswith("z-lab/") for entry in first.values())
 
-    def test_the_demo_pairs_entry_is_true(self) -> None:
+    def test_the_demo_entry_matches_the_demo_pair(self) -> None:
         config = json.loads((Path(resources.__file__).parent / "demo_pair/drafter/config.json").read_text())
         demo = load_catalog().find("demo")
         assert demo.block_size == config["block_size"]
 
-    def test_a_pair_by_id_and_quantisation(self) -> None:
+    def test_a_pair_is_found_by_id_and_quantization(self) -> None:
         entry = load_catalog().find("Qwen3.8-27B")
         assert entry.pair() == Pair("mlx-community/Qwen3.8-27B-4bit", "z-lab/Qwen3.8-27B-DFlash2")
         assert entry.pair(8).target == "mlx-community/Qwen3.8-27B-8bit"
@@ -99,8 +99,8 @@ def own(text: str) -> None:
     custom_catalog_file().write_text(text, encoding="utf-8")
 
 
-class TestTheUsersOwn:
-    def test_an_entry_of_plain_values_is_offered_unconfirmed(self) -> None:
+class TestCustomEntries:
+    def test_an_entry_of_plain_values_is_unconfirmed(self) -> None:
         own(json.dumps([{"id": "mine", "name": "Mine", "targets": [{"repo": "a/b", "bits": 4}], "drafter": {"repo": "c/d"}}]))
         entry = load_catalog().find("mine")
         assert entry.pair() == Pair("a/b", "c/d") and entry.custom and not entry.confirmed
@@ -126,7 +126,7 @@ class TestTheUsersOwn:
         ],
         ids=repr,
     )
-    def test_a_malformed_entry_is_left_out_with_a_complaint_and_the_others_stay(self, entry: Any) -> None:
+    def test_a_malformed_entry_is_ignored_and_reported(self, entry: Any) -> None:
         own(json.dumps([entry, {"id": "good"}]))
         known = load_catalog()
         assert [one.id for one in known.entries if one.custom] == ["good"]
@@ -135,12 +135,12 @@ class TestTheUsersOwn:
     @pytest.mark.parametrize(
         "text", ["{", "[" * 100_000, "3", '{"pairs": 3}', "\ud800".encode("utf-8", "surrogatepass").decode("latin1")]
     )
-    def test_a_damaged_file_costs_nothing_but_a_complaint(self, text: str) -> None:
+    def test_a_damaged_file_is_ignored_and_reported(self, text: str) -> None:
         own(text)
         known = load_catalog()
         assert len(known.entries) == len(RAW["pairs"]) and known.problems
 
-    def test_a_file_of_100_mb_is_not_read(self) -> None:
+    def test_a_huge_file_is_not_read(self) -> None:
         own("")
         with custom_catalog_file().open("wb") as stream:
             stream.truncate(100_000_000)
@@ -151,7 +151,7 @@ class TestTheUsersOwn:
             st.one_of(st.none(), st.booleans(), st.integers(), st.text("a/.\0", max_size=4)), lambda inner: st.lists(inner)
         )
     )
-    def test_whatever_a_field_holds_it_is_read_or_refused(self, value: Any) -> None:
+    def test_any_field_value_is_parsed_or_refused(self, value: Any) -> None:
         for name in ("id", "name", "targets", "drafter", "family", "context", "tags", "reported", "why_not"):
             with suppress(UserError):
                 parse_entry({"id": "mine", name: value})

@@ -1,4 +1,4 @@
-"""How fast a pair may be: the bounds follow from bytes and rates, and what replies show takes their place."""
+"""Predicted speeds from bytes and rates, and measured speeds that replace them."""
 
 import platform
 from pathlib import Path
@@ -20,20 +20,20 @@ EVEN = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, 200e9, 1e18, "", "", "", 
 BLOCK = parse({**DRAFTER, "hidden_size": 4096, "block_size": 16})
 
 
-def test_plain_decoding_is_bytes_over_bandwidth_less_what_long_chats_read() -> None:
+def test_plain_speed_is_bandwidth_over_bytes_read() -> None:
     plain = predict_speeds(MAC, FOUR_BITS, None, (5 * GB, 0), 8192)["plain"]
     assert plain.high == pytest.approx(250 / 5)
     assert plain.low == pytest.approx(1 / (5 / 250 + 2 * 36 * 8 * 128 * 8192 * 2 / 250e9))
     assert "5.00 GB" in str(plain.reason) and not plain.measured
 
 
-def test_an_embedding_table_that_is_not_tied_is_not_read() -> None:
+def test_an_untied_embedding_table_is_not_counted() -> None:
     tied, apart = ({**DENSE, "tie_word_embeddings": value} for value in (True, False))
     slow, fast = (predict_speeds(MAC, config, None, (16 * GB, 0), 1024)["plain"].high for config in (tied, apart))
     assert fast == pytest.approx(slow * 16e9 / (16e9 - 4096 * 151936 * 2))
 
 
-def test_of_experts_only_those_chosen_are_read() -> None:
+def test_only_chosen_experts_are_counted() -> None:
     config = {**DENSE, "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768, "tie_word_embeddings": True}
     experts = 36 * 128 * 3 * 4096 * 768 * 2
     plain = predict_speeds(MAC, config, None, (experts + 2 * GB, 0), 1024)["plain"]
@@ -41,31 +41,29 @@ def test_of_experts_only_those_chosen_are_read() -> None:
 
 
 @given(st.floats(1e9, 1e12), st.integers(4 * 10**9, 10**12), st.integers(10**6, 10**10), st.sampled_from([1, 2]))
-def test_ranges_are_ordered_and_drafting_is_never_said_to_be_slower_than_plain(
-    rate: float, size: int, draft: int, generation: int
-) -> None:
+def test_ranges_are_ordered_and_dflash_is_never_slower_than_plain(rate: float, size: int, draft: int, generation: int) -> None:
     facts = MachineFacts("", "Metal", 12, 48 * GB, 36 * GB, rate, 20 * rate, "", "", "", "")
     speeds = predict_speeds(facts, FOUR_BITS, BLOCK, (size, draft), 8192, generation)
     assert 0 < speeds["plain"].low <= speeds["plain"].high
     assert speeds["plain"].low <= speeds["dflash"].low <= speeds["dflash"].high >= speeds["plain"].high
 
 
-def test_where_rows_are_free_the_gain_is_what_a_round_yields_less_the_draft() -> None:
+def test_with_free_rows_the_gain_is_tokens_per_round() -> None:
     speeds = predict_speeds(EVEN, {**DENSE, "tie_word_embeddings": True}, BLOCK, (100 * GB, 1), 1)
     assert 4.9 < speeds["dflash"].high / speeds["plain"].high < 5.43
 
 
-def test_where_arithmetic_is_the_limit_rows_cost_what_they_compute() -> None:
+def test_if_compute_bound_dflash_gains_nothing() -> None:
     slow = MachineFacts("", "CPU", 2, 48 * GB, 36 * GB, 200e9, 200e9, "", "", "", "")
     speeds = predict_speeds(slow, {**DENSE, "tie_word_embeddings": True}, BLOCK, (16 * GB, GB), 1)
     assert speeds["plain"].high == pytest.approx(200e9 / 16e9) and speeds["dflash"].high == pytest.approx(speeds["plain"].high)
 
 
-def test_of_a_pair_so_small_that_no_bandwidth_matters_nothing_is_foretold() -> None:
+def test_the_speed_of_a_tiny_pair_is_not_predicted() -> None:
     assert predict_speeds(MAC, FOUR_BITS, None, (GB // 10, 0), 1024) == {}
 
 
-def test_a_config_that_does_not_say_enough_is_not_guessed_at() -> None:
+def test_an_incomplete_config_is_not_predicted() -> None:
     assert predict_speeds(MAC, {"model_type": "qwen3"}, None, (GB, 0), 1024) == {}
 
 
@@ -73,7 +71,7 @@ def stats(rate: float | None, tokens: int = 100) -> Stats:
     return Stats("dflash", 1, 0, tokens, 0.1, 1.0, rate, 0, 0, 0, 0, (), (), 0, 0, 0)
 
 
-def test_what_replies_show_takes_the_place_of_the_guess_and_is_kept() -> None:
+def test_measured_speeds_replace_the_prediction_and_are_saved() -> None:
     speeds, name = MeasuredSpeeds(), speed_key("a/b", "c/d")
     assert not speeds.record(name, stats(None)) and not speeds.record(name, stats(40.0, tokens=5))
     for rate in (40.0, 60.0):
@@ -93,7 +91,7 @@ def test_damaged_speeds_are_ignored(monkeypatch: pytest.MonkeyPatch, raw: object
     assert MeasuredSpeeds().rates("a") == {}
 
 
-def test_speeds_outlive_a_change_of_name_but_not_of_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_speeds_survive_a_change_of_host_name_but_not_of_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     speeds = MeasuredSpeeds()
     speeds._rates = {"a/b": {"plain": [9.0]}}

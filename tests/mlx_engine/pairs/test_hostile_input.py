@@ -1,4 +1,4 @@
-"""What a hostile hub, cache or catalogue may try: refused with a sentence, and nothing is written outside the cache."""
+"""Attacks of a hostile hub, cache or catalog: refused with a message, and nothing is written outside the cache."""
 
 import json
 import struct
@@ -17,7 +17,7 @@ from mlx_engine.pairs.pair import Pair
 from mlx_engine.pairs.repo import check_file, check_repo, is_wanted
 from tests.hub.repos import DRAFTER, TARGET, config, drafter_files, target_files, weights
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, download, expect_whole, fetch
+from tests.mlx_engine.pairs.downloads import PAIR, download, expect_whole, fetch
 
 NAMES = [
     "../x",
@@ -43,7 +43,7 @@ TRICKY = st.text("abZ09-._/\\\0\n ä~%:", max_size=30)
 
 
 @pytest.mark.parametrize("name", [*NAMES, "a/" + "b" * 100, None, 7, ["a/b"]], ids=repr)
-def test_repo_names_that_could_lead_elsewhere(name: Any, cache: Cache) -> None:
+def test_unsafe_repo_names_are_refused(name: Any, cache: Cache) -> None:
     with pytest.raises(UserError, match="isn't a repo name"):
         check_repo(name)
     with pytest.raises(UserError):
@@ -51,7 +51,7 @@ def test_repo_names_that_could_lead_elsewhere(name: Any, cache: Cache) -> None:
 
 
 @given(TRICKY)
-def test_a_repo_name_that_passes_stays_in_the_cache(name: str) -> None:
+def test_accepted_repo_names_stay_inside_the_cache(name: str) -> None:
     cache = Cache(Path("/cache"))
     try:
         folder = cache.folder(name)
@@ -74,25 +74,25 @@ PATHS = [
 
 
 @pytest.mark.parametrize("path", PATHS, ids=repr)
-def test_file_names_that_could_lead_elsewhere(path: str) -> None:
+def test_unsafe_file_names_are_refused(path: str) -> None:
     with pytest.raises(UserError, match="points outside its folder"):
         check_file("a/b", path, 1, "0" * 40)
 
 
 @pytest.mark.parametrize("digest", ["../" + "0" * 37, "0" * 39, "G" * 40, "", None, 3, "0" * 63 + "/"], ids=repr)
-def test_digests_become_file_names_so_only_digests_pass(digest: Any) -> None:
+def test_invalid_digests_are_refused(digest: Any) -> None:
     with pytest.raises(UserError, match="no checksum"):
         check_file("a/b", "config.json", 1, digest)
 
 
 @pytest.mark.parametrize("size", [-1, None, "9", 1.5, True])
-def test_sizes(size: Any) -> None:
+def test_invalid_sizes_are_refused(size: Any) -> None:
     with pytest.raises(UserError, match="no size"):
         check_file("a/b", "config.json", size, "0" * 40)
 
 
 @given(st.one_of(TRICKY, st.builds(str.__add__, TRICKY, st.sampled_from([".json", ".safetensors", ".py"]))))
-def test_a_file_that_is_wanted_stands_at_the_top_and_is_no_program(path: str) -> None:
+def test_only_data_files_at_the_top_level_are_wanted(path: str) -> None:
     if is_wanted(path):
         assert "/" not in path and not path.startswith(".")
         assert path.endswith((".json", ".safetensors", ".jinja", ".txt", ".model", ".tiktoken"))
@@ -107,7 +107,7 @@ def everything(place: Path) -> set[Path]:
     ["../escaped.json", "../escaped.py", "..\\escaped.bin", "../../../escaped.json", "model/../../escaped.json", "esc\0aped.json"],
     ids=repr,
 )
-def test_a_listing_with_path_tricks_is_refused_and_writes_nothing(
+def test_a_listing_with_unsafe_paths_is_refused_and_writes_nothing(
     tmp_path: Path, local_hub: LocalHub, cache: Cache, path: str
 ) -> None:
     local_hub.repo("owner/target", {**target_files(100_000), path: b"{}"})
@@ -131,8 +131,8 @@ def test_links_out_of_the_cache_are_not_followed(tmp_path: Path, local_hub: Loca
     assert everything(outside) == set()
 
 
-def test_links_in_place_of_single_files_are_replaced_or_refused(tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
-    """A partial, a blob and a ref that lead to a file of the user's own."""
+def test_links_in_place_of_files_are_replaced_or_refused(tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
+    """A partial file, a blob and a ref that link to one of the user's files."""
     local_hub.repo("owner/target", target_files(100_000))
     listing = download(local_hub, cache).hub.listing("owner/target")
     precious = tmp_path / "precious"
@@ -151,7 +151,7 @@ def test_links_in_place_of_single_files_are_replaced_or_refused(tmp_path: Path, 
     assert not cache.blob(listing, listing.files[-1]).is_symlink()
 
 
-def test_a_removed_repo_that_is_a_link_leaves_what_it_leads_to(tmp_path: Path, cache: Cache) -> None:
+def test_removing_a_linked_repo_keeps_the_link_target(tmp_path: Path, cache: Cache) -> None:
     outside = tmp_path / "outside"
     (outside / "snapshots").mkdir(parents=True)
     (outside / "file").write_text("mine")
@@ -162,8 +162,8 @@ def test_a_removed_repo_that_is_a_link_leaves_what_it_leads_to(tmp_path: Path, c
     assert (outside / "file").read_text() == "mine"
 
 
-class TestLies:
-    def test_a_config_of_100_mb_is_refused_before_it_is_fetched(self, local_hub: LocalHub, cache: Cache) -> None:
+class TestInvalidFiles:
+    def test_a_huge_config_is_refused_before_its_download(self, local_hub: LocalHub, cache: Cache) -> None:
         files = target_files(100_000)
         files["config.json"] = b"{" + b" " * 100_000_000 + b"}"
         local_hub.repo("owner/target", files)
@@ -171,13 +171,13 @@ class TestLies:
             fetch(local_hub, cache, Pair("owner/target"))
         assert not cache.root.exists()
 
-    def test_a_config_of_100_mb_on_disk(self, tmp_path: Path) -> None:
+    def test_a_huge_config_on_disk_is_refused(self, tmp_path: Path) -> None:
         with (tmp_path / "config.json").open("wb") as stream:
             stream.truncate(100_000_000)
         with pytest.raises(UserError, match="isn't a valid model config"):
             read_config(tmp_path)
 
-    def test_a_config_nested_beyond_all_sense(self, tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_deeply_nested_config_is_refused(self, tmp_path: Path, local_hub: LocalHub, cache: Cache) -> None:
         (tmp_path / "config.json").write_text('{"a":' + "[" * 100_000)
         with pytest.raises(UserError, match="isn't a valid model config"):
             read_config(tmp_path)
@@ -203,7 +203,7 @@ class TestLies:
         ],
         ids=["beyond", "short", "backwards", "negative", "huge", "overlap", "shape", "list", "no object"],
     )
-    def test_safetensors_headers(self, tmp_path: Path, header: Any) -> None:
+    def test_invalid_safetensors_headers_are_refused(self, tmp_path: Path, header: Any) -> None:
         text = json.dumps(header).encode()
         file = tmp_path / "model.safetensors"
         file.write_bytes(struct.pack("<Q", len(text)) + text + bytes(1000))
@@ -211,7 +211,7 @@ class TestLies:
             check_safetensors(file, "It")
 
     @pytest.mark.parametrize("length", [2**63, 10**9, 5000])
-    def test_safetensors_header_lengths(self, tmp_path: Path, length: int) -> None:
+    def test_invalid_safetensors_header_lengths_are_refused(self, tmp_path: Path, length: int) -> None:
         file = tmp_path / "model.safetensors"
         file.write_bytes(struct.pack("<Q", length) + b"{}" + bytes(1000))
         with pytest.raises(UserError, match=r"is damaged|is incomplete"):
@@ -230,13 +230,13 @@ class TestLies:
         ],
         ids=["empty", "list", "number", "kinds", "no name", "terminal codes", "nested"],
     )
-    def test_an_index_of_shards_that_is_none(self, tmp_path: Path, text: str) -> None:
+    def test_an_invalid_shard_index_is_refused(self, tmp_path: Path, text: str) -> None:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
         (tmp_path / "model.safetensors.index.json").write_text(text)
         with pytest.raises(UserError, match=r"model\.safetensors\.index\.json” is damaged"):
             weight_files(tmp_path)
 
-    def test_an_index_of_100_mb(self, tmp_path: Path) -> None:
+    def test_a_huge_shard_index_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
         with (tmp_path / "model.safetensors.index.json").open("wb") as stream:
             stream.truncate(100_000_000)
@@ -244,17 +244,17 @@ class TestLies:
             weight_files(tmp_path)
 
     @pytest.mark.parametrize("text", ["", "../" * 13 + "x", "/etc", "0" * 39, "é" * 40, "0" * 41])
-    def test_a_ref_that_names_no_commit_leads_nowhere(self, cache: Cache, text: str) -> None:
+    def test_an_invalid_ref_is_ignored(self, cache: Cache, text: str) -> None:
         place = cache.folder("owner/target") / "refs/main"
         place.parent.mkdir(parents=True)
         place.write_text(text)
         assert cache.main_commit("owner/target") is None
 
-    def test_an_honest_header(self, tmp_path: Path) -> None:
+    def test_a_valid_safetensors_header_is_accepted(self, tmp_path: Path) -> None:
         (tmp_path / "model.safetensors").write_bytes(weights(0, 5000))
         check_safetensors(tmp_path / "model.safetensors", "It")
 
-    def test_a_header_that_lies_is_refused_before_any_program_sees_the_snapshot(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_an_invalid_header_is_refused_before_the_snapshot_is_published(self, local_hub: LocalHub, cache: Cache) -> None:
         text = json.dumps({"w": {"dtype": "F32", "shape": [10**9], "data_offsets": [0, 4 * 10**9]}}).encode()
         files = {**target_files(100_000), "model-00001-of-00001.safetensors": struct.pack("<Q", len(text)) + text + bytes(5000)}
         local_hub.repo("owner/target", files)
@@ -262,7 +262,7 @@ class TestLies:
             fetch(local_hub, cache, Pair("owner/target"))
         assert not list((cache.folder("owner/target") / "snapshots").iterdir())
 
-    def test_a_listing_that_is_no_listing(self, local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_invalid_listings_are_refused(self, local_hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
         from tests.hub import server
 
         for answer in (
@@ -279,8 +279,8 @@ class TestLies:
         assert not cache.root.exists()
 
 
-class TestWhatGoesTogether:
-    """Decided before anything large is fetched."""
+class TestCompatibility:
+    """Checked before any large download."""
 
     @pytest.mark.parametrize(
         ("target", "drafter", "words"),
@@ -297,7 +297,9 @@ class TestWhatGoesTogether:
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
-    def test_misfits(self, local_hub: LocalHub, cache: Cache, target: dict, drafter: dict, words: str) -> None:
+    def test_incompatible_pairs_are_refused_before_their_download(
+        self, local_hub: LocalHub, cache: Cache, target: dict, drafter: dict, words: str
+    ) -> None:
         local_hub.repo("owner/target", {**target_files(100_000), "config.json": config(**{**TARGET, **target})})
         local_hub.repo("owner/drafter", {**drafter_files(100_000), "config.json": config(**{**DRAFTER, **drafter})})
         with pytest.raises(UserError, match=f"{words}.*Nothing was downloaded"):
@@ -313,7 +315,7 @@ class TestWhatGoesTogether:
             ("config.json", "no config.json"),
         ],
     )
-    def test_what_is_no_model(self, local_hub: LocalHub, cache: Cache, lacks: str, words: str) -> None:
+    def test_incomplete_repos_are_refused(self, local_hub: LocalHub, cache: Cache, lacks: str, words: str) -> None:
         files = target_files(100_000)
         files.pop("tokenizer_config.json")
         files.pop(lacks)
@@ -321,7 +323,7 @@ class TestWhatGoesTogether:
         with pytest.raises(UserError, match=words):
             fetch(local_hub, cache, Pair("owner/target"))
 
-    def test_a_tokenizer_of_its_own_code(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_tokenizer_with_its_own_code_is_refused(self, local_hub: LocalHub, cache: Cache) -> None:
         files = {
             **target_files(100_000),
             "tiktoken.model": b"x",
@@ -332,7 +334,7 @@ class TestWhatGoesTogether:
         with pytest.raises(UserError, match="needs its own Python code"):
             fetch(local_hub, cache, Pair("owner/target"))
 
-    def test_a_pair_that_fits(self, local_hub: LocalHub, cache: Cache) -> None:
+    def test_a_compatible_pair_is_downloaded(self, local_hub: LocalHub, cache: Cache) -> None:
         local_hub.repo("owner/target", target_files(100_000))
         local_hub.repo("owner/drafter", drafter_files(100_000))
         assert download(local_hub, cache, PAIR).run(threading.Event()) is not None

@@ -1,4 +1,4 @@
-"""What was deleted can be brought back byte for byte until it is freed, and no program finds it meanwhile."""
+"""Deleted models can be restored until they are purged, and no program sees them meanwhile."""
 
 import os
 import shutil
@@ -17,12 +17,12 @@ from mlx_engine.pairs.library import local_models
 from mlx_engine.pairs.model_move import ModelMove
 from tests.hub.repos import drafter_files, target_files
 from tests.hub.server import LocalHub
-from tests.mlx_engine.pairs.fetching import PAIR, expect_whole, fetch
+from tests.mlx_engine.pairs.downloads import PAIR, expect_whole, fetch
 
 
 @pytest.fixture
 def filled(local_hub: LocalHub, cache: Cache) -> LocalHub:
-    """A pair that is whole."""
+    """A complete pair."""
     local_hub.repo("owner/target", target_files(300_000, 200_000))
     local_hub.repo("owner/drafter", drafter_files(100_000))
     fetch(local_hub, cache)
@@ -30,8 +30,8 @@ def filled(local_hub: LocalHub, cache: Cache) -> LocalHub:
 
 
 @pytest.fixture
-def in_force(local_hub: LocalHub) -> Cache:
-    """The model folder, with a pair that is whole."""
+def current(local_hub: LocalHub) -> Cache:
+    """The current model folder, with a complete pair."""
     local_hub.repo("owner/target", target_files(300_000))
     local_hub.repo("owner/drafter", drafter_files(100_000))
     cache = Cache()
@@ -43,7 +43,7 @@ def allocated(root: Path) -> int:
     return sum(place.lstat().st_blocks * 512 for place in root.rglob("*") if place.is_file() and not place.is_symlink())
 
 
-def test_no_program_finds_it_and_it_comes_back_whole(filled: LocalHub, cache: Cache) -> None:
+def test_deleted_models_are_invisible_and_can_be_restored(filled: LocalHub, cache: Cache) -> None:
     bytes = DeletedModels(cache).delete(PAIR.repos)
     assert bytes > 600_000
     found = scan_cache_dir(cache.root)
@@ -54,7 +54,7 @@ def test_no_program_finds_it_and_it_comes_back_whole(filled: LocalHub, cache: Ca
     assert fetch(filled, cache).downloaded == 0
 
 
-def test_what_is_told_is_what_becomes_free(filled: LocalHub, cache: Cache) -> None:
+def test_delete_reports_the_bytes_that_purge_frees(filled: LocalHub, cache: Cache) -> None:
     before = allocated(cache.root)
     told = DeletedModels(cache).delete(PAIR.repos)
     assert allocated(cache.root) == before, "nothing is free yet"
@@ -65,7 +65,7 @@ def test_what_is_told_is_what_becomes_free(filled: LocalHub, cache: Cache) -> No
     assert DeletedModels(cache).purge() == 0
 
 
-def test_what_was_fetched_again_meanwhile_stays(filled: LocalHub, cache: Cache) -> None:
+def test_restore_keeps_a_repo_that_was_downloaded_again(filled: LocalHub, cache: Cache) -> None:
     DeletedModels(cache).delete(["owner/drafter"])
     fetch(filled, cache)
     place = cache.folder("owner/drafter").stat().st_ino
@@ -77,7 +77,7 @@ def test_what_was_fetched_again_meanwhile_stays(filled: LocalHub, cache: Cache) 
     expect_whole(filled, cache)
 
 
-def test_a_pair_is_taken_whole_or_not_at_all(
+def test_a_pair_is_deleted_as_a_whole_or_not_at_all(
     filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = os.rename
@@ -98,17 +98,17 @@ def test_a_pair_is_taken_whole_or_not_at_all(
     assert cache.folder("owner/target").is_dir() and any((tmp_path / "outside").iterdir())
 
 
-def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_other_way_round(
-    local_hub: LocalHub, in_force: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_deleting_and_moving_exclude_each_other(
+    local_hub: LocalHub, current: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(locks, "EXCLUSIVE_TIMEOUT", 0.1)
-    DeletedModels(in_force).delete(["owner/drafter"])
+    DeletedModels(current).delete(["owner/drafter"])
     tried: list[str] = []
 
     def meanwhile(done: int, total: int) -> None:
         for what in (
-            lambda: DeletedModels(in_force).delete(["owner/target"]),
-            lambda: DeletedModels(in_force).restore(["owner/drafter"]),
+            lambda: DeletedModels(current).delete(["owner/target"]),
+            lambda: DeletedModels(current).restore(["owner/drafter"]),
         ):
             with pytest.raises(UserError, match=r"^The models are being moved to another folder\. Wait until that is done"):
                 what()
@@ -124,27 +124,27 @@ def test_nothing_is_deleted_or_brought_back_while_the_models_are_moved_and_the_o
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "rename", moving)
-        DeletedModels(in_force).restore(["owner/drafter"])
-    expect_whole(local_hub, in_force)
+        DeletedModels(current).restore(["owner/drafter"])
+    expect_whole(local_hub, current)
     assert ModelMove(tmp_path / "new").run(threading.Event(), meanwhile)
     assert tried[0] == "not moved" and set(tried[1:]) == {"refused"} and len(tried) > 1
     expect_whole(local_hub, Cache())
     assert Cache().root == tmp_path / "new"
 
 
-def test_a_data_folder_that_cannot_be_written_to_does_not_keep_from_freeing_room(
-    local_hub: LocalHub, in_force: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_models_can_be_deleted_if_the_data_folder_is_full(
+    local_hub: LocalHub, current: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "full").write_text("no folder")
     monkeypatch.setattr(in_cache, "move_lock", lambda: tmp_path / "full" / "lock")
-    assert DeletedModels(in_force).delete(PAIR.repos) > 0
-    DeletedModels(in_force).restore(PAIR.repos)
-    expect_whole(local_hub, in_force)
+    assert DeletedModels(current).delete(PAIR.repos) > 0
+    DeletedModels(current).restore(PAIR.repos)
+    expect_whole(local_hub, current)
 
 
-def test_nothing_is_deleted_from_a_folder_that_the_models_have_left(local_hub: LocalHub, in_force: Cache, tmp_path: Path) -> None:
+def test_nothing_is_deleted_from_a_folder_after_a_move(local_hub: LocalHub, current: Cache, tmp_path: Path) -> None:
     assert ModelMove(tmp_path / "new").run(threading.Event())
-    for what in (DeletedModels(in_force).delete, DeletedModels(in_force).restore):
+    for what in (DeletedModels(current).delete, DeletedModels(current).restore):
         with pytest.raises(UserError, match=r"^The models were moved to “.*new”\. Try again\.$"):
             what(PAIR.repos)
     expect_whole(local_hub, Cache())
@@ -157,9 +157,7 @@ def test_names_that_are_none(cache: Cache, name: str) -> None:
     assert not cache.root.exists()
 
 
-def test_it_does_not_move_with_the_model_folder(
-    filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deleted_models_are_not_moved(filled: LocalHub, cache: Cache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
         monkeypatch.delenv(name, raising=False)
     DeletedModels(cache).delete(["owner/drafter"])
