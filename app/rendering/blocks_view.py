@@ -41,7 +41,7 @@ class BlocksView(LazyStack):
     `marks_of` returns the selection and the search hits of a part. `drawn` counts the blocks that have been drawn.
     """
 
-    resized = Signal()  # a part has changed its height by itself
+    resized = Signal()  # the height of a part has changed
 
     def __init__(self, theme: Theme, quiet: bool = False, lazy: bool = False) -> None:
         """Create an empty view.
@@ -105,7 +105,7 @@ class BlocksView(LazyStack):
         self._settle()
 
     def _update_part(self, index: int, unchanged: int) -> None:
-        """Show the current blocks of a part, the first of which are unchanged."""
+        """Show the current blocks of a part, whose first `unchanged` blocks are drawn already."""
         part, entry = self.parts[index], self.entries[index]
         first = self._blocks[part.first]
         below_text = index > 0 and self.parts[index - 1].kind == "text"

@@ -19,8 +19,8 @@ from app.rendering.markdown import parse_blocks
 SyntaxColor = Literal["comment", "keyword", "string", "number", "name", "builtin", "operator"]
 
 # Code is colored in pieces. Only the last piece is colored again when the code grows, so an update costs the same however long the
-# block is. A piece should end where what follows gets the same colors without what precedes it; if there is no such place, as in a
-# long comment, the piece grows up to the maximum.
+# block is. A piece ends where the following code gets the same colors on its own. If there is no such place, as in a long comment,
+# the piece grows up to the maximum.
 PIECE = 1200  # characters
 MAX_PIECE = 9600
 LOOKAHEAD = 400  # characters whose colors are compared
@@ -140,7 +140,7 @@ class Highlighter:
         return _open_element(self._element + code) if isinstance(self._lexer, HtmlLexer) else ""
 
     def _piece_size(self, code: str, colors: list[SyntaxColor | None]) -> int | None:
-        """Return where a piece ends: in front of a line that gets the same colors by itself. None if there is no such line."""
+        """Return the size of a piece that ends where the next line gets the same colors on its own, None if there is none."""
         starts = [at for at in range(PIECE // 4, len(code) - LOOKAHEAD + 1) if code[at - 1] == "\n" != code[at]]
         if not starts:
             return len(code) - LOOKAHEAD  # a huge line
@@ -148,7 +148,7 @@ class Highlighter:
         # The least indented line comes first, and of several the last.
         outside.sort(key=lambda at: (len(code[at:]) - len(code[at:].lstrip(" \t")), -at))
         for at in outside[:MAX_TRIES]:
-            compared = LOOKAHEAD * 3 // 4  # the end of what is cut off may be colored otherwise
+            compared = LOOKAHEAD * 3 // 4  # the end may get other colors without what follows
             ahead = self._color(code[at : at + LOOKAHEAD], self._element_after(code[:at]))
             if ahead[:compared] == colors[at : at + compared]:
                 return at

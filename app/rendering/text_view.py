@@ -39,7 +39,7 @@ class TextView(DocumentView):
         Args:
             theme: Fonts and colors.
             quiet: Whether to use the secondary text color.
-            first: Whether to omit the space above the first block, as there is no text view above this one.
+            first: Whether to omit the space above the first block: no text precedes this view.
         """
         super().__init__(theme, tr("Text"))
         self._quiet = quiet
@@ -167,7 +167,7 @@ class TextView(DocumentView):
     def _paint_marker(self, painter: QPainter, block: QTextBlock, marker: str, task: int) -> None:
         """Draw a bullet or number in the margin, on the baseline of the first line.
 
-        Qt's own lists draw it lower where line spacing is large, and an item couldn't be removed by itself.
+        Qt's own lists draw it too low with large line spacing, and their items can't be removed one by one.
         """
         layout = block.layout()
         if not layout.lineCount():

@@ -64,7 +64,7 @@ class TextPosition:
 class MessageColumn(LazyStack):
     """Builds messages near the reader and marks the selection and the search hits in them."""
 
-    layout_requested = Signal()  # a message has changed its size by itself
+    layout_requested = Signal()  # the size of a message has changed
 
     def __init__(self, theme: Theme, make_view: Callable[[TranscriptItem], QWidget], parent: QWidget) -> None:
         super().__init__(parent)

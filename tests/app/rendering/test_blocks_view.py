@@ -1,4 +1,4 @@
-"""Only what changed is drawn, and what was selected stays so."""
+"""Only what changed is drawn."""
 
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -28,7 +28,7 @@ def streamed(qapp: QApplication, text: str, step: int) -> BlocksView:
     return view
 
 
-def test_a_streamed_reply_looks_like_one_drawn_at_once(qapp: QApplication, qtbot: QtBot) -> None:
+def test_a_streamed_reply_equals_one_drawn_at_once(qapp: QApplication, qtbot: QtBot) -> None:
     whole = streamed(qapp, TEXT, len(TEXT))
     for step in (5, 40, 333):
         view = streamed(qapp, TEXT, step)
@@ -50,14 +50,14 @@ def test_a_growing_code_block_keeps_its_widget(qapp: QApplication, qtbot: QtBot)
     assert code.text == "x = 1\ny = 2"
 
 
-def test_redrawing_shows_the_same(qapp: QApplication, qtbot: QtBot) -> None:
+def test_redrawing_keeps_the_content(qapp: QApplication, qtbot: QtBot) -> None:
     view = streamed(qapp, TEXT, 50)
     before = contents(view)
     view.redraw()
     assert contents(view) == before
 
 
-def test_code_inside_a_list_can_be_copied_too(qapp: QApplication, qtbot: QtBot) -> None:
+def test_code_in_a_list_has_its_own_view(qapp: QApplication, qtbot: QtBot) -> None:
     view = streamed(qapp, "1. run\n   ```bash\n   ls\n   ```\n2. done", 3)
     assert CodeBlock("bash", "ls", indent=1) in view.blocks
     assert [code.text for code in view.code_views()] == ["ls"]

@@ -1,4 +1,4 @@
-"""What is copied out of a reply reads as what was selected."""
+"""A copied selection parses to what was selected."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,19 +25,19 @@ _words = st.lists(_word, min_size=1, max_size=4).map(" ".join)
 
 
 @given(_words, st.integers(0, 3))
-def test_text_with_signs_of_markdown_in_it_reads_back_as_itself(text: str, heading: int) -> None:
+def test_text_with_markdown_syntax_survives_a_round_trip(text: str, heading: int) -> None:
     block = TextBlock((TextSpan(text),), heading)
     if not heading or not text.rstrip().endswith("#"):  # trailing signs close a heading
         assert parse_blocks(to_markdown([block])) == (block,)
 
 
 @given(st.text(st.sampled_from("ab` \n~"), max_size=20))
-def test_code_reads_back_as_itself(text: str) -> None:
+def test_code_survives_a_round_trip(text: str) -> None:
     block = CodeBlock("python", text)
     assert parse_blocks(to_markdown([block])) == (block,)
 
 
-def test_all_kinds_of_blocks_read_back_as_themselves() -> None:
+def test_all_kinds_of_blocks_survive_a_round_trip() -> None:
     cells = ((TextSpan("a|b"),), (TextSpan("c", code=True),))
     found: list[Block] = [
         TextBlock((TextSpan("Head"),), 2),
@@ -65,7 +65,7 @@ def test_all_kinds_of_blocks_read_back_as_themselves() -> None:
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000))
-def test_what_is_copied_from_a_reply_holds_the_words_selected(one: int, other: int) -> None:
+def test_a_copied_selection_contains_the_selected_words(one: int, other: int) -> None:
     source = StreamingMarkdown()
     source.append(RICH)
     there = document_parts(source.blocks)
@@ -86,7 +86,7 @@ def test_what_is_copied_from_a_reply_holds_the_words_selected(one: int, other: i
     assert all(block in whole for block in inside)
 
 
-def test_everything_selected_is_copied_as_it_was_written() -> None:
+def test_a_fully_selected_reply_is_copied_as_written() -> None:
     source = StreamingMarkdown()
     source.append(RICH)
     assert selected_markdown(RICH, source, (0, 0), (1 << 30, 0)) == RICH.strip("\n")

@@ -1,4 +1,4 @@
-"""Markdown that arrives in pieces is the same as Markdown that arrives at once."""
+"""Markdown parsed in pieces gives the same blocks as the whole text."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from app.rendering.markdown import parse_blocks
 from app.rendering.streaming import StreamingMarkdown
 from tests.benchmarks.recorded_engine import TEXT
 
-# Pieces that mean something to Markdown, so that random texts are full of it.
+# Pieces of Markdown syntax, so that random texts contain much of it.
 _words = st.text(st.sampled_from("ab *_`~[]()<>!#\\|1.-:\n\t é👍\u2028"), max_size=12)
 _marks = st.sampled_from(
     [
@@ -30,13 +30,13 @@ def pieces(text: str, cuts: list[int]) -> list[str]:
 
 
 def stream(parts: list[str]) -> tuple[tuple[Block, ...], StreamingMarkdown]:
-    """What a view that applies every change shows in the end."""
+    """Return what a view that applies every change finally shows."""
     streaming, shown = StreamingMarkdown(), []
     for part in parts:
         frozen = streaming.frozen_count
         before = tuple(shown[:frozen])
         change = streaming.append(part)
-        assert change.first >= frozen, "a finished block was rendered again"
+        assert change.first >= frozen, "a frozen block changed"
         shown[change.first :] = change.blocks
         assert tuple(shown[:frozen]) == before
         assert tuple(shown) == streaming.blocks
@@ -57,13 +57,13 @@ def test_single_characters_give_the_same_blocks_as_the_whole_text(text: str) -> 
 
 @pytest.mark.parametrize("body", ["```python\n" + "x = 1\n" * 200, "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 100, "- a\n" * 300])
 def test_a_long_block_after_empty_lines(body: str) -> None:
-    """As models begin their answer after they thought."""
+    """Models start an answer this way after thinking."""
     shown, _ = stream(pieces("\n\n" + body, [7 * i for i in range(300)]))
     assert shown == parse_blocks("\n\n" + body)
 
 
 @given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
-def test_lists_tables_and_code_that_are_frozen_in_part_look_as_if_read_at_once(text: str, cuts: list[int]) -> None:
+def test_partly_frozen_lists_tables_and_code_equal_the_whole(text: str, cuts: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming, "SHORT_TAIL", 0)
         shown, _ = stream(pieces(text, cuts))
@@ -71,7 +71,7 @@ def test_lists_tables_and_code_that_are_frozen_in_part_look_as_if_read_at_once(t
 
 
 @given(markdown, st.lists(st.integers(0, 10_000), max_size=20))
-def test_where_a_long_tail_is_cut_does_not_depend_on_how_it_arrived(text: str, cuts: list[int]) -> None:
+def test_a_long_tail_is_split_the_same_way_however_it_arrives(text: str, cuts: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming, "MAX_TAIL", 25)
         patch.setattr(streaming, "SHORT_TAIL", 10)
@@ -81,17 +81,17 @@ def test_where_a_long_tail_is_cut_does_not_depend_on_how_it_arrived(text: str, c
 @pytest.mark.parametrize(
     "text", ["a\n```x`y\nb", "a\n\n# b\n```c`d\n", "- a\n- - -\nb", "a\n-\n- b\n", "> a\n>\nb\n---\n", "a\n1.\n1. b\n"]
 )
-def test_a_line_that_turns_out_otherwise_than_it_began_changes_what_is_above_it(text: str) -> None:
+def test_a_completed_line_can_change_the_block_above_it(text: str) -> None:
     shown, _ = stream(list(text))
     assert shown == parse_blocks(text)
 
 
-def test_finished_blocks_freeze_while_the_reply_still_grows() -> None:
+def test_finished_blocks_are_frozen_while_the_reply_grows() -> None:
     shown, streaming = stream([TEXT[at : at + 7] for at in range(0, len(TEXT), 7)])
     assert streaming.frozen_count >= len(shown) - 1
 
 
-def test_a_long_reply_costs_in_proportion_to_its_length() -> None:
+def test_the_cost_of_a_reply_is_proportional_to_its_length() -> None:
     def rendered(copies: int) -> int:
         streaming, count = StreamingMarkdown(), 0
         for at in range(0, len(TEXT) * copies, 20):
@@ -101,7 +101,7 @@ def test_a_long_reply_costs_in_proportion_to_its_length() -> None:
     assert rendered(8) <= 9 * rendered(1)
 
 
-def test_all_kinds_of_blocks_are_told_apart() -> None:
+def test_all_kinds_of_blocks_are_recognized() -> None:
     kinds = {type(block) for block in parse_blocks(TEXT + "\n---\n")}
     assert kinds == {TextBlock, CodeBlock, TableBlock, RuleBlock}
 
@@ -112,12 +112,12 @@ def test_nested_lists_keep_their_numbers_and_depth() -> None:
     assert marks == [("3.", 1), ("◦", 2), ("4.", 1), ("", 1)]
 
 
-def test_a_list_may_begin_at_nought() -> None:
+def test_a_list_can_start_at_zero() -> None:
     first = parse_blocks("0. nought")[0]
     assert isinstance(first, TextBlock) and first.marker == "0."
 
 
-def test_code_in_a_list_is_a_code_block_of_its_own() -> None:
+def test_code_in_a_list_is_a_separate_block() -> None:
     found = parse_blocks("1. run\n   ```bash\n   ls\n   ```\n2. done")
     assert found[1] == CodeBlock("bash", "ls", indent=1)
 
@@ -129,16 +129,16 @@ def test_only_web_links_are_links() -> None:
     assert parse_blocks("[x](https://a.b)") == (TextBlock((TextSpan("x", link="https://a.b"),)),)
 
 
-def test_a_picture_is_named_and_linked_but_never_shown() -> None:
+def test_an_image_becomes_a_link() -> None:
     assert parse_blocks("![a cat](https://a.b/cat.png)") == (TextBlock((TextSpan("a cat", link="https://a.b/cat.png"),)),)
 
 
-def test_html_is_shown_as_it_was_written() -> None:
+def test_html_is_shown_as_written() -> None:
     (block,) = parse_blocks("<script>alert(1)</script>")
     assert isinstance(block, TextBlock) and "".join(span.text for span in block.spans) == "<script>alert(1)</script>"
 
 
-# Costs
+# Cost
 
 LONG = {
     "prose": "A sentence with *some* marks in it, and another one.\n\n",
@@ -147,14 +147,14 @@ LONG = {
     "a quote": "> A quoted line.\n>\n",
     "code": "    x = compute(y)\n",
     "a table": "| one | two |\n",
-    "maths": "$$\n\\frac{a}{b}\n$$\n\nwhere $a = 1$.\n\n",
+    "math": "$$\n\\frac{a}{b}\n$$\n\nwhere $a = 1$.\n\n",
     "one line": "word ",
 }
 BEFORE = {"code": "```python\n", "a table": "| a | b |\n|---|---|\n"}
 
 
 @pytest.mark.parametrize("kind", LONG)
-def test_what_an_update_costs_does_not_grow_with_the_reply(kind: str) -> None:
+def test_the_cost_of_an_update_does_not_grow_with_the_reply(kind: str) -> None:
     text = BEFORE.get(kind, "") + LONG[kind] * (32_000 // len(LONG[kind]))
     streaming_, costs = StreamingMarkdown(), []
     for at in range(0, len(text), 40):
@@ -166,7 +166,7 @@ def test_what_an_update_costs_does_not_grow_with_the_reply(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", LONG)
-def test_a_long_text_at_once_is_read_a_few_times_at_most(kind: str) -> None:
+def test_a_long_text_is_parsed_at_most_three_times(kind: str) -> None:
     text = BEFORE.get(kind, "") + LONG[kind] * (60_000 // len(LONG[kind]))
     streaming_ = StreamingMarkdown()
     streaming_.append(text)
@@ -179,53 +179,53 @@ def test_a_long_text_at_once_is_read_a_few_times_at_most(kind: str) -> None:
 @pytest.mark.parametrize(
     ("source", "latex"), [("$x^2$", "x^2"), ("\\(a_1\\)", "a_1"), ("$$y$$ too", "y"), ("is $\\$5$ ok", "\\$5"), ("$a$-b", "a")]
 )
-def test_maths_in_a_line(source: str, latex: str) -> None:
+def test_inline_math(source: str, latex: str) -> None:
     (block,) = parse_blocks(source)
     assert isinstance(block, TextBlock)
     assert [span.text for span in block.spans if span.math] == [latex]
 
 
 @pytest.mark.parametrize("source", ["It costs $5 and $10.", "$ x $", "US$ 3$", "\\$x\\$", "`$x$`", "$x", "\\(x", "$$", "$$$$"])
-def test_prices_and_lone_dollars_are_no_maths(source: str) -> None:
+def test_prices_and_single_dollars_are_not_math(source: str) -> None:
     assert not [span for block in parse_blocks(source) if isinstance(block, TextBlock) for span in block.spans if span.math]
 
 
 @pytest.mark.parametrize("source", ["$$x$$", "$$\nx\n$$", "\\[x\\]", "\\[\nx\n\\]", "$$ x\n$$"])
-def test_maths_on_lines_of_its_own(source: str) -> None:
+def test_display_math(source: str) -> None:
     assert parse_blocks(source) == (MathBlock("x"),)
 
 
-def test_maths_that_never_closes_is_shown_as_written() -> None:
+def test_unclosed_math_is_shown_as_written() -> None:
     first, second = parse_blocks("$$\nx = \\frac\n\nMore.")
     assert first == TextBlock((TextSpan("$$\u2028x = \\frac", code=True),))
     assert second == TextBlock((TextSpan("More."),))
 
 
-def test_tasks_are_ticked_or_not() -> None:
+def test_task_list_items_are_checked_or_unchecked() -> None:
     found = parse_blocks("- [ ] open\n- [x] **done**\n- [y] neither\n\n[x] no item")
     assert [block.done for block in found if isinstance(block, TextBlock)] == [False, True, None, None]
     assert isinstance(found[1], TextBlock) and found[1].spans == (TextSpan("done", bold=True),)
 
 
-# What nobody should send
+# Strange input
 
 
 @pytest.mark.parametrize(
     "text", ["> " * 5000 + "deep", "- " * 3000 + "deep", "[" * 5000, "*" * 5000 + "deep", "`" * 5000, "$" * 5000, "|" * 5000]
 )
-def test_deep_nesting_neither_fails_nor_loses_the_text(text: str) -> None:
+def test_deep_nesting_keeps_the_text(text: str) -> None:
     found = parse_blocks(text)
     words = "".join(span.text for block in found if isinstance(block, TextBlock) for span in block.spans)
     assert "deep" in words or "deep" not in text
     assert found
 
 
-def test_a_list_may_be_a_dozen_levels_deep() -> None:
+def test_lists_can_be_fifteen_levels_deep() -> None:
     text = "".join("  " * level + f"- level {level}\n" for level in range(15))
     assert [block.indent for block in parse_blocks(text) if isinstance(block, TextBlock)] == list(range(1, 16))
 
 
-def test_nul_and_halves_of_surrogate_pairs_become_the_replacement_sign() -> None:
+def test_nul_and_lone_surrogates_become_the_replacement_character() -> None:
     (block,) = parse_blocks("a\0b\ud800c\udfffd")
     assert block == TextBlock((TextSpan("a\ufffdb\ufffdc\ufffdd"),))
     assert StreamingMarkdown().append("\ud83d").blocks == (TextBlock((TextSpan("\ufffd"),)),)

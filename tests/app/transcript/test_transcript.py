@@ -1,4 +1,4 @@
-"""The transcript: what is built, what is selected and copied, what is found, and where the reader stays."""
+"""The transcript: building, selecting, copying, finding, and scrolling."""
 
 import threading
 from collections.abc import Callable
@@ -27,7 +27,7 @@ LONG = TEXT + "Euler: $e^{i\\pi} = -1$.\n\n$$\n\\frac{a}{b}\n$$\n"
 
 
 def chat_of(*answers: str) -> list[Turn]:
-    """Finished turns with these answers."""
+    """Return finished turns with these answers."""
     chat = Chat()
     for number, text in enumerate(answers):
         turn = chat.ask(f"Question {number}", "dflash")
@@ -38,7 +38,7 @@ def chat_of(*answers: str) -> list[Turn]:
 
 @pytest.fixture
 def show(qapp: QApplication, qtbot: QtBot):  # type: ignore[no-untyped-def]
-    """Show answers in a transcript of a window's size."""
+    """Return a function that shows answers in a transcript."""
     made: list[Transcript] = []
 
     def begin(*answers: str, width: int = 900, height: int = 700) -> Transcript:
@@ -55,7 +55,7 @@ def show(qapp: QApplication, qtbot: QtBot):  # type: ignore[no-untyped-def]
 
 
 def built(transcript: Transcript) -> int:
-    """How many widgets with text there are."""
+    """Return the number of widgets with text."""
     views = [entry.view for entry in transcript.column.entries if isinstance(entry.view, ReplyView)]
     return sum(entry.view is not None for view in views for entry in view.blocks.entries)
 
@@ -63,14 +63,14 @@ def built(transcript: Transcript) -> int:
 # Long chats
 
 
-def test_messages_out_of_sight_are_not_built(show) -> None:  # type: ignore[no-untyped-def]
+def test_off_screen_messages_are_not_built(show) -> None:  # type: ignore[no-untyped-def]
     few, many = show(*[LONG] * 3), show(*[LONG] * 150)
     assert len(many.reply_views()) <= len(few.reply_views()) + 1
     assert built(many) <= built(few) + 3
     assert many.verticalScrollBar().value() == many.verticalScrollBar().maximum() > 50_000
 
 
-def test_what_has_been_left_behind_is_let_go(show) -> None:  # type: ignore[no-untyped-def]
+def test_messages_scrolled_away_are_discarded(show) -> None:  # type: ignore[no-untyped-def]
     transcript = show(*[LONG] * 12)
     bar = transcript.verticalScrollBar()
     most = 0
@@ -84,7 +84,7 @@ def test_what_has_been_left_behind_is_let_go(show) -> None:  # type: ignore[no-u
     assert there == [True, True, False]
 
 
-def test_a_part_of_one_long_reply_is_not_built_either(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_off_screen_parts_of_a_long_reply_are_not_built(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show(LONG * 50)
     (view,) = transcript.reply_views()
     qtbot.waitUntil(lambda: view.complete, timeout=120_000)
@@ -92,8 +92,8 @@ def test_a_part_of_one_long_reply_is_not_built_either(show, qtbot: QtBot) -> Non
     assert built(transcript) <= 20
 
 
-def test_what_the_reader_looks_at_stays_where_it_is(show) -> None:  # type: ignore[no-untyped-def]
-    """Whatever is built above turns out higher or lower than was thought."""
+def test_scrolling_keeps_the_text_in_place(show) -> None:  # type: ignore[no-untyped-def]
+    """The heights guessed for messages above turn out wrong."""
     transcript = show(*[LONG] * 30)
     bar = transcript.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
@@ -105,7 +105,7 @@ def test_what_the_reader_looks_at_stays_where_it_is(show) -> None:  # type: igno
         assert abs(after - before - 120) <= 2
 
 
-def test_a_narrower_window_keeps_the_place(show, qapp: QApplication) -> None:  # type: ignore[no-untyped-def]
+def test_resizing_keeps_the_text_in_place(show, qapp: QApplication) -> None:  # type: ignore[no-untyped-def]
     transcript = show(*[LONG] * 10)
     transcript.verticalScrollBar().setValue(transcript.verticalScrollBar().maximum() // 2)
     first = transcript.column.position_at(QPoint(100, transcript.visible_band()[0]))
@@ -116,7 +116,7 @@ def test_a_narrower_window_keeps_the_place(show, qapp: QApplication) -> None:  #
         assert (now.item, now.part) == (first.item, first.part)
 
 
-def test_streaming_builds_only_what_is_in_sight(show, qapp: QApplication) -> None:  # type: ignore[no-untyped-def]
+def test_streaming_builds_only_what_is_on_screen(show, qapp: QApplication) -> None:  # type: ignore[no-untyped-def]
     transcript = show("Short.")
     chat = Chat()
     turn = chat.ask("More", "dflash")
@@ -146,7 +146,7 @@ def drag(transcript: Transcript, qtbot: QtBot, start: QPoint, end: QPoint) -> No
     qtbot.mouseRelease(column, Qt.MouseButton.LeftButton, pos=end)
 
 
-def test_a_drag_over_two_messages_copies_both_as_markdown(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_dragging_across_two_messages_copies_both_as_markdown(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("One **bold** word.", "Two\n\n- a\n- b\n\n```python\nx = 1\n```")
     start, end = TextPosition(1, 1, 0, 4), TextPosition(3, 1, 1, 3)
     drag(transcript, qtbot, at(transcript, start), at(transcript, end))
@@ -154,7 +154,7 @@ def test_a_drag_over_two_messages_copies_both_as_markdown(show, qtbot: QtBot) ->
     assert QGuiApplication.clipboard().text() == "**bold** word.\n\nQuestion 1\n\nTwo\n\n- a\n- b\n\n```python\nx =\n```"
 
 
-def test_all_of_the_chat_is_copied_as_it_was_written(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_select_all_copies_the_chat_as_written(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show(*[LONG] * 20)
     transcript.selectAll()
     transcript.copy()
@@ -162,7 +162,15 @@ def test_all_of_the_chat_is_copied_as_it_was_written(show, qtbot: QtBot) -> None
     assert QGuiApplication.clipboard().text() == expected
 
 
-def test_a_selection_stays_while_its_message_is_let_go_and_built_again(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_select_all_marks_messages_that_are_built_later(show) -> None:  # type: ignore[no-untyped-def]
+    transcript = show(*[LONG] * 12)
+    transcript.selectAll()
+    transcript.verticalScrollBar().setValue(0)
+    view = transcript.column.part_at(TextPosition(1, 1, 0, 0))[1]
+    assert [one.cursor.selectedText()[:8] for one in view.extraSelections()] == ["Checking"]
+
+
+def test_a_selection_survives_discarding_its_message(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show(*[LONG] * 30)
     place = TextPosition(59, 1, 0, 0)
     transcript.selection.select(place, TextPosition(59, 1, 0, 8))
@@ -177,7 +185,7 @@ def test_a_selection_stays_while_its_message_is_let_go_and_built_again(show, qtb
     assert [one.cursor.selectedText() for one in shown.extraSelections()] == ["Checking"]
 
 
-def test_formulas_and_emoji_are_copied_whole(show) -> None:  # type: ignore[no-untyped-def]
+def test_formulas_and_emoji_are_copied_completely(show) -> None:  # type: ignore[no-untyped-def]
     transcript = show("A 👍 and $x^2$ and `c*d` more")
     for first, last, text in (
         (2, 4, "👍"),
@@ -190,7 +198,7 @@ def test_formulas_and_emoji_are_copied_whole(show) -> None:  # type: ignore[no-u
         assert transcript.selection.markdown().strip() == text
 
 
-def test_rows_of_a_table_are_copied_with_their_header(show) -> None:  # type: ignore[no-untyped-def]
+def test_table_rows_are_copied_with_the_header(show) -> None:  # type: ignore[no-untyped-def]
     transcript = show("| a | b |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |")
     transcript.selection.select(TextPosition(1, 1, 0, 4), TextPosition(1, 1, 0, 7))
     assert transcript.selection.markdown() == "| a | b |\n|---|--:|\n| 3 | 4 |\n| 5 | 6 |"
@@ -198,7 +206,7 @@ def test_rows_of_a_table_are_copied_with_their_header(show) -> None:  # type: ig
     assert transcript.selection.markdown() == "3"
 
 
-def test_two_clicks_select_a_word_and_three_its_paragraph(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_two_clicks_select_a_word_and_three_select_a_paragraph(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("First words here.\n\nSecond paragraph.")
     point = at(transcript, TextPosition(1, 1, 0, 8))
     for count, text in ((1, ""), (2, "words"), (3, "First words here.")):
@@ -206,7 +214,7 @@ def test_two_clicks_select_a_word_and_three_its_paragraph(show, qtbot: QtBot) ->
         assert transcript.selection.markdown() == text, count
 
 
-def test_a_link_shows_where_it_leads_and_opens_nothing_by_itself(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_a_click_on_a_link_shows_its_address_before_opening_it(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
     monkeypatch.setattr("app.widgets.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
     transcript = show("See [here](https://example.org/a?b=c&d=e).")
@@ -219,7 +227,7 @@ def test_a_link_shows_where_it_leads_and_opens_nothing_by_itself(show, qtbot: Qt
     menu.close()
 
 
-def test_every_link_is_reached_and_shown_by_keyboard_and_opens_only_when_that_is_chosen(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+def test_links_can_be_reached_and_opened_by_keyboard(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     opened: list[str] = []
     monkeypatch.setattr("app.widgets.link.QDesktopServices.openUrl", lambda url: opened.append(url.toString()))
     first = "See [he**re**](https://one.org/a) and [no](javascript:alert(1)) and [file](file:///etc/passwd)."
@@ -248,7 +256,7 @@ def test_every_link_is_reached_and_shown_by_keyboard_and_opens_only_when_that_is
 # Thinking
 
 
-def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
+def test_thinking_is_open_until_the_answer_begins(start: Start) -> None:
     gate = threading.Event()
     script = [commit("Let me ", channel="thinking"), gate, commit("see.", channel="thinking"), commit("42"), done()]
     app = start(ScriptedEngine([script]))
@@ -267,7 +275,7 @@ def test_thoughts_are_open_until_the_answer_begins(start: Start) -> None:
     assert [plain_text(block) for block in view.body.blocks] == ["Let me see."]
 
 
-def test_thoughts_that_the_reader_closed_or_opened_stay_so(start: Start) -> None:
+def test_thinking_stays_as_the_reader_left_it(start: Start) -> None:
     gates = threading.Event(), threading.Event()
     script = [commit("One ", channel="thinking"), gates[0], commit("two", channel="thinking"), gates[1], commit("42"), done()]
     app = start(ScriptedEngine([script]))
@@ -293,7 +301,7 @@ def hits(transcript: Transcript, qtbot: QtBot, query: str) -> list[TextPosition]
     return [hit.position for hit in transcript.find_bar.hits]
 
 
-def test_find_counts_the_hits_in_all_messages_and_goes_to_each(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_find_counts_and_visits_the_hits_in_all_messages(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("A needle here.", *[LONG] * 12, "One **nee**dle, `needle`\n\n```\nneedle\n```\n\n| needle |\n|---|\n| x |")
     found = hits(transcript, qtbot, "NEEDLE")
     assert [(place.item, place.part) for place in found] == [(1, 0), (27, 0), (27, 0), (27, 1), (27, 2)]
@@ -309,7 +317,7 @@ def test_find_counts_the_hits_in_all_messages_and_goes_to_each(show, qtbot: QtBo
     assert transcript.find_bar.hits == [] and not transcript.find_bar.isVisible()
 
 
-def test_words_are_found_over_a_change_of_look_and_a_line_end(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_find_matches_across_styles_and_line_breaks(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("the *quick*\nbrown fox", "nothing")
     assert len(hits(transcript, qtbot, "quick brown")) == 1
     assert len(hits(transcript, qtbot, "question")) == 2
@@ -330,10 +338,10 @@ def test_a_hit_in_a_folded_message_unfolds_it(start: Start, qtbot: QtBot) -> Non
     assert rect is not None and top <= rect.top() <= bottom
 
 
-# What nobody should send
+# Strange input
 
 
-def test_a_table_of_ten_thousand_rows_costs_what_is_in_sight(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_a_table_with_ten_thousand_rows_builds_only_what_is_on_screen(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("| a | b |\n|---|---|\n" + "".join(f"| {number} | text |\n" for number in range(10_000)))
     (view,) = transcript.reply_views()
     qtbot.waitUntil(lambda: view.complete, timeout=120_000)
@@ -361,7 +369,7 @@ def test_a_table_of_ten_thousand_rows_costs_what_is_in_sight(show, qtbot: QtBot)
         "\u202e reversed \u2028 line \u2029 paragraph",
     ],
 )
-def test_strange_text_is_shown_selected_found_and_copied(show, qtbot: QtBot, text: str) -> None:  # type: ignore[no-untyped-def]
+def test_strange_text_is_shown_selected_searched_and_copied(show, qtbot: QtBot, text: str) -> None:  # type: ignore[no-untyped-def]
     transcript = show(text)
     (view,) = transcript.reply_views()
     qtbot.waitUntil(lambda: view.complete, timeout=120_000)
@@ -373,14 +381,14 @@ def test_strange_text_is_shown_selected_found_and_copied(show, qtbot: QtBot, tex
     assert view.blocks.width() <= transcript.width()
 
 
-def test_html_is_shown_as_it_was_written(show) -> None:  # type: ignore[no-untyped-def]
+def test_html_is_shown_as_written(show) -> None:  # type: ignore[no-untyped-def]
     transcript = show("<b>bold</b> <img src=http://a.b/c.png>")
     (view,) = transcript.reply_views()
     assert [plain_text(block) for block in view.blocks.blocks] == ["<b>bold</b> <img src=http://a.b/c.png>"]
 
 
-def test_nothing_is_ever_fetched(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    """A picture, a style, a formula or a table in a reply must tell no server that it was read."""
+def test_a_reply_never_uses_the_network(show, qtbot: QtBot, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """No server must learn that a reply was read."""
     import socket
 
     def refuse(*args: object, **kwargs: object) -> None:
@@ -400,7 +408,7 @@ def test_nothing_is_ever_fetched(show, qtbot: QtBot, monkeypatch) -> None:  # ty
 # Formulas
 
 
-def test_formulas_take_their_room_once_they_are_set_and_broken_ones_show_their_source(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_formulas_get_their_size_once_typeset_and_invalid_ones_show_their_source(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     transcript = show("Before\n\n$$\n\\sum_{i=1}^{n} \\frac{i}{2}\n$$\n\nand $\\frac{1$ after")
     typesetter = transcript._theme.typesetter
     qtbot.waitUntil(lambda: typesetter.idle, timeout=120_000)
@@ -412,7 +420,7 @@ def test_formulas_take_their_room_once_they_are_set_and_broken_ones_show_their_s
     assert known["\\sum_{i=1}^{n} \\frac{i}{2}"].ascent > 10
 
 
-def test_a_formula_is_drawn_at_the_pixels_of_the_screen(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+def test_formulas_are_drawn_at_the_screens_pixel_ratio(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
     typesetter = show("$x^2$")._theme.typesetter
     qtbot.waitUntil(lambda: bool(typesetter._formulas) and typesetter.idle, timeout=120_000)
     (key,) = typesetter._formulas
@@ -423,7 +431,7 @@ def test_a_formula_is_drawn_at_the_pixels_of_the_screen(show, qtbot: QtBot) -> N
 # Figures
 
 
-def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(start: Start) -> None:
+def test_details_show_one_bar_per_round_and_merge_bars_of_many_rounds(start: Start) -> None:
     app = start()
     app.ask("Hi")
     assert app.reply.buttons.details.isVisible()
@@ -437,8 +445,8 @@ def test_the_details_show_a_bar_a_round_and_share_bars_where_there_are_many(star
     assert len(bars) <= 80 and bars[0] == (6.0, 15.0)
 
 
-def test_the_mouse_selects_wherever_it_is_pressed(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
-    """Over text, code and tables alike the mouse reaches the one selection, through the widgets that are under it."""
+def test_the_mouse_selects_in_text_code_and_tables(show, qtbot: QtBot) -> None:  # type: ignore[no-untyped-def]
+    """The widgets in messages pass mouse events to the selection."""
     transcript = show("First words.\n\n```\ncode here\n```\n\n| a | b |\n|---|---|\n| c | d |")
     ends = (TextPosition(1, 1, 0, 6), TextPosition(1, 1, 1, 4), TextPosition(1, 1, 2, 3))
 
