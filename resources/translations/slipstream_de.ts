@@ -3490,7 +3490,7 @@
             <location filename="../../mlx_engine/bench/comparison.py" />
             <source>report_invalid</source>
             <extracomment>{file} is not a report of `slipstream bench --out FILE`.</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} ist kein Bericht von `slipstream bench --out FILE`.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
@@ -3508,79 +3508,79 @@
             <location filename="../../mlx_engine/blas.py" />
             <source>threads_invalid</source>
             <extracomment>SLIPSTREAM_THREADS is “{value}”. Use a whole number above 0.</extracomment>
-            <translation type="unfinished" />
+            <translation>SLIPSTREAM_THREADS ist „{value}“. Verwenden Sie eine ganze Zahl über 0.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Chat-Vorlage des Modells lehnt diesen Chat ab: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>empty_message</source>
             <extracomment>The message is empty. Write something first.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Nachricht ist leer. Schreiben Sie zuerst etwas.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
             <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieses Modell hat keine Chat-Vorlage und kann nicht chatten. Wählen Sie ein Modell für Anweisungen, oder geben Sie Token an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
             <extracomment>There is nothing to answer: the chat has no message from you. Write one first.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es gibt nichts zu beantworten: Der Chat enthält keine Nachricht von Ihnen. Schreiben Sie zuerst eine.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>prompt_without_tokens</source>
             <extracomment>The prompt is empty. Give it at least one token.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Prompt ist leer. Geben Sie mindestens ein Token an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
             <extracomment>Give either messages or prompt tokens, not both.</extracomment>
-            <translation type="unfinished" />
+            <translation>Geben Sie entweder Nachrichten oder Prompt-Token an, nicht beides.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>unknown_role</source>
             <extracomment>The chat has a message with the role “{role}”. Use system, user or assistant.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Chat enthält eine Nachricht mit der Rolle „{role}“. Verwenden Sie system, user oder assistant.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/comparison.py" />
             <source>no_memory_to_compare</source>
             <extracomment>There is not enough memory to compare the two texts. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Speicher reicht nicht, um die beiden Texte zu vergleichen. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>few_drafts_accepted</source>
             <extracomment>few drafts were accepted</extracomment>
-            <translation type="unfinished" />
+            <translation>es wurden nur wenige Entwürfe angenommen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>timing_plain_decoding</source>
             <extracomment>plain decoding was being timed</extracomment>
-            <translation type="unfinished" />
+            <translation>das Decodieren ohne DFlash wurde gerade gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>verify_too_slow</source>
             <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
-            <translation type="unfinished" />
+            <translation>mehrere Token auf einmal zu prüfen, ist auf diesem Computer zu langsam</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>width_1_requested</source>
             <extracomment>width 1 was requested</extracomment>
-            <translation type="unfinished" />
+            <translation>Breite 1 wurde verlangt</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
@@ -3664,25 +3664,25 @@
             <location filename="../../mlx_engine/engine.py" />
             <source>engine_busy</source>
             <extracomment>A reply is still being generated. Stop it or wait until it is done, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es wird noch eine Antwort erzeugt. Stoppen Sie sie, oder warten Sie, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Speicher reicht nicht für {size:,.1f} GB an Gewichten. Schließen Sie andere Apps, oder wählen Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>no_pair_loaded</source>
             <extracomment>No model is loaded. Load one first.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es ist kein Modell geladen. Laden Sie zuerst eines.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>reply_memory</source>
             <extracomment>There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Speicher reicht nicht für diese Antwort. Schließen Sie andere Apps, beginnen Sie einen neuen Chat, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/families.py" />
@@ -3694,13 +3694,13 @@
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Chat hat {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
             <source>dflash_off</source>
             <extracomment>DFlash is off</extracomment>
-            <translation type="unfinished" />
+            <translation>DFlash ist ausgeschaltet</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/host.py" />
@@ -3718,55 +3718,55 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>bad_effort</source>
             <extracomment>The effort is “{effort}”. Use one word, such as low, medium or high.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Aufwand ist „{effort}“. Verwenden Sie ein Wort wie low, medium oder high.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop string is empty. It would end every reply at once; remove it.</extracomment>
-            <translation type="unfinished" />
+            <translation>Eine Stoppsequenz ist leer. Sie würde jede Antwort sofort beenden. Entfernen Sie sie.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_out_of_range</source>
             <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl von {lowest} bis {highest}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_too_small</source>
             <extracomment>The {name} is {value}. Use a whole number of at least {lowest}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} ist {value}. Verwenden Sie eine ganze Zahl ab {lowest}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>number_out_of_range</source>
             <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} ist {value}. Verwenden Sie eine Zahl von {least:g} bis {most:g}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>top_p_zero</source>
             <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0; 1 is off.</extracomment>
-            <translation type="unfinished" />
+            <translation>Top-p ist 0, sodass kein Token übrig bleibt. Verwenden Sie eine Zahl über 0; 1 bedeutet aus.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_mode</source>
             <extracomment>The mode is “{mode}”. Use dflash or plain.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Modus ist „{mode}“. Verwenden Sie dflash oder plain.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
             <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Prompt enthält Token {token}, aber die Token dieses Modells reichen von 0 bis {last}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_fault</source>
             <extracomment>The config.json of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die config.json von „{name}“ {fault}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3790,19 +3790,19 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu decodieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
             <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>model_unreadable</source>
             <extracomment>Can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ kann nicht geladen werden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3814,7 +3814,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>no_tokenizer</source>
             <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Modell in „{folder}“ hat keinen Tokenizer (tokenizer.json). Laden Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3838,13 +3838,13 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
             <extracomment>The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. Choose a copy of the model that has a tokenizer.json.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Tokenizer von „{name}“ braucht eigenen Python-Code ({code}), der nie ausgeführt wird. Wählen Sie eine Kopie des Modells mit tokenizer.json.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_unreadable</source>
             <extracomment>Can't read the tokenizer of “{name}”: {reason}. Download the model again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Tokenizer von „{name}“ kann nicht gelesen werden: {reason}. Laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3856,19 +3856,19 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_do_not_fit</source>
             <extracomment>The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Gewichte von „{name}“ passen nicht zur config.json ({reason}). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_not_finite</source>
             <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Gewichte von „{model}“ enthalten NaN oder Unendlich („{tensor}“). Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>link_leads_out</source>
             <extracomment>“{path}” is a link that leads out of the model folder. Remove the link, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist ein Link, der aus dem Modellordner hinausführt. Entfernen Sie den Link, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3880,7 +3880,7 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
             <extracomment>“{path}” names no folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ nennt keinen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3892,13 +3892,13 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moved</source>
             <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Modelle wurden nach „{folder}“ verschoben. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moving</source>
             <extracomment>The models are being moved to another folder. Wait until that is done, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Modelle werden gerade in einen anderen Ordner verschoben. Warten Sie, bis das beendet ist, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3928,19 +3928,19 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_not_list</source>
             <extracomment>“{file}” is ignored: it isn't a list of pairs.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{file}“ wird ignoriert, denn die Datei enthält keine Liste von Paaren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_repos_unknown</source>
             <extracomment>The names of its repos aren't known yet.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Namen der Repos sind noch nicht bekannt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>invalid_catalog_field</source>
             <extracomment>Its “{field}” is missing or invalid.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Feld „{field}“ fehlt oder ist ungültig.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -3952,25 +3952,25 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>pair_is_built_in</source>
             <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} gehört zu Slipstream und kann weder geladen noch entfernt werden.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} kann nicht geladen werden. {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>damaged_weights</source>
             <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ ist beschädigt. Laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>invalid_config</source>
             <extracomment>“{path}” isn't a valid model config. Download the model again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist keine gültige Modellkonfiguration. Laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -3982,7 +3982,7 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_config</source>
             <extracomment>“{folder}” has no config.json, so it isn't a complete model.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{folder}“ enthält keine config.json und ist daher kein vollständiges Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -4030,19 +4030,19 @@
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_needs_code</source>
             <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Zielmodell braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_too_many_layers</source>
             <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Zielmodell gibt mehr als {most:,} Schichten an. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_without_model_type</source>
             <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die config.json des Zielmodells enthält kein „model_type“. Wählen Sie das Repo eines Sprachmodells.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
@@ -4066,7 +4066,7 @@
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
             <source>repo_purged</source>
             <extracomment>{repo} can't be restored any more. Download it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} kann nicht mehr wiederhergestellt werden. Laden Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4096,7 +4096,7 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
             <extracomment>{pair} keeps being revised. Try again later; downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>{pair} wird ständig überarbeitet. Versuchen Sie es später erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4126,19 +4126,19 @@
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>invalid_queue_command</source>
             <extracomment>“{command}” isn't a queue command.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{command}“ ist kein Befehl der Warteschlange.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_in_use</source>
             <extracomment>Another Slipstream is downloading already. Its queue continues there.</extracomment>
-            <translation type="unfinished" />
+            <translation>Ein anderes Slipstream lädt bereits. Seine Warteschlange läuft dort weiter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_locked</source>
             <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Ein anderes Programm verwendet die Download-Warteschlange. Beenden Sie es, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
@@ -4204,19 +4204,19 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_listed_twice</source>
             <extracomment>{repo} lists a file twice, so it is refused. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} führt eine Datei doppelt auf und wird abgelehnt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_in_repo</source>
             <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} enthält keine Datei {file} und ist daher kein Modell. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_object</source>
             <extracomment>The {file} of {repo} isn't a JSON object. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Datei {file} von {repo} ist kein JSON-Objekt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4228,7 +4228,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
             <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Datei {file} von {repo} ist unglaubwürdig groß. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4264,13 +4264,13 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_token</source>
             <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das ist kein Zugriffstoken. Erstellen Sie eines unter {endpoint}/settings/tokens.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_commit</source>
             <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Hub nennt keinen Commit für {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4288,31 +4288,31 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_disabled</source>
             <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} wurde im Hub gesperrt. Wählen Sie ein anderes Paar.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
             <extracomment>{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Zugang zu {repo} ist beschränkt. Öffnen Sie {page}, melden Sie sich an, und stimmen Sie den Bedingungen zu. Geben Sie dann Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
             <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Zugang zu {repo} ist beschränkt, und Ihr Konto ist noch nicht freigeschaltet. Öffnen Sie {page}, und stimmen Sie den Bedingungen zu. Manche Anbieter geben jede Anfrage einzeln frei. Prüfen Sie auch unter {endpoint}/settings/tokens, ob Ihr Token solche Repos lesen darf.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found</source>
             <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
-            <translation type="unfinished" />
+            <translation>Unter {endpoint} gibt es kein Repo {repo}, das Ihr Token lesen darf. Prüfen Sie die Schreibweise.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
             <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>Unter {endpoint} gibt es kein Repo {repo}. Prüfen Sie die Schreibweise. Ist es privat, geben Sie Ihr Zugriffstoken in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4360,13 +4360,13 @@
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_without_tokenizer</source>
             <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} hat keinen Tokenizer. Wählen Sie das Repo eines vollständigen Modells.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_without_weights</source>
             <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} hat keine safetensors-Gewichte. Wählen Sie ein MLX- oder safetensors-Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
@@ -4378,13 +4378,13 @@
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>no_such_folder</source>
             <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Ordner „{path}“ wurde nicht gefunden. Wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/locks.py" />
             <source>repo_being_removed</source>
             <extracomment>Another program is removing {repo}. Try again in a moment.</extracomment>
-            <translation type="unfinished" />
+            <translation>Ein anderes Programm entfernt gerade {repo}. Versuchen Sie es gleich noch einmal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
@@ -4426,7 +4426,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>downloads_in_use</source>
             <extracomment>Another Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Ein anderes Slipstream lädt oder verschiebt gerade Modelle. Beenden Sie es, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4456,7 +4456,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>models_already_there</source>
             <extracomment>The models are already in “{folder}”.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Modelle sind bereits in „{folder}“.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4468,7 +4468,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>not_a_folder</source>
             <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist kein Ordner. Wählen Sie einen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4480,13 +4480,13 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>path_not_absolute</source>
             <extracomment>“{path}” isn't a full path. Give the full path, from / on.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist kein vollständiger Pfad. Geben Sie den vollständigen Pfad ab / an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/partial.py" />
             <source>not_regular_file</source>
             <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist keine gewöhnliche Datei. Löschen Sie sie, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4498,7 +4498,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>invalid_revision</source>
             <extracomment>{name} isn't a revision. Use a branch, tag or commit id.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} ist keine Revision. Verwenden Sie einen Branch, ein Tag oder eine Commit-ID.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4510,7 +4510,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
             <extracomment>The hub gives no size for {file} of {repo}. Try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Hub nennt keine Größe für {file} von {repo}. Versuchen Sie es später erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4582,7 +4582,7 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Modell-Hub antwortet nicht. Neuer Versuch …</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -4600,7 +4600,7 @@
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieses Zielmodell verwendet {kind}. Slipstream kann diesen Cache nach abgelehnten Token nicht zurücksetzen. Laden Sie das Modell ohne Drafter, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4624,19 +4624,19 @@
             <location filename="../../mlx_engine/terminal/arguments.py" />
             <source>prompt_not_utf8</source>
             <extracomment>The prompt is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Prompt ist kein gültiger UTF-8-Text. Wandeln Sie ihn in UTF-8 um, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/arguments.py" />
             <source>stdin_not_utf8</source>
             <extracomment>Standard input is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Standardeingabe ist kein gültiger UTF-8-Text. Wandeln Sie sie in UTF-8 um, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/arguments.py" />
             <source>tokens_invalid</source>
             <extracomment>{file} is not a JSON list of integers such as [1, 2, 3].</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} ist keine JSON-Liste ganzer Zahlen wie [1, 2, 3].</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/chat.py" />
@@ -4648,19 +4648,19 @@
             <location filename="../../mlx_engine/terminal/chat.py" />
             <source>nothing_to_compare</source>
             <extracomment>There is no question to compare yet. Ask one first.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es gibt noch keine Frage zum Vergleichen. Stellen Sie zuerst eine.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/model_login.py" />
             <source>no_token_typed</source>
             <extracomment>No token was entered.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es wurde kein Token eingegeben.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/models.py" />
             <source>name_drafter</source>
             <extracomment>{reason} Name one with --drafter OWNER/NAME, or use --plain.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} Geben Sie einen mit --drafter OWNER/NAME an, oder verwenden Sie --plain.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/models.py" />
@@ -4672,169 +4672,169 @@
             <location filename="../../mlx_engine/terminal/models.py" />
             <source>use_plain</source>
             <extracomment>{reason} Use the target alone with --plain.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} Verwenden Sie das Zielmodell allein mit --plain.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measured</source>
             <extracomment>Measured</extracomment>
-            <translation type="unfinished" />
+            <translation>Gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measuring_at_depth</source>
             <extracomment>Measuring at {depth:,} tokens</extracomment>
-            <translation type="unfinished" />
+            <translation>Messung bei {depth:,} Token</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>no_memory_to_calibrate</source>
             <extracomment>There is not enough memory to calibrate. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Speicher reicht nicht zum Kalibrieren. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>nothing_to_calibrate</source>
             <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es gibt nichts zu kalibrieren: Das Paar hat keinen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>checking_kernels</source>
             <extracomment>Checking the kernels</extracomment>
-            <translation type="unfinished" />
+            <translation>Kernel werden geprüft</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>kernel_tried</source>
             <extracomment>{kernel}: {why}</extracomment>
-            <translation type="unfinished" />
+            <translation>{kernel}: {why}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_to_try</source>
             <extracomment>There is nothing to try: the pair has no drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Es gibt nichts zu testen: Das Paar hat keinen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_without_metal</source>
             <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
-            <translation type="unfinished" />
+            <translation>Kernel können nicht getestet werden: Dieser Computer hat kein Metal.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_memory_to_try_kernels</source>
             <extracomment>There is not enough memory to try the kernels. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Speicher reicht nicht, um die Kernel zu testen. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_metal</source>
             <extracomment>there is no Metal on this machine</extracomment>
-            <translation type="unfinished" />
+            <translation>dieser Computer hat kein Metal</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_breaks_exactness</source>
             <extracomment>not exact: DFlash's text differs from plain decoding's, in float32</extracomment>
-            <translation type="unfinished" />
+            <translation>nicht exakt: In float32 weicht der Text mit DFlash von dem ohne DFlash ab</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_fails</source>
             <extracomment>fails in use: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>schlägt im Einsatz fehl: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_faster</source>
             <extracomment>{saving:.1%} less time per token</extracomment>
-            <translation type="unfinished" />
+            <translation>{saving:.1%} weniger Zeit pro Token</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_faster_near_tie</source>
             <extracomment>{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie</extracomment>
-            <translation type="unfinished" />
+            <translation>{saving:.1%} weniger Zeit pro Token; der Text weicht bei Token {token} von dem mit MLX allein ab, fast ein Gleichstand</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_called</source>
             <extracomment>this pair does not use it</extracomment>
-            <translation type="unfinished" />
+            <translation>wird von diesem Paar nicht verwendet</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_exact</source>
             <extracomment>not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows</extracomment>
-            <translation type="unfinished" />
+            <translation>nicht exakt: Der Text ({mode}) weicht bei Token {token} stärker von dem mit MLX allein ab, als Rundung erklärt</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_faster</source>
             <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation type="unfinished" />
+            <translation>nicht schneller: {ratio:.1%} der Zeit von MLX allein</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_with_others</source>
             <extracomment>not with the other kernels: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>nicht zusammen mit den anderen Kerneln: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_slows_plain</source>
             <extracomment>slows plain decoding: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation type="unfinished" />
+            <translation>verlangsamt das Decodieren ohne DFlash: {ratio:.1%} der Zeit von MLX allein</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_sums_by_block</source>
             <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
-            <translation type="unfinished" />
+            <translation>in float32 aus: Die Summen hängen von den anderen Zeilen des Blocks ab</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_verifies_only</source>
             <extracomment>off in float32: plain steps run mlx-lm's own operations</extracomment>
-            <translation type="unfinished" />
+            <translation>in float32 aus: Schritte ohne DFlash verwenden die Operationen von mlx-lm</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_wrong</source>
             <extracomment>wrong results on this machine: {detail}</extracomment>
-            <translation type="unfinished" />
+            <translation>falsche Ergebnisse auf diesem Computer: {detail}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>reply_too_short_to_time</source>
             <extracomment>The trial reply is too short to be timed. Load another pair.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Probeantwort ist zu kurz für eine Zeitmessung. Laden Sie ein anderes Paar.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>measuring_compute</source>
             <extracomment>Measuring compute</extracomment>
-            <translation type="unfinished" />
+            <translation>Rechenleistung wird gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>measuring_memory</source>
             <extracomment>Measuring memory</extracomment>
-            <translation type="unfinished" />
+            <translation>Speicher wird gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>measuring_pair</source>
             <extracomment>Measuring the models</extracomment>
-            <translation type="unfinished" />
+            <translation>Modelle werden gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>no_memory_to_measure</source>
             <extracomment>There is not enough memory to measure. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Speicher reicht nicht zum Messen. Schließen Sie andere Apps, oder laden Sie ein kleineres Modell.</translation>
         </message>
     </context>
 </TS>

@@ -3490,7 +3490,7 @@
             <location filename="../../mlx_engine/bench/comparison.py" />
             <source>report_invalid</source>
             <extracomment>{file} is not a report of `slipstream bench --out FILE`.</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} 不是 `slipstream bench --out FILE` 的报告。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
@@ -3508,79 +3508,79 @@
             <location filename="../../mlx_engine/blas.py" />
             <source>threads_invalid</source>
             <extracomment>SLIPSTREAM_THREADS is “{value}”. Use a whole number above 0.</extracomment>
-            <translation type="unfinished" />
+            <translation>SLIPSTREAM_THREADS 为“{value}”。请使用大于 0 的整数。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>模型的聊天模板拒绝了此聊天：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>empty_message</source>
             <extracomment>The message is empty. Write something first.</extracomment>
-            <translation type="unfinished" />
+            <translation>消息为空。请先写点内容。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
             <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>此模型没有聊天模板，因此无法聊天。请选择指令微调模型，或直接给出 token。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
             <extracomment>There is nothing to answer: the chat has no message from you. Write one first.</extracomment>
-            <translation type="unfinished" />
+            <translation>没有可回答的内容：聊天中没有你的消息。请先写一条。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>prompt_without_tokens</source>
             <extracomment>The prompt is empty. Give it at least one token.</extracomment>
-            <translation type="unfinished" />
+            <translation>提示词为空。请至少给出一个 token。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
             <extracomment>Give either messages or prompt tokens, not both.</extracomment>
-            <translation type="unfinished" />
+            <translation>请只给出消息或提示词 token 之一，不要同时给出。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>unknown_role</source>
             <extracomment>The chat has a message with the role “{role}”. Use system, user or assistant.</extracomment>
-            <translation type="unfinished" />
+            <translation>聊天中有一条角色为“{role}”的消息。请使用 system、user 或 assistant。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/comparison.py" />
             <source>no_memory_to_compare</source>
             <extracomment>There is not enough memory to compare the two texts. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>内存不足，无法比较两段文本。请关闭其他 App 或加载更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>few_drafts_accepted</source>
             <extracomment>few drafts were accepted</extracomment>
-            <translation type="unfinished" />
+            <translation>被接受的草稿很少</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>timing_plain_decoding</source>
             <extracomment>plain decoding was being timed</extracomment>
-            <translation type="unfinished" />
+            <translation>当时正在为普通解码计时</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>verify_too_slow</source>
             <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
-            <translation type="unfinished" />
+            <translation>在此电脑上一次验证多个 token 太慢</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>width_1_requested</source>
             <extracomment>width 1 was requested</extracomment>
-            <translation type="unfinished" />
+            <translation>请求的宽度为 1</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/dflash.py" />
@@ -3664,25 +3664,25 @@
             <location filename="../../mlx_engine/engine.py" />
             <source>engine_busy</source>
             <extracomment>A reply is still being generated. Stop it or wait until it is done, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>仍在生成回复。请停止它或等待完成，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>内存不足，无法加载 {size:,.1f} GB 的权重。请关闭其他 App 或选择更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>no_pair_loaded</source>
             <extracomment>No model is loaded. Load one first.</extracomment>
-            <translation type="unfinished" />
+            <translation>没有加载模型。请先加载一个。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>reply_memory</source>
             <extracomment>There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>内存不足，无法生成此回复。请关闭其他 App、新建聊天，或加载更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/families.py" />
@@ -3694,13 +3694,13 @@
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
-            <translation type="unfinished" />
+            <translation>聊天有 {tokens:,} 个 token，但此模型的上下文只能容纳 {limit:,} 个。请缩短聊天或新建聊天。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
             <source>dflash_off</source>
             <extracomment>DFlash is off</extracomment>
-            <translation type="unfinished" />
+            <translation>DFlash 已关闭</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/host.py" />
@@ -3718,55 +3718,55 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>bad_effort</source>
             <extracomment>The effort is “{effort}”. Use one word, such as low, medium or high.</extracomment>
-            <translation type="unfinished" />
+            <translation>思考强度是“{effort}”。请使用 low、medium 或 high 等单词。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop string is empty. It would end every reply at once; remove it.</extracomment>
-            <translation type="unfinished" />
+            <translation>有一个停止字符串为空，它会立即结束每条回复。请将其移除。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_out_of_range</source>
             <extracomment>The {name} is {value}. Use a whole number from {lowest} to {highest}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} 为 {value}。请使用 {lowest} 到 {highest} 之间的整数。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>integer_too_small</source>
             <extracomment>The {name} is {value}. Use a whole number of at least {lowest}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} 为 {value}。请使用不小于 {lowest} 的整数。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>number_out_of_range</source>
             <extracomment>The {name} is {value}. Use a number from {least:g} to {most:g}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} 为 {value}。请使用 {least:g} 到 {most:g} 之间的数。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>top_p_zero</source>
             <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0; 1 is off.</extracomment>
-            <translation type="unfinished" />
+            <translation>Top-p 为 0，没有可选的 token。请使用大于 0 的数；1 表示关闭。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_mode</source>
             <extracomment>The mode is “{mode}”. Use dflash or plain.</extracomment>
-            <translation type="unfinished" />
+            <translation>模式为“{mode}”。请使用 dflash 或 plain。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
             <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}.</extracomment>
-            <translation type="unfinished" />
+            <translation>提示词含有 token {token}，但此模型的 token 范围是 0 到 {last}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_fault</source>
             <extracomment>The config.json of “{name}” {fault}. Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{name}”的 config.json {fault}。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3790,19 +3790,19 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} 请不带草稿模型加载目标模型，以普通方式解码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
             <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
-            <translation type="unfinished" />
+            <translation>已安装的 mlx-lm 无法运行“{name}”（系列“{family}”），且绝不会运行模型附带的 Python 代码。请选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>model_unreadable</source>
             <extracomment>Can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法加载“{name}”：{reason}。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3814,7 +3814,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>no_tokenizer</source>
             <extracomment>The model in “{folder}” has no tokenizer (tokenizer.json). Download it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{folder}”中的模型没有分词器 (tokenizer.json)。请重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3838,13 +3838,13 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_needs_code</source>
             <extracomment>The tokenizer of “{name}” needs Python code of its own ({code}), which is never run. Choose a copy of the model that has a tokenizer.json.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{name}”的分词器需要自己的 Python 代码 ({code})，这绝不会被运行。请选择带有 tokenizer.json 的模型副本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>tokenizer_unreadable</source>
             <extracomment>Can't read the tokenizer of “{name}”: {reason}. Download the model again.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法读取“{name}”的分词器：{reason}。请重新下载该模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3856,19 +3856,19 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_do_not_fit</source>
             <extracomment>The weights of “{name}” do not match its config.json ({reason}). Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{name}”的权重与其 config.json 不符 ({reason})。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>weights_not_finite</source>
             <extracomment>The weights of “{model}” contain NaN or infinity (“{tensor}”). Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{model}”的权重含有 NaN 或无穷大（“{tensor}”）。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>link_leads_out</source>
             <extracomment>“{path}” is a link that leads out of the model folder. Remove the link, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”是一个指向模型文件夹之外的链接。请移除该链接，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3880,7 +3880,7 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_missing</source>
             <extracomment>“{path}” names no folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”没有指明文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3892,13 +3892,13 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moved</source>
             <extracomment>The models were moved to “{folder}”. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型已移到“{folder}”。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>models_moving</source>
             <extracomment>The models are being moved to another folder. Wait until that is done, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型正在移到其他文件夹。请等待完成，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3928,19 +3928,19 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_not_list</source>
             <extracomment>“{file}” is ignored: it isn't a list of pairs.</extracomment>
-            <translation type="unfinished" />
+            <translation>已忽略“{file}”：它不是模型对列表。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_repos_unknown</source>
             <extracomment>The names of its repos aren't known yet.</extracomment>
-            <translation type="unfinished" />
+            <translation>其仓库名称尚不清楚。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>invalid_catalog_field</source>
             <extracomment>Its “{field}” is missing or invalid.</extracomment>
-            <translation type="unfinished" />
+            <translation>其“{field}”缺失或无效。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -3952,25 +3952,25 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>pair_is_built_in</source>
             <extracomment>{name} comes with Slipstream and can't be downloaded or removed.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} 随 Slipstream 提供，无法下载或移除。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>pair_not_downloadable</source>
             <extracomment>{name} can't be downloaded. {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>无法下载 {name}。{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>damaged_weights</source>
             <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{name}”已损坏。请重新下载该模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>invalid_config</source>
             <extracomment>“{path}” isn't a valid model config. Download the model again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”不是有效的模型配置。请重新下载该模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -3982,7 +3982,7 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_config</source>
             <extracomment>“{folder}” has no config.json, so it isn't a complete model.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{folder}”中没有 config.json，因此不是完整的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -4030,19 +4030,19 @@
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_needs_code</source>
             <extracomment>The target needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>目标模型需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_too_many_layers</source>
             <extracomment>The target claims more than {most:,} layers. Choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>目标模型声称有超过 {most:,} 层。请选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_without_model_type</source>
             <extracomment>The target's config.json has no “model_type”. Choose the repo of a language model.</extracomment>
-            <translation type="unfinished" />
+            <translation>目标模型的 config.json 没有“model_type”。请选择语言模型的仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
@@ -4066,7 +4066,7 @@
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
             <source>repo_purged</source>
             <extracomment>{repo} can't be restored any more. Download it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 已无法恢复。请重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4096,7 +4096,7 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_keeps_changing</source>
             <extracomment>{pair} keeps being revised. Try again later; downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>{pair} 一直在更新。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4126,19 +4126,19 @@
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>invalid_queue_command</source>
             <extracomment>“{command}” isn't a queue command.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{command}”不是队列命令。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_in_use</source>
             <extracomment>Another Slipstream is downloading already. Its queue continues there.</extracomment>
-            <translation type="unfinished" />
+            <translation>另一个 Slipstream 已在下载。它的队列会在那里继续。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>queue_locked</source>
             <extracomment>Another program is using the download queue. Quit it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>另一个程序正在使用下载队列。请退出它，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
@@ -4204,19 +4204,19 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_listed_twice</source>
             <extracomment>{repo} lists a file twice, so it is refused. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 重复列出了同一文件，因此被拒绝。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_in_repo</source>
             <extracomment>{repo} has no {file}, so it isn't a model. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 中没有 {file}，因此它不是模型。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_not_object</source>
             <extracomment>The {file} of {repo} isn't a JSON object. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 的 {file} 不是 JSON 对象。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4228,7 +4228,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_too_large</source>
             <extracomment>The {file} of {repo} is implausibly large. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 的 {file} 大得不合常理。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4264,13 +4264,13 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_token</source>
             <extracomment>This isn't an access token. Create one at {endpoint}/settings/tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>这不是访问令牌。请在 {endpoint}/settings/tokens 创建一个。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_commit</source>
             <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型中心没有给出 {repo} 的提交。请换一个镜像，或稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4288,31 +4288,31 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_disabled</source>
             <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 已在模型中心被禁用。请选择其他模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated</source>
             <extracomment>{repo} is gated. Open {page}, log in and accept its conditions. Then enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 受访问限制。请打开 {page}，登录并接受其条件。然后在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
             <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 受访问限制，你的账户尚无权限。请打开 {page} 并接受条件。有些所有者会逐个审批请求。另请在 {endpoint}/settings/tokens 检查你的令牌能否读取受限仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found</source>
             <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} 上没有你的令牌可读取的仓库 {repo}。请检查拼写。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found_or_private</source>
             <extracomment>There is no repo {repo} at {endpoint}. Check the spelling. If it is private, enter your access token in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} 上没有仓库 {repo}。请检查拼写。如果它是私有的，请在设置中输入访问令牌，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4360,13 +4360,13 @@
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_without_tokenizer</source>
             <extracomment>{repo} has no tokenizer. Choose the repo of a complete model.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 没有分词器。请选择完整模型的仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_without_weights</source>
             <extracomment>{repo} has no safetensors weights. Choose an MLX or safetensors repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 没有 safetensors 权重。请选择 MLX 或 safetensors 仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
@@ -4378,13 +4378,13 @@
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>no_such_folder</source>
             <extracomment>Can't find the folder “{path}”. Choose another folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>找不到文件夹“{path}”。请选择其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/locks.py" />
             <source>repo_being_removed</source>
             <extracomment>Another program is removing {repo}. Try again in a moment.</extracomment>
-            <translation type="unfinished" />
+            <translation>另一个程序正在移除 {repo}。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
@@ -4426,7 +4426,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>downloads_in_use</source>
             <extracomment>Another Slipstream is downloading or moving models. Quit it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>另一个 Slipstream 正在下载或移动模型。请退出它，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4456,7 +4456,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>models_already_there</source>
             <extracomment>The models are already in “{folder}”.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型已在“{folder}”中。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4468,7 +4468,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>not_a_folder</source>
             <extracomment>“{path}” isn't a folder. Choose a folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”不是文件夹。请选择一个文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4480,13 +4480,13 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>path_not_absolute</source>
             <extracomment>“{path}” isn't a full path. Give the full path, from / on.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”不是完整路径。请给出从 / 开始的完整路径。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/partial.py" />
             <source>not_regular_file</source>
             <extracomment>“{path}” isn't a regular file. Delete it, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”不是普通文件。请删除它，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4498,7 +4498,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>invalid_revision</source>
             <extracomment>{name} isn't a revision. Use a branch, tag or commit id.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} 不是修订版本。请使用分支、标签或提交 ID。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4510,7 +4510,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
             <extracomment>The hub gives no size for {file} of {repo}. Try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型中心没有给出 {repo} 中 {file} 的大小。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4582,7 +4582,7 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型中心没有响应。正在重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -4600,7 +4600,7 @@
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>此目标模型使用 {kind}，Slipstream 无法在拒绝 token 后回退它。请不带草稿模型加载，或选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4624,19 +4624,19 @@
             <location filename="../../mlx_engine/terminal/arguments.py" />
             <source>prompt_not_utf8</source>
             <extracomment>The prompt is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>提示词不是有效的 UTF-8 文本。请转换为 UTF-8 后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/arguments.py" />
             <source>stdin_not_utf8</source>
             <extracomment>Standard input is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>标准输入不是有效的 UTF-8 文本。请转换为 UTF-8 后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/arguments.py" />
             <source>tokens_invalid</source>
             <extracomment>{file} is not a JSON list of integers such as [1, 2, 3].</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} 不是 [1, 2, 3] 这样的 JSON 整数列表。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/chat.py" />
@@ -4648,19 +4648,19 @@
             <location filename="../../mlx_engine/terminal/chat.py" />
             <source>nothing_to_compare</source>
             <extracomment>There is no question to compare yet. Ask one first.</extracomment>
-            <translation type="unfinished" />
+            <translation>还没有可比较的问题。请先提一个。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/model_login.py" />
             <source>no_token_typed</source>
             <extracomment>No token was entered.</extracomment>
-            <translation type="unfinished" />
+            <translation>没有输入令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/models.py" />
             <source>name_drafter</source>
             <extracomment>{reason} Name one with --drafter OWNER/NAME, or use --plain.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} 请用 --drafter OWNER/NAME 指定一个，或使用 --plain。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/terminal/models.py" />
@@ -4672,169 +4672,169 @@
             <location filename="../../mlx_engine/terminal/models.py" />
             <source>use_plain</source>
             <extracomment>{reason} Use the target alone with --plain.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} 请用 --plain 单独使用目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measured</source>
             <extracomment>Measured</extracomment>
-            <translation type="unfinished" />
+            <translation>已测量</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measuring_at_depth</source>
             <extracomment>Measuring at {depth:,} tokens</extracomment>
-            <translation type="unfinished" />
+            <translation>正在测量 {depth:,} 个 token 处</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>no_memory_to_calibrate</source>
             <extracomment>There is not enough memory to calibrate. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>内存不足，无法校准。请关闭其他 App 或加载更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>nothing_to_calibrate</source>
             <extracomment>There is nothing to calibrate: the pair has no drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>没有可校准的内容：此模型对没有草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>checking_kernels</source>
             <extracomment>Checking the kernels</extracomment>
-            <translation type="unfinished" />
+            <translation>正在检查内核</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>kernel_tried</source>
             <extracomment>{kernel}: {why}</extracomment>
-            <translation type="unfinished" />
+            <translation>{kernel}：{why}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_to_try</source>
             <extracomment>There is nothing to try: the pair has no drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>没有可测试的内容：此模型对没有草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_without_metal</source>
             <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法测试内核：此电脑没有 Metal。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_memory_to_try_kernels</source>
             <extracomment>There is not enough memory to try the kernels. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>内存不足，无法测试内核。请关闭其他 App 或加载更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_metal</source>
             <extracomment>there is no Metal on this machine</extracomment>
-            <translation type="unfinished" />
+            <translation>此电脑没有 Metal</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_breaks_exactness</source>
             <extracomment>not exact: DFlash's text differs from plain decoding's, in float32</extracomment>
-            <translation type="unfinished" />
+            <translation>不精确：在 float32 下，DFlash 的文本与普通解码不同</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_fails</source>
             <extracomment>fails in use: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>使用时失败：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_faster</source>
             <extracomment>{saving:.1%} less time per token</extracomment>
-            <translation type="unfinished" />
+            <translation>每个 token 用时减少 {saving:.1%}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_faster_near_tie</source>
             <extracomment>{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie</extracomment>
-            <translation type="unfinished" />
+            <translation>每个 token 用时减少 {saving:.1%}；文本在第 {token} 个 token 处与纯 MLX 不同，几乎平局</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_called</source>
             <extracomment>this pair does not use it</extracomment>
-            <translation type="unfinished" />
+            <translation>此模型对不使用它</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_exact</source>
             <extracomment>not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows</extracomment>
-            <translation type="unfinished" />
+            <translation>不精确：{mode} 文本在第 {token} 个 token 处与纯 MLX 不同，超出舍入所允许的范围</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_faster</source>
             <extracomment>not faster: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation type="unfinished" />
+            <translation>没有更快：用时为纯 MLX 的 {ratio:.1%}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_with_others</source>
             <extracomment>not with the other kernels: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>不能与其他内核同时使用：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_slows_plain</source>
             <extracomment>slows plain decoding: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation type="unfinished" />
+            <translation>使普通解码变慢：用时为纯 MLX 的 {ratio:.1%}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_sums_by_block</source>
             <extracomment>off in float32: its sums depend on the other rows of the block</extracomment>
-            <translation type="unfinished" />
+            <translation>在 float32 下关闭：其求和依赖块中的其他行</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_verifies_only</source>
             <extracomment>off in float32: plain steps run mlx-lm's own operations</extracomment>
-            <translation type="unfinished" />
+            <translation>在 float32 下关闭：普通步骤使用 mlx-lm 自己的运算</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_wrong</source>
             <extracomment>wrong results on this machine: {detail}</extracomment>
-            <translation type="unfinished" />
+            <translation>在此电脑上结果错误：{detail}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>reply_too_short_to_time</source>
             <extracomment>The trial reply is too short to be timed. Load another pair.</extracomment>
-            <translation type="unfinished" />
+            <translation>试验回复太短，无法计时。请加载其他模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>measuring_compute</source>
             <extracomment>Measuring compute</extracomment>
-            <translation type="unfinished" />
+            <translation>正在测量计算能力</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>measuring_memory</source>
             <extracomment>Measuring memory</extracomment>
-            <translation type="unfinished" />
+            <translation>正在测量内存</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>measuring_pair</source>
             <extracomment>Measuring the models</extracomment>
-            <translation type="unfinished" />
+            <translation>正在测量模型</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>no_memory_to_measure</source>
             <extracomment>There is not enough memory to measure. Close other apps or load a smaller model.</extracomment>
-            <translation type="unfinished" />
+            <translation>内存不足，无法测量。请关闭其他 App 或加载更小的模型。</translation>
         </message>
     </context>
 </TS>

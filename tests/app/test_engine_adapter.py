@@ -114,11 +114,12 @@ def test_a_bug_is_logged_and_told_in_one_sentence_and_the_thread_lives_on(
     assert any(isinstance(event, Finished) for event in recorder.of(second))
 
 
-def test_a_user_error_is_told_in_its_own_words(qtbot: QtBot) -> None:
+def test_a_user_error_is_delivered_with_its_message(qtbot: QtBot) -> None:
     recorder = Recorder(lambda: ScriptedEngine(load_error=refuse("The drafter does not fit this target.")))
     job = recorder.submit(PAIR)
     qtbot.waitUntil(lambda: recorder.over(job), timeout=PATIENCE_MS)
-    assert Failed("error", "The drafter does not fit this target.") in recorder.of(job)
+    (failed,) = [event for event in recorder.of(job) if isinstance(event, Failed)]
+    assert failed.message == "The drafter does not fit this target."
     assert recorder.host.wait(120)
 
 
