@@ -7,6 +7,7 @@ code: on the window's thread until the message is handed to the store, there aga
 engine's thread until the kernel is called. The run fails at the kernel on purpose, since there is no Metal here.
 """
 
+import argparse
 import os
 import sys
 import tempfile
@@ -99,8 +100,11 @@ def record_path(kernel: str) -> list[str]:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.prompt_path", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("kernel", nargs="*", help=f"{', '.join(KERNELS)} (default: all)")
+    kernels = parser.parse_args().kernel or KERNELS
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    paths = {kernel: record_path(kernel) for kernel in (sys.argv[1:] or KERNELS)}
+    paths = {kernel: record_path(kernel) for kernel in kernels}
     for kernel, path in paths.items():
         print(f"{kernel}: {len(path)} calls in {len({call.split(':')[0] for call in path})} files")
     longest = max(paths.values(), key=len)
