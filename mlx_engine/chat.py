@@ -252,7 +252,8 @@ class ReplyText:
                 self._begin_section()
             # decode continued text, so that a space after it is not dropped as a leading one
             for each in text if at >= template_length else ():
-                self._detokenizer.add_token(each)
+                if each < self._vocabulary:
+                    self._detokenizer.add_token(each)
         if tokenizer.decode(prompt.continued).endswith(" "):
             self._detokenizer.finalize()  # it holds back a last space until the next token
         self._at_start = not self._detokenizer.last_segment.strip()

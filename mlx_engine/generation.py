@@ -39,9 +39,11 @@ def generate_reply(
     """
     began = time.perf_counter()
     target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
-    limits.check(request, target.vocabulary, pair.info.block_size if drafter else None)
+    limits.check_choices(request, pair.info.block_size if drafter else None)
+    limits.check_tokens(request.prompt_tokens or (), target.rows)
     rendered = chat.render(tokenizer, request)
     prompt, length = rendered.tokens, len(rendered.tokens)
+    limits.check_tokens(prompt, target.rows)
     limit = _token_limit(request, length, pair.info.context_limit)
     mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
     why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF

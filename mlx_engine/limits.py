@@ -1,5 +1,7 @@
 """What a request may ask for. Everything else is refused before anything is computed."""
 
+from collections.abc import Sequence
+
 from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest
 
@@ -9,30 +11,37 @@ _MAX_TEMPERATURE = 100.0  # choices are random well before
 _MAX_PENALTY = 100.0  # in both directions
 
 
-def check(request: GenerationRequest, vocabulary: int, block: int | None) -> None:
-    """Refuse a request with a value out of range. Messages are not checked here.
+def check_tokens(tokens: Sequence[int], rows: int) -> None:
+    """Refuse tokens without a row in the target's embedding: MLX would read memory outside the table.
+
+    Args:
+        tokens: a whole prompt, given or rendered. A tokenizer may have more tokens than its model.
+        rows: of the embedding.
+
+    Raises:
+        UserError: a token is out of range or not an integer.
+    """
+    for token in tokens:
+        if not isinstance(token, int) or not 0 <= token < rows:
+            raise UserError(
+                "unknown_prompt_token",
+                "The prompt has token {token}, but this model's tokens go from 0 to {last}. Use other tokens; in a chat, the "
+                "model's tokenizer doesn't fit its weights, so download the model again.",
+                token=str(token)[:40],
+                last=rows - 1,
+            )
+
+
+def check_choices(request: GenerationRequest, block: int | None) -> None:
+    """Refuse a request with a value out of range. The prompt is not checked here.
 
     Args:
         request: the request.
-        vocabulary: of the target, in tokens.
         block: the drafter's block size, None without a drafter.
 
     Raises:
         UserError: a value is out of range or not a number.
     """
-    check_choices(request, block)
-    for token in request.prompt_tokens or ():
-        if not isinstance(token, int) or not 0 <= token < vocabulary:
-            raise UserError(
-                "unknown_prompt_token",
-                "The prompt has token {token}, but this model's tokens go from 0 to {last}.",
-                token=str(token),
-                last=vocabulary - 1,
-            )
-
-
-def check_choices(request: GenerationRequest, block: int | None) -> None:
-    """Like `check`, for everything but the prompt."""
     s = request.sampling
     for name, number, least, most in (
         ("temperature", s.temperature, 0.0, _MAX_TEMPERATURE),

@@ -28,7 +28,7 @@ from mlx_engine.kernels.operations import PLAIN, Operations
 from mlx_engine.pairs.checkpoint import read_config, recommended_sampling, weight_bytes, weight_files
 from mlx_engine.pairs.compatibility import dflash_problem, pair_problem, target_problem, text_config
 from mlx_engine.pairs.demo import demo_pair
-from mlx_engine.pairs.drafter_config import parse
+from mlx_engine.pairs.drafter_config import DrafterConfig, parse
 from mlx_engine.pairs.library import repo_of
 from mlx_engine.targets import arguments
 from mlx_engine.targets.target import Target
@@ -155,13 +155,18 @@ def load(target_folder: Path, drafter_folder: Path | None, drafter_bits: int | N
             bits = drafter_bits or usual_bits(weight_bytes(drafter_folder))
             drafter = load_drafter(drafter_folder, dtype, target.embed, target.head, bits)
             _refuse_nonfinite([("drafter", array) for array in drafter.parameters()], drafter_folder)
+            _check_drafter_tokens(drafter.config, target, "vocab_size" in text)
         except BaseException:
             target.release()
             raise
         why_plain = None
     yield LoadProgress(0.95, EngineText.of("warming_up", "Warming up"))
     try:
+        _check_target_tokens(target)
         warm(target, drafter, context_limit)
+    except UserError:
+        target.release()
+        raise
     except _ACCIDENTS as error:
         target.release()
         if fault := arguments.fault(config):  # otherwise it is a bug
@@ -199,6 +204,46 @@ def _refuse_nonfinite(arrays: list[tuple[str, mx.array]], folder: Path) -> None:
                 model=folder.name,
                 tensor=name,
             )
+
+
+def _check_target_tokens(target: Target) -> None:
+    """Refuse a target that can choose a token without an embedding: MLX would read memory outside the table.
+
+    Raises:
+        UserError: there are more logits than embeddings.
+    """
+    logits = target.forward(mx.zeros(1, mx.uint32), target.caches()).shape[-1]
+    if logits > target.rows:
+        raise UserError(
+            "more_logits_than_embeddings",
+            "The model chooses among {logits:,} tokens, but has embeddings for only {rows:,}. Download it again, or choose "
+            "another one.",
+            logits=logits,
+            rows=target.rows,
+        )
+
+
+def _check_drafter_tokens(config: DrafterConfig, target: Target, declared: bool) -> None:
+    """Refuse a drafter with tokens that the target's real table lacks, whatever the target's config.json says.
+
+    Args:
+        config: the drafter's.
+        target: in memory.
+        declared: the target's config.json states the size of the vocabulary, which the drafter's was compared with.
+
+    Raises:
+        UserError: they have different vocabularies.
+    """
+    tokens = config.vocab_size or target.rows
+    if tokens > target.rows or (tokens < target.rows and not declared) or config.mask_token >= target.rows:
+        raise UserError(
+            "drafter_vocabulary_differs",
+            "The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. "
+            "Choose another drafter.",
+            tokens=tokens,
+            mask=config.mask_token,
+            rows=target.rows,
+        )
 
 
 def _tokenizer_code(folder: Path) -> str:

@@ -41,7 +41,7 @@ def warm(target: Target, drafter: Drafter | None, limit: int, operations: Operat
         return [verdict.choices, verdict.count()]
 
     for rows in (max(min(_PROMPT_ROWS, limit - block), 1), *widths * _REPEATS):
-        tokens = mx.arange(rows, dtype=mx.uint32) % target.vocabulary
+        tokens = mx.arange(rows, dtype=mx.uint32) % target.rows
         if drafter is None or context is None:
             mx.eval(chosen(target.forward(tokens, caches), None))
             continue

@@ -147,5 +147,6 @@ class Penalties:
 
 
 def _counts(tokens: Sequence[int], vocabulary: int) -> mx.array:
-    """Return how often each token id occurs, [vocabulary] float32."""
-    return mx.zeros((vocabulary,), mx.float32).at[mx.array(list(tokens), dtype=mx.uint32)].add(1.0)
+    """Return how often each token id occurs, [vocabulary] float32. A token without a logit is left out."""
+    counted = [token for token in tokens if token < vocabulary]
+    return mx.zeros((vocabulary,), mx.float32).at[mx.array(counted, dtype=mx.uint32)].add(1.0)

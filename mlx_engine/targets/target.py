@@ -44,14 +44,18 @@ class Target:
 
     Args:
         model: mlx-lm's model.
-        vocabulary: its number of tokens.
+        vocabulary: its number of logits.
         family: where its parts are; None for a target that only decodes plainly.
         taps: 0-based layers whose outputs are the features, in this order.
+
+    Attributes:
+        rows: how many tokens have an embedding. MLX doesn't check an index: a larger token reads memory outside the table.
     """
 
     def __init__(self, model: nn.Module, vocabulary: int, family: Family | None = None, taps: Sequence[int] = ()) -> None:
         self.model = model
         self.vocabulary = vocabulary
+        self.rows = _token_rows(model) or vocabulary
         self._drafting = family is not None
         self._taps: dict[int, _Tap] = {}
         self._tap_order = tuple(taps)
@@ -154,6 +158,16 @@ class Target:
             for tap in self._taps.values():
                 tap.keep, tap.output = False, None
         return logits, mx.concatenate(outputs, axis=-1).squeeze(0)
+
+
+def _token_rows(model: nn.Module) -> int:
+    """Return the rows of a model's smallest table that is looked up by token; 0 if none is known."""
+    not_by_token = ["wpe", "position_embedding", "ngram_embeddings"]
+    if "gemma3n" in type(model).__module__:  # it masks tokens that this table lacks
+        not_by_token.append("embed_tokens_per_layer")
+    tables = [(name, module) for name, module in model.named_modules() if isinstance(module, nn.Embedding | nn.QuantizedEmbedding)]
+    rows = [module.weight.shape[0] for name, module in tables if not any(part in name for part in not_by_token)]
+    return min(rows, default=0)
 
 
 def _part(model: nn.Module, path: str) -> Any:
