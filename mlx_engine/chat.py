@@ -35,7 +35,7 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> RenderedP
     An unfinished reply is continued in its own channel, even if the template has opened another.
 
     Raises:
-        UserError: neither or both are given, a message is empty, or the template rejects the chat.
+        UserError: neither or both are given, a message or the whole prompt is empty, or the template rejects the chat.
     """
     if request.prompt_tokens is not None:
         if request.messages:
@@ -60,6 +60,12 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> RenderedP
         if not (markers and markers.closing and _contains(continued, markers.closing)):
             opening += tokens_opening(tokenizer, markers, opening, "answer")
         opening += continued
+    if not tokens[:shared] and not opening:
+        raise UserError(
+            "chat_without_tokens",
+            "The model's chat template or tokenizer turns this chat into an empty prompt. Download the model again, or choose "
+            "another one.",
+        )
     return RenderedPrompt(tokens[:shared] + opening, opening, continued)
 
 

@@ -168,6 +168,19 @@ def test_system_messages_are_merged_if_a_template_takes_none():
     assert text.startswith("<|im_start|>system\nBe brief.<|im_end|>")
 
 
+@pytest.mark.parametrize("template", ["{{ '' }}", "{% if false %}never{% endif %}"])
+def test_a_chat_that_renders_to_nothing_is_refused(template):
+    with pytest.raises(UserError, match="into an empty prompt"):
+        prompt_text(made("think", template), ASKED)
+
+
+def test_a_chat_of_which_the_tokenizer_drops_every_word_is_refused(monkeypatch):
+    tokenizer = made("none", GEMMA + " ")
+    monkeypatch.setattr(tokenizer._tokenizer, "apply_chat_template", lambda *_, **__: [])
+    with pytest.raises(UserError, match="into an empty prompt"):
+        prompt_text(tokenizer, ASKED)
+
+
 def test_messages_in_a_row_are_merged_if_roles_must_alternate():
     text, _ = prompt_text(made("none", GEMMA), ASKED, Message("user", "Are you there?"))
     assert text == "<start_of_turn>user\nHi\n\nAre you there?<end_of_turn>\n<start_of_turn>model\n"
