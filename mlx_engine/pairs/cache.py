@@ -150,7 +150,7 @@ class Cache:
 
     @contextmanager
     def staying(self) -> Iterator[None]:
-        """Keep the models from being moved. Hold this only briefly: meanwhile other programs believe that a move is running."""
+        """Keep the models from being moved. Hold this only briefly: other programs take it for a move."""
         lock = None
         if self._may_be_moved():
             with suppress(OSError):  # on a full disk, nobody can take the lock to move the models either

@@ -1,4 +1,4 @@
-"""Repos that were deleted and can still be restored: renamed out of the model folder at once, freed later.
+"""Deleted repos that can still be restored: moved out of the model folder at once, purged later.
 
 They stay on the same disk, in the cache's .locks folder, where no program looks for models.
 """
@@ -49,7 +49,7 @@ class DeletedModels:
         return deleted
 
     def restore(self, repos: Sequence[str]) -> None:
-        """Bring repos back, unless they were downloaded again meanwhile."""
+        """Restore repos, unless they were downloaded again."""
         with self._cache.staying():
             self._restore(repos)
 
@@ -70,7 +70,7 @@ class DeletedModels:
         return _size(self._place(repo))
 
     def purge(self, repos: Sequence[str] | None = None) -> int:
-        """Remove repos for good, by default all; return the bytes freed."""
+        """Delete repos permanently, by default all; return the bytes freed."""
         freed = 0
         for place in [self._root] if repos is None else map(self._place, repos):
             before = _size(place)

@@ -326,7 +326,7 @@ class DownloadQueue:
         self._report_changes()
 
     def _fail(self, pair: Pair, reason: EngineText, **fields: Any) -> None:
-        """Report a failure even if it can't be saved, but not for a pair that was cancelled meanwhile."""
+        """Report a failure even if it can't be saved, but not for a cancelled pair."""
         queued = self._unsaved.get(pair, reason) is not None
         try:
             if queued:

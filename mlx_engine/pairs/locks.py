@@ -1,4 +1,4 @@
-"""Locks between programs, so that nobody removes or moves a repo during its download.
+"""Locks between programs, so that no repo is removed or moved during its download.
 
 A program takes a repo's exclusive lock to start a download or to remove the repo. During a download it holds a mark of its own
 among the repo's locks (ID.fetching.lock). The system releases both if their holder dies. The hub's own client makes no marks, but
@@ -57,7 +57,7 @@ def is_held(path: Path) -> bool:
         return False
     try:
         lock = acquire(path, timeout=PROBE_TIMEOUT)
-    except OSError:  # nobody can be writing to an unwritable folder
+    except OSError:  # no program can be writing to an unwritable folder
         return False
     if lock is None:
         return True
@@ -75,7 +75,7 @@ def exclusive(folder: Path) -> Iterator[None]:
     """
     path = _exclusive_lock(folder)
     lock = None
-    with suppress(OSError):  # on a full disk, removing must still work, and nobody can create a mark either
+    with suppress(OSError):  # on a full disk, removing must still work, and no program can create a mark
         path.parent.mkdir(exist_ok=True)  # without parents, which may be on a disconnected disk
         lock = acquire(path, timeout=EXCLUSIVE_TIMEOUT)
         if lock is None:

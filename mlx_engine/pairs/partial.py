@@ -40,7 +40,7 @@ def segment_bounds(size: int, segment: int) -> list[int]:
 
 
 class Partial:
-    """One open unfinished file. Several threads may write at once, each in a segment of its own.
+    """One open unfinished file. Several threads may write at once, each to its own segment.
 
     Args:
         path: an earlier attempt's file, which is continued, or a new one.

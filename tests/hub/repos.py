@@ -99,7 +99,7 @@ DRAFTER = {
 }
 
 
-# What the repos below hold and nobody may ever fetch, by name: programs, pickles, nested files, names that look like path tricks.
+# Files of the repos below that must never be downloaded: programs, pickles, nested files, names that look like path tricks.
 UNWANTED = frozenset(
     """README.md modeling_evil.py modeling..py tokenizer.json..py weights..bin x..pkl a..b/c.json pytorch_model.bin
     original/model.safetensors dflash.py""".split()

@@ -44,7 +44,7 @@ class LocalHub:
         self.rate = rate  # bytes per second over all connections
         self.send_buffer = send_buffer  # kept small, so that what was sent and what arrived differ little
         self.faults: deque[Fault | None] = deque()  # for the coming answers of the content host, one each
-        # for the coming answers of the hub itself: status codes, or one with what the hub says beside it (X-Error-Message)
+        # for the next answers of the hub: status codes, optionally with an X-Error-Message
         self.api_faults: deque[int | tuple[int, str]] = deque()
         self.on_content: Any = None  # called with the number of each content request before that and later ones are answered
         self.sent: Counter[str] = Counter()  # body bytes by digest
@@ -228,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
                 piece = piece[: self.hub.draw(len(piece), self.expect_client)]
             self.hub.pay(len(piece))
             self.expect_client()
-            self.count(digest, len(piece))  # before: a client that has everything may look at once
+            self.count(digest, len(piece))  # before sending: a client that has everything may check at once
             try:
                 self.connection.sendall(piece)
             except OSError:

@@ -1,4 +1,4 @@
-"""Deleted models can be restored until they are purged, and no program sees them meanwhile."""
+"""Deleted models can be restored until they are purged, and no program sees them during_move."""
 
 import os
 import shutil
@@ -56,10 +56,10 @@ def test_deleted_models_are_invisible_and_can_be_restored(filled: LocalHub, cach
 
 def test_delete_reports_the_bytes_that_purge_frees(filled: LocalHub, cache: Cache) -> None:
     before = allocated(cache.root)
-    told = DeletedModels(cache).delete(PAIR.repos)
+    announced = DeletedModels(cache).delete(PAIR.repos)
     assert allocated(cache.root) == before, "nothing is free yet"
-    assert DeletedModels(cache).purge() == told
-    assert 0 <= before - allocated(cache.root) - told < 100_000, "the last block of each small file is not counted"
+    assert DeletedModels(cache).purge() == announced
+    assert 0 <= before - allocated(cache.root) - announced < 100_000, "the last block of each small file is not counted"
     with pytest.raises(UserError, match="can't be restored any more"):
         DeletedModels(cache).restore(PAIR.repos)
     assert DeletedModels(cache).purge() == 0
@@ -105,7 +105,7 @@ def test_deleting_and_moving_exclude_each_other(
     DeletedModels(current).delete(["owner/drafter"])
     tried: list[str] = []
 
-    def meanwhile(done: int, total: int) -> None:
+    def during_move(done: int, total: int) -> None:
         for what in (
             lambda: DeletedModels(current).delete(["owner/target"]),
             lambda: DeletedModels(current).restore(["owner/drafter"]),
@@ -126,7 +126,7 @@ def test_deleting_and_moving_exclude_each_other(
         patched.setattr(os, "rename", moving)
         DeletedModels(current).restore(["owner/drafter"])
     expect_whole(local_hub, current)
-    assert ModelMove(tmp_path / "new").run(threading.Event(), meanwhile)
+    assert ModelMove(tmp_path / "new").run(threading.Event(), during_move)
     assert tried[0] == "not moved" and set(tried[1:]) == {"refused"} and len(tried) > 1
     expect_whole(local_hub, Cache())
     assert Cache().root == tmp_path / "new"

@@ -49,14 +49,14 @@ def pair(local_hub: LocalHub) -> LocalHub:
 
 class TestResults:
     def test_both_repos_are_complete_and_each_byte_is_sent_once(self, pair: LocalHub, cache: Cache) -> None:
-        told: list[DownloadProgress] = []
+        reports: list[DownloadProgress] = []
         made = download(pair, cache)
-        folders = made.run(threading.Event(), told.append)
+        folders = made.run(threading.Event(), reports.append)
         assert folders == tuple(cache.snapshot(name, pair.repos[name].branches["main"]) for name in PAIR.repos)
         expect_whole(pair, cache)
         assert sent(pair) == size(pair) == 4 * MB
-        assert (told[-1].done, told[-1].total) == (told[-1].total, sum(listing_bytes(pair)))
-        assert all(a.done <= b.done for a, b in pairwise(told))
+        assert (reports[-1].done, reports[-1].total) == (reports[-1].total, sum(listing_bytes(pair)))
+        assert all(a.done <= b.done for a, b in pairwise(reports))
 
     def test_code_and_other_formats_are_never_requested(self, pair: LocalHub, cache: Cache) -> None:
         fetch(pair, cache)
@@ -115,10 +115,10 @@ def listing_bytes(local: LocalHub) -> list[int]:
 
 
 def test_the_speed_includes_downloads_of_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    now, told = 1000.0, []
+    now, reports = 1000.0, []
     monkeypatch.setattr(downloading.time, "monotonic", lambda: now)
     coming = SimpleNamespace(downloaded=0, by_others=0, received=0)
-    meter = downloading._Meter(told.append, [])
+    meter = downloading._Meter(reports.append, [])
     meter.start(coming, 100 * MB)  # type: ignore[arg-type]
     for _ in range(20):
         now += 0.5
@@ -128,7 +128,7 @@ def test_the_speed_includes_downloads_of_other_programs(monkeypatch: pytest.Monk
             coming.received + 2 * MB,
         )
         meter.beat()
-    assert [round(one.bytes_per_s) for one in told] == [0, *[4 * MB] * 20]
+    assert [round(one.bytes_per_s) for one in reports] == [0, *[4 * MB] * 20]
 
 
 class TestMisbehaviour:
@@ -206,14 +206,14 @@ class TestMisbehaviour:
         """With the default retry policy, the message comes after the first failure."""
         with LocalHub() as gone:
             pass
-        stop, told = threading.Event(), []
+        stop, reports = threading.Event(), []
 
         def tell(progress: DownloadProgress) -> None:
-            told.append(progress)
+            reports.append(progress)
             stop.set()
 
         assert download(gone, cache, retry=RetryPolicy()).run(stop, tell) is None
-        (first,) = told
+        (first,) = reports
         assert first.total == 0
         assert re.fullmatch(re.escape(gone.url) + r" isn\'t responding\. Trying again for up to (2\d|30) s\.", str(first.status))
 
@@ -221,11 +221,11 @@ class TestMisbehaviour:
 class TestRevisions:
     def test_a_repo_revised_during_the_download_is_finished_at_its_revision(self, pair: LocalHub, cache: Cache) -> None:
         repo = pair.repos["owner/target"]
-        begun = repo.branches["main"]
+        pinned = repo.branches["main"]
         pair.on_content = lambda number: number == 2 and repo.commit(target_files(MB, seed=9))
         made = fetch(pair, cache)
         assert [note for note in made.notes if note.code == "newer_revision"]
-        assert cache.snapshot("owner/target", begun).is_dir()
+        assert cache.snapshot("owner/target", pinned).is_dir()
         fetch(pair, cache)
         expect_whole(pair, cache)
 
@@ -289,9 +289,9 @@ class TestStopping:
         made = download(pair, cache)
         run_until(pair, made, MB)
         assert leftovers(cache)
-        told: list[DownloadProgress] = []
-        assert made.run(threading.Event(), told.append) is not None
-        assert told[0].done >= MB, "what is here counts from the first report on"
+        reports: list[DownloadProgress] = []
+        assert made.run(threading.Event(), reports.append) is not None
+        assert reports[0].done >= MB, "what is here counts from the first report on"
         expect_whole(pair, cache)
         assert made.downloaded <= 1.05 * sum(listing_bytes(pair))
 

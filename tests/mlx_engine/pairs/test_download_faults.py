@@ -22,7 +22,7 @@ from tests.mlx_engine.pairs.downloads import PAIR, SILENCE, Impatience, download
 
 MB = 1_000_000
 CONNECTIONS = 4
-IN_FLIGHT = CONNECTIONS * 256 * 1024  # what the buffers of both ends hold, and nobody has read, when all connections end at once
+IN_FLIGHT = CONNECTIONS * 256 * 1024  # unread bytes in the buffers of both ends when all connections end
 BYTE = st.integers(0, 20 * MB)
 FAULT = st.one_of(
     st.none(),

@@ -67,8 +67,8 @@ def hub(local_hub: LocalHub) -> LocalHub:
 
 
 @contextmanager
-def working(local: LocalHub, cache: Cache, told: Events) -> Iterator[DownloadQueue]:
-    queue = DownloadQueue(told, Hub(local.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
+def working(local: LocalHub, cache: Cache, reported: Events) -> Iterator[DownloadQueue]:
+    queue = DownloadQueue(reported, Hub(local.url, read_timeout=SILENCE), cache, retry=IMPATIENT, connections=2)
     try:
         yield queue
     finally:
@@ -76,57 +76,57 @@ def working(local: LocalHub, cache: Cache, told: Events) -> Iterator[DownloadQue
 
 
 def test_pairs_are_downloaded_in_order_and_leave_the_queue(hub: LocalHub, cache: Cache) -> None:
-    told = Events()
-    with working(hub, cache, told) as queue:
+    reported = Events()
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         queue.add(OTHER)
-        ready = told.wait(PairReady, PAIR)
-        told.wait(PairReady, OTHER)
+        ready = reported.wait(PairReady, PAIR)
+        reported.wait(PairReady, OTHER)
     assert isinstance(ready, PairReady) and all(folder.is_dir() for folder in ready.folders)
-    assert [event.pair for event in told.events if isinstance(event, PairReady)] == [PAIR, OTHER]
+    assert [event.pair for event in reported.events if isinstance(event, PairReady)] == [PAIR, OTHER]
     expect_whole(hub, cache)
     expect_whole(hub, cache, OTHER)
     assert QueueFile().read() == ()
 
 
 def test_pausing_a_pair_continues_with_the_next(hub: LocalHub, cache: Cache) -> None:
-    told = Events()
+    reported = Events()
     hub.allow(500_000)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         queue.add(OTHER)
-        told.wait(PairProgress, PAIR, done=200_000)
+        reported.wait(PairProgress, PAIR, done=200_000)
         queue.pause(PAIR)
         hub.allow(None)
-        told.wait(PairReady, OTHER)
+        reported.wait(PairReady, OTHER)
         assert [(one.pair, one.state) for one in QueueFile().read()] == [(PAIR, "paused")]
         queue.add(PAIR)
-        told.wait(PairReady, PAIR)
+        reported.wait(PairReady, PAIR)
     expect_whole(hub, cache)
 
 
 def test_cancelling_keeps_repos_that_other_pairs_need(hub: LocalHub, cache: Cache) -> None:
-    told = Events()
+    reported = Events()
     hub.allow(600_000)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         queue.add(OTHER)
-        told.wait(PairProgress, PAIR, done=450_000)  # of which the drafter has 300,000 at most
+        reported.wait(PairProgress, PAIR, done=450_000)  # at most 300,000 are of the drafter
         assert queue.cancel(PAIR) > 100_000
         hub.allow(None)
-        told.wait(PairReady, OTHER)
+        reported.wait(PairReady, OTHER)
     assert not cache.folder("owner/target").exists()
     expect_whole(hub, cache, OTHER)
 
 
 def test_a_failed_pair_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> None:
-    told = Events()
+    reported = Events()
     nothing = Pair("owner/nothing")
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(nothing)
         queue.add(PAIR)
-        failed = told.wait(PairFailed, nothing)
-        told.wait(PairReady, PAIR)
+        failed = reported.wait(PairFailed, nothing)
+        reported.wait(PairReady, PAIR)
     assert isinstance(failed, PairFailed) and "There is no repo owner/nothing" in str(failed.reason)
     (left,) = QueueFile().read()
     assert (left.pair, left.state) == (nothing, "failed") and "There is no repo" in str(left.reason)
@@ -136,7 +136,7 @@ def test_a_failed_pair_does_not_stop_the_others(hub: LocalHub, cache: Cache) -> 
 def test_a_failure_during_cancelling_is_not_reported(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, written: bool
 ) -> None:
-    told, fetching = Events(), threading.Event()
+    reported, fetching = Events(), threading.Event()
 
     def failing(self: Download, stop: threading.Event, *_: object) -> None:
         fetching.set()
@@ -147,20 +147,20 @@ def test_a_failure_during_cancelling_is_not_reported(
         raise UserError("full", "downloads.json can't be written (No space left on device).")
 
     monkeypatch.setattr(Download, "run", failing)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         assert fetching.wait(SILENCE)
         if not written:
             monkeypatch.setattr(download_queue, "write_json", refuse)
         queue.cancel(PAIR)
         assert queue._queue() == ()
-    assert [type(event) for event in told.events] == [QueueChanged, QueueChanged]
-    assert told.events[-1] == QueueChanged(())
+    assert [type(event) for event in reported.events] == [QueueChanged, QueueChanged]
+    assert reported.events[-1] == QueueChanged(())
 
 
 def test_the_queue_survives_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a failed nor a finished pair can be saved; neither is tried again and again."""
-    told, full = Events(), threading.Event()
+    reported, full = Events(), threading.Event()
     write = download_queue.write_json
 
     def write_json(path: Path, value: object) -> None:
@@ -171,22 +171,22 @@ def test_the_queue_survives_a_full_disk(hub: LocalHub, cache: Cache, monkeypatch
     monkeypatch.setattr(download_queue, "write_json", write_json)
     nothing = Pair("owner/nothing")
     hub.allow(300_000)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         queue.add(nothing)
-        told.wait(PairProgress, PAIR)
+        reported.wait(PairProgress, PAIR)
         full.set()
         hub.allow(None)
-        told.wait(PairReady, PAIR)
-        assert "There is no repo" in str(told.wait(PairFailed, nothing).reason)  # type: ignore[union-attr]
-        after = len(told.events)
+        reported.wait(PairReady, PAIR)
+        assert "There is no repo" in str(reported.wait(PairFailed, nothing).reason)  # type: ignore[union-attr]
+        after = len(reported.events)
         assert [(one.pair, one.state) for one in queue._queue()] == [(nothing, "failed")]
         full.clear()
         queue.add(OTHER)
-        told.wait(PairReady, OTHER, after)
-        assert not any(isinstance(event, PairFailed | PairReady) and event.pair != OTHER for event in told.events[after:])
+        reported.wait(PairReady, OTHER, after)
+        assert not any(isinstance(event, PairFailed | PairReady) and event.pair != OTHER for event in reported.events[after:])
         queue.add(nothing)
-        told.wait(PairFailed, nothing, after)
+        reported.wait(PairFailed, nothing, after)
 
 
 def test_unsaved_changes_are_dropped_once_they_are_obsolete(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,12 +211,12 @@ def test_unsaved_changes_are_dropped_once_they_are_obsolete(hub: LocalHub, cache
         assert shown() == []
         QueueFile().put(PAIR, state="paused")
         assert shown() == [("paused", "")]
-        for mended in ("cancelled", "failed"):
+        for step in ("cancelled", "failed"):
             with monkeypatch.context() as patched:
                 patched.setattr(download_queue, "write_json", refuse)
                 queue._fail(PAIR, NO_NETWORK)
             assert shown() == [("failed", "No network.")]
-            queue.cancel(PAIR) if mended == "cancelled" else queue._fail(PAIR, NO_NETWORK)
+            queue.cancel(PAIR) if step == "cancelled" else queue._fail(PAIR, NO_NETWORK)
             QueueFile().put(PAIR, state="paused", reason=None)
             assert shown() == [("paused", "")]
 
@@ -225,7 +225,7 @@ def test_unsaved_changes_are_dropped_once_they_are_obsolete(hub: LocalHub, cache
 def test_unexpected_errors_are_reported_and_the_queue_continues(
     hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    told, run = Events(), Download.run
+    reported, run = Events(), Download.run
 
     def failing(self: Download, *given: Any) -> Any:
         if self.pair == PAIR:
@@ -233,31 +233,31 @@ def test_unexpected_errors_are_reported_and_the_queue_continues(
         return run(self, *given)
 
     monkeypatch.setattr(Download, "run", failing)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         queue.add(OTHER)
-        failed = told.wait(PairFailed, PAIR)
-        told.wait(PairReady, OTHER)
+        failed = reported.wait(PairFailed, PAIR)
+        reported.wait(PairReady, OTHER)
     assert isinstance(failed, PairFailed) and str(error.args[-1]) in str(failed.reason)
     (left,) = QueueFile().read()
     assert (left.pair, left.state, left.reason) == (PAIR, "failed", failed.reason)
 
 
 def test_the_queue_survives_quitting(hub: LocalHub, cache: Cache) -> None:
-    told = Events()
+    reported = Events()
     hub.allow(500_000)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
         queue.add(OTHER)
-        told.wait(PairProgress, PAIR, done=200_000)
+        reported.wait(PairProgress, PAIR, done=200_000)
     hub.allow(None)
     assert [one.pair for one in QueueFile().read()] == [PAIR, OTHER]
-    begun = hub.repos["owner/target"].branches["main"]
+    pinned = hub.repos["owner/target"].branches["main"]
     hub.repos["owner/target"].commit(target_files(MB, seed=9))
     again = Events()
     with working(hub, cache, again):
         again.wait(PairReady, OTHER)
-    assert cache.snapshot("owner/target", begun).is_dir(), "the pair is finished at the revision that it was begun at"
+    assert cache.snapshot("owner/target", pinned).is_dir(), "the pair is finished at its first revision"
 
 
 def test_only_one_process_works_on_a_queue(hub: LocalHub, cache: Cache) -> None:
@@ -280,10 +280,10 @@ def test_the_queue_starts_with_a_damaged_file(hub: LocalHub, cache: Cache, text:
     QueueFile().path.parent.mkdir(parents=True)
     QueueFile().path.write_text(text)
     assert all(one.pins == {} for one in QueueFile().read())
-    told = Events()
-    with working(hub, cache, told) as queue:
+    reported = Events()
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
-        told.wait(PairReady, PAIR)
+        reported.wait(PairReady, PAIR)
     aside = QueueFile().path.with_suffix(".damaged.json")
     assert aside.exists() == (not text.startswith("[")) and (not aside.exists() or aside.read_text() == text)
 
@@ -340,31 +340,31 @@ def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, hub
 
 
 def test_events_are_in_order(hub: LocalHub, cache: Cache) -> None:
-    told = Events()
+    reported = Events()
     hub.allow(0)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
-        hub.allow(None)  # not before the queue with the pair in it is told: that of its end may come no earlier
-        told.wait(QueueChanged, after=told.events.index(told.wait(PairReady)))
-    kinds = [type(event) for event in told.events]
+        hub.allow(None)  # after the queue with the pair was reported
+        reported.wait(QueueChanged, after=reported.events.index(reported.wait(PairReady)))
+    kinds = [type(event) for event in reported.events]
     ready = kinds.index(PairReady)
     assert kinds[0] is QueueChanged and kinds[ready + 1 :] == [QueueChanged]
     assert set(kinds[1:ready]) == {PairProgress}
-    done = [event.progress.done for event in told.events if isinstance(event, PairProgress)]
+    done = [event.progress.done for event in reported.events if isinstance(event, PairProgress)]
     assert done == sorted(done)
-    assert [len(event.queue) for event in told.events if isinstance(event, QueueChanged)] == [1, 0]
+    assert [len(event.queue) for event in reported.events if isinstance(event, QueueChanged)] == [1, 0]
 
 
 def test_a_pair_is_reported_before_its_progress(hub: LocalHub, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     """Even if `add` is slow to report it, and no poll is due."""
-    told, put = Events(), QueueFile.put
+    reported, put = Events(), QueueFile.put
 
     def slow(self: QueueFile, *given: Any, **named: Any) -> None:
         put(self, *given, **named)
-        told.wait(PairReady)
+        reported.wait(PairReady)
 
     monkeypatch.setattr(QueueFile, "put", slow)
     monkeypatch.setattr(DownloadQueue, "_poll", lambda self: None)
-    with working(hub, cache, told) as queue:
+    with working(hub, cache, reported) as queue:
         queue.add(PAIR)
-    assert isinstance(told.events[0], QueueChanged) and len(told.events[0].queue) == 1
+    assert isinstance(reported.events[0], QueueChanged) and len(reported.events[0].queue) == 1

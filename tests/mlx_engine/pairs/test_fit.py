@@ -56,8 +56,8 @@ def test_the_drafter_context_matches_its_prediction() -> None:
         {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
     )
     for context in (200, 700, 2000):
-        told = predict_fit(DENSE, {**DRAFTER}, 1, 1, context)  # the same arithmetic, with the drafter as it is
-        assert next(line for line in told.lines if line.what == "drafter context").bytes
+        predicted = predict_fit(DENSE, {**DRAFTER}, 1, 1, context)  # the same arithmetic, with the drafter as it is
+        assert next(line for line in predicted.lines if line.what == "drafter context").bytes
         held = DraftContext(config.windows)
         for start in range(0, context, PREFILL_ROWS):
             for window, kind in held.kinds.items():
@@ -69,9 +69,9 @@ def test_the_drafter_context_matches_its_prediction() -> None:
 
 
 def test_the_lines_add_up() -> None:
-    told = predict_fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
-    assert told.needed == sum(line.bytes or 0 for line in told.lines) and all(line.formula for line in told.lines)
-    kv = next(line for line in told.lines if line.what == "target K/V")
+    predicted = predict_fit(DENSE, None, 8_000_000_000, 0, 8192, MAC)
+    assert predicted.needed == sum(line.bytes or 0 for line in predicted.lines) and all(line.formula for line in predicted.lines)
+    kv = next(line for line in predicted.lines if line.what == "target K/V")
     assert kv.bytes == 2 * 36 * 8 * 128 * 8192 * 2
 
 
@@ -98,8 +98,8 @@ def test_any_config_is_predicted_or_refused(name: str, odd: dict, nested: dict, 
         config["text_config"] = {**(inner if isinstance(inner, dict) else {}), **nested}
     facts = CPU if on_cpu else MAC
     try:
-        told = predict_fit(config, DRAFTER, GB, GB, 1024, facts)
-        assert told.verdict and told.reason
+        predicted = predict_fit(config, DRAFTER, GB, GB, 1024, facts)
+        assert predicted.verdict and predicted.reason
         for speed in predict_speeds(facts, config, parse(DRAFTER), (GB, GB), 1024).values():
             assert 0 < speed.low <= speed.high
         problem = target_problem(config) or dflash_problem(config) or pair_problem(config, DRAFTER)
@@ -129,14 +129,17 @@ def test_more_context_never_needs_less_memory(size: int, one: int, other: int) -
     [(8, 40, "comfortable"), (30, 40, "tight"), (8, 4, "tight"), (37, 40, "will swap"), (48, 40, "no")],
 )
 def test_the_verdict_matches_its_reason(size: int, free: int, verdict: str) -> None:
-    told = predict_fit(DENSE, None, size * GB, 0, 1024, MAC, free=free * GB)
-    assert told.verdict == verdict and "at 1,024 tokens" in str(told.reason)
-    assert (told.reason.code == "fit_crowded") == (free == 4)
+    predicted = predict_fit(DENSE, None, size * GB, 0, 1024, MAC, free=free * GB)
+    assert predicted.verdict == verdict and "at 1,024 tokens" in str(predicted.reason)
+    assert (predicted.reason.code == "fit_crowded") == (free == 4)
 
 
 def test_an_incomplete_config_makes_the_fit_unknown() -> None:
-    told = predict_fit({"model_type": "qwen3"}, None, GB, 0, 1024, MAC)
-    assert told.verdict == "unknown" and [line.what for line in told.lines if line.bytes is None] == ["target K/V", "workspace"]
+    predicted = predict_fit({"model_type": "qwen3"}, None, GB, 0, 1024, MAC)
+    assert predicted.verdict == "unknown" and [line.what for line in predicted.lines if line.bytes is None] == [
+        "target K/V",
+        "workspace",
+    ]
 
 
 def test_a_large_drafter_on_a_gpu_is_counted_as_quantized() -> None:
@@ -150,9 +153,9 @@ def test_a_large_drafter_on_a_gpu_is_counted_as_quantized() -> None:
 
 def test_free_memory_is_parsed_from_both_systems() -> None:
     assert machine.free_by_meminfo("MemTotal: 100 kB\nMemAvailable:   2048 kB\n") == 2048 * 1024
-    told = (
+    predicted = (
         "Mach Virtual Memory Statistics: (page size of 16384 bytes)\nPages free:    1000.\nPages active:  5.\n"
         "Pages speculative:  7.\nPages purgeable:   200.\nFile-backed pages:     300.\n"
     )
-    assert machine.free_by_vm_stat(told) == 16384 * 1500
+    assert machine.free_by_vm_stat(predicted) == 16384 * 1500
     assert machine.free_by_vm_stat("") is None and machine.free_by_meminfo("") is None

@@ -123,7 +123,7 @@ def test_testing_a_file_lock_does_not_look_like_another_download(
     listing = Hub(local_hub.url).listing("owner/target")
     cache.prepare(listing)
     looked = {file: cache.lock(listing, file) for file in listing.files}
-    lock, timers, told = Cache.lock, [], []
+    lock, timers, statuses = Cache.lock, [], []
 
     def lock_while_another_looks(self: Cache, listing: Listing, file: RemoteFile, *given: float) -> filelock.BaseFileLock | None:
         if held := looked.pop(file, None):
@@ -133,10 +133,10 @@ def test_testing_a_file_lock_does_not_look_like_another_download(
 
     monkeypatch.setattr(Cache, "lock", lock_while_another_looks)
     made = download(local_hub, cache, Pair("owner/target"))
-    assert made.run(threading.Event(), lambda progress: told.append(progress.status)) is not None
+    assert made.run(threading.Event(), lambda progress: statuses.append(progress.status)) is not None
     for timer in timers:
         timer.join()
-    assert not looked and not any(told)
+    assert not looked and not any(statuses)
 
 
 @pytest.mark.parametrize("refusal", [0, errno.ENOTSUP], indirect=True)
@@ -152,7 +152,7 @@ def test_testing_a_mark_keeps_it_for_a_waiting_program(tmp_path: Path, monkeypat
 
         def release(self) -> None:
             self._lock.release()
-            held.append(acquire(mark))  # whoever waited is there at once
+            held.append(acquire(mark))  # a waiting program takes it at once
 
     def look(path: Path, timeout: float = 0.0) -> Looked | None:
         lock = acquire(path, timeout)

@@ -378,9 +378,9 @@ def test_an_unreadable_choice_of_the_folder_is_reported(filled: LocalHub, tmp_pa
 
 def test_moving_in_the_terminal(filled: LocalHub, cache: Cache, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "move", str(tmp_path / "new"), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["from"], told["to"], told["notes"]) == (str(cache.root), str(tmp_path / "new"), [])
-    assert told["bytes"] > 600_000
+    output = json.loads(capsys.readouterr().out)
+    assert (output["from"], output["to"], output["notes"]) == (str(cache.root), str(tmp_path / "new"), [])
+    assert output["bytes"] > 600_000
     assert main(["models", "move", str(tmp_path / "new")]) == 1
     assert "already" in capsys.readouterr().err
     assert main(["models", "check"]) == 0

@@ -53,18 +53,18 @@ def models(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict]:
 
 class TestPull:
     def test_pull_completes_both_repos(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
-        status, told = models(capsys, "pull", *BOTH)
-        assert status == 0, told
+        status, printed = models(capsys, "pull", *BOTH)
+        assert status == 0, printed
         expect_whole(pair, cache)
-        assert {repo: Path(folder).is_dir() for repo, folder in told["folders"].items()} == dict.fromkeys(PAIR.repos, True)
+        assert {repo: Path(folder).is_dir() for repo, folder in printed["folders"].items()} == dict.fromkeys(PAIR.repos, True)
         assert QueueFile().read() == ()
 
     def test_a_failed_pull_exits_with_1_and_can_be_resumed(
         self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.faults.extend([Fault("drop", 50_000), *[Fault("status", code=503)] * 5000])
-        status, told = models(capsys, "pull", *BOTH)
-        assert status == 1 and "hasn't responded" in told["error"]
+        status, printed = models(capsys, "pull", *BOTH)
+        assert status == 1 and "hasn't responded" in printed["error"]
         assert [(one.state, len(one.pins)) for one in QueueFile().read()] == [("failed", 2)]
         pair.faults.clear()
         assert models(capsys, "pull", *BOTH)[0] == 0
@@ -102,11 +102,11 @@ class TestPull:
         pair.faults.extend([Fault("status", code=503)] * 5000)
         assert models(capsys, "pull", *BOTH)[0] == 1
         pair.faults.clear()
-        begun = pair.repos["owner/target"].branches["main"]
+        first_commit = pair.repos["owner/target"].branches["main"]
         pair.repos["owner/target"].commit(target_files(300_000, seed=4))
-        status, told = models(capsys, "pull", *BOTH)
-        assert status == 0 and Path(told["folders"]["owner/target"]).name == begun
-        assert [note for note in told["notes"] if "newer revision" in note]
+        status, printed = models(capsys, "pull", *BOTH)
+        assert status == 0 and Path(printed["folders"]["owner/target"]).name == first_commit
+        assert [note for note in printed["notes"] if "newer revision" in note]
 
     def test_a_custom_catalog_id_can_be_pulled(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         custom_catalog_file().parent.mkdir(parents=True)
@@ -122,10 +122,10 @@ class TestPull:
         pair.repo("mlx/Zebra-4B-8bit", target_files(100_000))
         pair.repo("lab/Zebra-4B-DFlash", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
         pair.repo("lab/Zebra-4B-DFlash-b16", drafter_files(9_000))
-        status, told = models(capsys, "pull", "--target", "mlx/Zebra-4B-8bit")
-        assert (status, told["drafter"]) == (0, "lab/Zebra-4B-DFlash-b16")
-        status, told = models(capsys, "pull", "--target", "owner/target")
-        assert status == 1 and "No drafter for owner/target was found" in told["error"]
+        status, printed = models(capsys, "pull", "--target", "mlx/Zebra-4B-8bit")
+        assert (status, printed["drafter"]) == (0, "lab/Zebra-4B-DFlash-b16")
+        status, printed = models(capsys, "pull", "--target", "owner/target")
+        assert status == 1 and "No drafter for owner/target was found" in printed["error"]
         assert models(capsys, "pull", "--target", "owner/target", "--plain")[0] == 0
 
     @pytest.mark.parametrize("command", ["pull", "fit"])
@@ -133,18 +133,18 @@ class TestPull:
         self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
     ) -> None:
         pair.repo("owner/phi", {**target_files(9_000), "config.json": config(**{**TARGET, "model_type": "phi3"})})
-        status, told = models(capsys, command, "--target", "owner/phi")
-        assert status == 1 and told["error"].startswith("DFlash isn't available for the “phi3” family yet. Supported families: ")
-        assert told["error"].endswith(". Use the target alone with --plain.") and "--drafter" not in told["error"]
+        status, printed = models(capsys, command, "--target", "owner/phi")
+        assert status == 1 and printed["error"].startswith("DFlash isn't available for the “phi3” family yet. Supported families: ")
+        assert printed["error"].endswith(". Use the target alone with --plain.") and "--drafter" not in printed["error"]
         pair.repo("owner/alone", target_files(9_000))
-        status, told = models(capsys, command, "--target", "owner/alone")
-        assert status == 1 and told["error"].endswith("Name one with --drafter OWNER/NAME, or use --plain.")
+        status, printed = models(capsys, command, "--target", "owner/alone")
+        assert status == 1 and printed["error"].endswith("Name one with --drafter OWNER/NAME, or use --plain.")
 
     def test_an_incompatible_pair_lists_alternatives(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", {**drafter_files(9_000), "config.json": config(**{**DRAFTER, "hidden_size": 32})})
-        status, told = models(capsys, "pull", "--target", "owner/target", "--drafter", "z-lab/Qwen3-4B-DFlash-b16")
-        assert status == 1 and "“hidden_size” 32" in told["error"]
-        assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in told["error"]
+        status, printed = models(capsys, "pull", "--target", "owner/target", "--drafter", "z-lab/Qwen3-4B-DFlash-b16")
+        assert status == 1 and "“hidden_size” 32" in printed["error"]
+        assert "z-lab/Qwen3-4B-DFlash-b16 was made for Qwen3 4B, such as mlx-community/Qwen3-4B-8bit." in printed["error"]
 
     @pytest.mark.parametrize(("target", "drafter"), [("owner/nope", "owner/drafter"), ("owner/target", "owner/target")])
     def test_a_refused_pair_is_not_left_in_the_queue(
@@ -185,7 +185,7 @@ class TestPull:
         monkeypatch.setattr(model_pull, "_GRACE_S", 60.0 if answers else 0.1)
         try:
             assert main(["models", "pull", *BOTH]) == 130
-            assert "Nothing was downloaded." in (told := capsys.readouterr().err) and "kept" not in told
+            assert "Nothing was downloaded." in (printed := capsys.readouterr().err) and "kept" not in printed
             assert QueueFile().read() == () and not cache.root.exists()
             QueueFile().put(PAIR, state="failed", reason=NO_NETWORK)  # something came before
             assert main(["models", "pull", *BOTH]) == 130
@@ -198,8 +198,8 @@ class TestPull:
     def test_a_pair_that_cannot_run_is_refused_without_the_hub(
         self, command: str, pair: LocalHub, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        status, told = models(capsys, command, "kimi-k2.5")
-        assert status == 1 and told["error"].startswith("Kimi K2.5 can't run. Its tokenizer needs Python code")
+        status, printed = models(capsys, command, "kimi-k2.5")
+        assert status == 1 and printed["error"].startswith("Kimi K2.5 can't run. Its tokenizer needs Python code")
         assert pair.asked == []
 
     @pytest.mark.parametrize(
@@ -219,8 +219,8 @@ class TestPull:
 
     @pytest.mark.parametrize("name", ["../../x", "/etc", "a\tb/c", "a"])
     def test_names_that_are_none(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-        status, told = models(capsys, "pull", "--target", name)
-        assert status == 1 and "isn't a repo name" in told["error"]
+        status, printed = models(capsys, "pull", "--target", name)
+        assert status == 1 and "isn't a repo name" in printed["error"]
 
 
 class TestOtherCommands:
@@ -229,9 +229,9 @@ class TestOtherCommands:
     ) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
-        status, told = models(capsys, "list")
-        assert status == 0 and len(told["pairs"]) == len(load_catalog().entries)
-        assert [(one["repo"], one["kind"], one["place"]) for one in told["on_disk"]] == [
+        status, printed = models(capsys, "list")
+        assert status == 0 and len(printed["pairs"]) == len(load_catalog().entries)
+        assert [(one["repo"], one["kind"], one["place"]) for one in printed["on_disk"]] == [
             ("owner/target", "target", "hub cache"),
             ("owner/drafter", "drafter", "hub cache"),
         ]
@@ -253,12 +253,12 @@ class TestOtherCommands:
         target = {path.name: path.read_bytes() for path in (golden / "target").iterdir() if path.is_file()}
         pair.repo("golden/target", {**target_files(1000), **target})
         pair.repo("golden/drafter", {path.name: path.read_bytes() for path in (golden / "drafter").iterdir()})
-        status, told = models(capsys, "fit", "--target", "golden/target", "--drafter", "golden/drafter", "--context", "1000")
-        lines = {line["what"]: line["bytes"] for line in told["memory"]["lines"]}
+        status, printed = models(capsys, "fit", "--target", "golden/target", "--drafter", "golden/drafter", "--context", "1000")
+        lines = {line["what"]: line["bytes"] for line in printed["memory"]["lines"]}
         text = json.loads(target["config.json"])
         assert status == 0 and not cache.root.exists()
         assert lines["target K/V"] == 2 * 1024 * text["num_hidden_layers"] * text["num_key_value_heads"] * text["head_dim"] * 2
-        assert told["memory"]["needed"] == sum(lines.values())
+        assert printed["memory"]["needed"] == sum(lines.values())
 
     def test_check_detects_a_single_changed_byte(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])
@@ -271,18 +271,18 @@ class TestOtherCommands:
         data = bytearray(blob.read_bytes())
         data[150_000] ^= 1
         blob.write_bytes(data)
-        status, told = models(capsys, "check", *BOTH)
+        status, printed = models(capsys, "check", *BOTH)
         assert status == 1
-        assert [one["faults"] for one in told["repos"]] == [
+        assert [one["faults"] for one in printed["repos"]] == [
             ["model-00002-of-00002.safetensors is damaged. Remove the pair and download it again."],
             [],
         ]
 
     def test_check_lists_catalog_repos_that_do_not_exist(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         pair.repo("z-lab/Qwen3-4B-DFlash-b16", drafter_files(1000))
-        status, told = models(capsys, "check", "--catalogue")
-        missing = {one["repo"] for one in told["missing"]}
-        assert status == 1 and told["asked"] > 40 and len(missing) == told["asked"] - 1
+        status, printed = models(capsys, "check", "--catalogue")
+        missing = {one["repo"] for one in printed["missing"]}
+        assert status == 1 and printed["asked"] > 40 and len(missing) == printed["asked"] - 1
         assert "z-lab/Qwen3-4B-DFlash-b16" not in missing
 
     @pytest.mark.parametrize(("endpoint", "words"), [(None, "HF_HUB_OFFLINE is set"), ("http://127.0.0.1:9", "Can't reach")])
@@ -292,8 +292,8 @@ class TestOtherCommands:
         """Not one error per repo."""
         monkeypatch.setattr(constants, "HF_HUB_OFFLINE", endpoint is None)
         monkeypatch.setattr(constants, "ENDPOINT", endpoint or pair.url)
-        status, told = models(capsys, "check", "--catalogue")
-        assert status == 1 and words in told["error"] and set(told) == {"error"} and pair.asked == []
+        status, printed = models(capsys, "check", "--catalogue")
+        assert status == 1 and words in printed["error"] and set(printed) == {"error"} and pair.asked == []
 
     def test_check_accepts_a_complete_catalog(self, pair: LocalHub, capsys: pytest.CaptureFixture[str]) -> None:
         for entry in load_catalog().entries:
@@ -301,12 +301,12 @@ class TestOtherCommands:
                 pair.repo(target.repo, target_files(1000))
             if entry.drafter:
                 pair.repo(entry.drafter, drafter_files(1000))
-        status, told = models(capsys, "check", "--catalogue")
-        assert (status, told["missing"]) == (0, [])
+        status, printed = models(capsys, "check", "--catalogue")
+        assert (status, printed["missing"]) == (0, [])
         gone = load_catalog().find("qwen3-8b").targets[0].repo
         pair.repos[gone].private = True
-        status, told = models(capsys, "check", "--catalogue")
-        assert status == 1 and [(one["id"], one["repo"]) for one in told["missing"]] == [("qwen3-8b", gone)]
+        status, printed = models(capsys, "check", "--catalogue")
+        assert status == 1 and [(one["id"], one["repo"]) for one in printed["missing"]] == [("qwen3-8b", gone)]
 
     def test_searching_an_unreachable_hub_fails_quickly(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -325,8 +325,12 @@ class TestOtherCommands:
         custom_catalog_file().write_text(json.dumps([{"id": "mine", "targets": targets, "drafter": {"repo": "owner/drafter"}}]))
         for bits in ("4", "8"):
             assert models(capsys, "pull", "mine", "--bits", bits)[0] == 0
-        status, told = models(capsys, "rm", "mine", "--bits", "8")
-        assert status == 0 and told["kept_for"] == {"owner/drafter": "owner/target"} and set(told["freed_bytes"]) == {"owner/eight"}
+        status, printed = models(capsys, "rm", "mine", "--bits", "8")
+        assert (
+            status == 0
+            and printed["kept_for"] == {"owner/drafter": "owner/target"}
+            and set(printed["freed_bytes"]) == {"owner/eight"}
+        )
         expect_whole(pair, cache)
         assert models(capsys, "rm", "mine", "--plain")[1]["freed_bytes"].keys() == {"owner/target"}
         assert main(["models", "rm", "mine"]) == 0
@@ -335,8 +339,8 @@ class TestOtherCommands:
     def test_rm_reports_the_freed_bytes(self, pair: LocalHub, cache: Cache, capsys: pytest.CaptureFixture[str]) -> None:
         main(["models", "pull", *BOTH])
         capsys.readouterr()
-        status, told = models(capsys, "rm", *BOTH)
-        assert status == 0 and told["freed_bytes"]["owner/target"] > 600_000
+        status, printed = models(capsys, "rm", *BOTH)
+        assert status == 0 and printed["freed_bytes"]["owner/target"] > 600_000
         assert not [path for path in cache.root.rglob("*") if path.is_file() and path.name != "CACHEDIR.TAG"]
         assert models(capsys, "rm", *BOTH)[1]["freed_bytes"] == dict.fromkeys(PAIR.repos, 0)
 
@@ -347,9 +351,9 @@ class TestLibrary:
         shutil.copytree(target, tmp_path / ".lmstudio/models/lab/Zebra-4B-8bit")
         shutil.copytree(drafter, tmp_path / "mine/Pair/drafter")
         (tmp_path / "mine/no-model").mkdir()
-        status, told = models(capsys, "list", "--add-folder", str(tmp_path / "mine"))
+        status, printed = models(capsys, "list", "--add-folder", str(tmp_path / "mine"))
         assert status == 0
-        assert [(one["repo"], one["place"], one["complaint"]) for one in told["on_disk"]] == [
+        assert [(one["repo"], one["place"], one["complaint"]) for one in printed["on_disk"]] == [
             ("lab/Zebra-4B-8bit", "LM Studio", ""),
             ("Pair/drafter", "folder", ""),
         ]

@@ -116,23 +116,29 @@ def test_a_config_larger_than_listed_is_refused(hub: LocalHub, monkeypatch: pyte
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda told: told.pop("sha"), "The hub gives no commit for owner/target"),
-        (lambda told: told["siblings"][0].pop("size"), "The hub gives no size for"),
-        (lambda told: (told["siblings"][0].pop("lfs", 0), told["siblings"][0].pop("blobId")), "The hub gives no checksum for"),
-        (lambda told: told["siblings"].append(dict(told["siblings"][0])), "owner/target lists a file twice, so it is refused."),
+        (lambda listing_json: listing_json.pop("sha"), "The hub gives no commit for owner/target"),
+        (lambda listing_json: listing_json["siblings"][0].pop("size"), "The hub gives no size for"),
+        (
+            lambda listing_json: (listing_json["siblings"][0].pop("lfs", 0), listing_json["siblings"][0].pop("blobId")),
+            "The hub gives no checksum for",
+        ),
+        (
+            lambda listing_json: listing_json["siblings"].append(dict(listing_json["siblings"][0])),
+            "owner/target lists a file twice, so it is refused.",
+        ),
     ],
     ids=["commit", "size", "checksum", "twice"],
 )
 def test_incomplete_listings_are_refused(change: Any, words: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.hub import server
 
-    told = server._Handler.tell
+    listing_json = server._Handler.tell
 
     def changed(self: Any, value: Any) -> None:
         if isinstance(value, dict) and "siblings" in value:
             value["siblings"] = [one for one in value["siblings"] if one["rfilename"] == "config.json"]
             change(value)
-        told(self, value)
+        listing_json(self, value)
 
     monkeypatch.setattr(server._Handler, "tell", changed)
     with pytest.raises(UserError, match=re.escape(words)):

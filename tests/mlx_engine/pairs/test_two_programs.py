@@ -120,12 +120,12 @@ def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: 
     thread = threading.Thread(target=lambda: first.run(threading.Event()))
     thread.start()
     wait_until(lambda: received_so_far(cache.partial(listing, largest), largest.size) > 0)
-    told: list[DownloadProgress] = []
+    reports: list[DownloadProgress] = []
     seen: set[int] = set()
 
     def tell(progress: DownloadProgress) -> None:
         """Allow more bytes whenever progress was reported: more than both programs buffer."""
-        told.append(progress)
+        reports.append(progress)
         if progress.status and progress.status.code == "downloaded_elsewhere" and progress.done not in seen and len(seen) < 3:
             seen.add(progress.done)
             hub.allow(None if len(seen) == 3 else 2 * IN_HAND + 1)
@@ -137,8 +137,8 @@ def test_a_second_program_shows_the_progress_of_the_first(hub: LocalHub, cache: 
     assert sent(hub) == size(hub)
     whole = sum(second.hub.listing(name).size for name in PAIR.repos)
     assert second.downloaded <= whole - largest.size and len(seen) == 3, "it follows the first while it waits"
-    assert all(one.done <= whole for one in told) and told[-1].done == whole
-    assert told[-1].status is None, "the wait is over, and so are its words"
+    assert all(one.done <= whole for one in reports) and reports[-1].done == whole
+    assert reports[-1].status is None, "the wait is over, and so are its words"
     assert not list(cache.root.rglob("*.fetching.lock*"))
 
 
@@ -174,8 +174,8 @@ def test_terminal_and_window_download_the_same_pair(hub: LocalHub, cache: Cache)
         wait_until(lambda: len(marks(cache)) == 1 and sent(hub) > 0)
         with another(hub, cache) as other:
             hub.allow(None)
-            told = other.end()
-        assert set(told["folders"]) == set(PAIR.repos)
+            reports = other.end()
+        assert set(reports["folders"]) == set(PAIR.repos)
         wait_until(lambda: any(isinstance(event, PairReady) for event in events))
         wait_until(lambda: [event for event in events if isinstance(event, QueueChanged)][-1].queue == ())
     finally:
@@ -244,7 +244,7 @@ def test_a_download_waits_for_the_end_of_a_removal(
     def look_and_then(self: Cache, repo: str) -> bool:
         found = look(self, repo)
         if threading.current_thread() is not thread and repo == "owner/target" and not thread.ident:
-            thread.start()  # nobody fetches it, and now somebody begins
+            thread.start()  # another download starts
             wait_until(lambda: waits.is_set() or sent(hub) > 100_000)
         return found
 
@@ -323,7 +323,7 @@ def test_nothing_is_downloaded_into_the_old_folder_of_a_move(
 ) -> None:
     """A download that read the model folder before a move and starts during its clean-up, or after it."""
     fetch(hub, Cache(), Pair("owner/target"))
-    before, told = Cache(), []
+    before, reports = Cache(), []
     clear = ModelMove._clear_folders
 
     def clear_and_meanwhile(self: ModelMove, root: Path) -> None:
@@ -331,13 +331,13 @@ def test_nothing_is_downloaded_into_the_old_folder_of_a_move(
         for cache in (before, Cache(before.root)):
             with pytest.raises(UserError) as refused:
                 download(hub, cache).run(threading.Event())
-            told.append(str(refused.value))
+            reports.append(str(refused.value))
         clear(self, root)
 
     monkeypatch.setattr(ModelMove, "_clear_folders", clear_and_meanwhile)
     hub.sent.clear()
     assert ModelMove(tmp_path / "new").run(threading.Event())
-    assert len(told) == 2 and all(words.startswith("The models are being moved to another folder.") for words in told)
+    assert len(reports) == 2 and all(words.startswith("The models are being moved to another folder.") for words in reports)
     with pytest.raises(UserError, match=r"^The models were moved to “.*/new”\. Try again\.$"):
         download(hub, before).run(threading.Event())
     assert sent(hub) == 0 and not list(before.root.glob("models--*"))
@@ -357,7 +357,7 @@ def test_a_continued_move_checks_for_downloads_too(hub: LocalHub, tmp_path: Path
 
 @pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_does_not_pause_a_download_of_the_window(hub: LocalHub, cache: Cache) -> None:
-    for beside, state, words in (
+    for concurrent, state, words in (
         (True, "waiting", "Another program is still downloading this pair"),
         (False, "paused", "Run the command again"),
     ):
@@ -365,15 +365,15 @@ def test_ctrl_c_does_not_pause_a_download_of_the_window(hub: LocalHub, cache: Ca
         window = threading.Thread(target=lambda stop=stop: download(hub, cache).run(stop))
         hub.allow(MB)
         with another(hub, cache) as other:
-            if beside:
+            if concurrent:
                 window.start()
                 wait_until(lambda: len(marks(cache)) == 2)
             other.process.send_signal(signal.SIGINT)
-            _, told = other.process.communicate(timeout=60)
-        assert other.process.returncode == 130 and words in told
+            _, reports = other.process.communicate(timeout=60)
+        assert other.process.returncode == 130 and words in reports
         assert [one.state for one in QueueFile().read()] == [state]
         stop.set()
-        if beside:
+        if concurrent:
             window.join()
 
 
