@@ -14,7 +14,7 @@ inline uint fragment_row(uint lane) { return lane / 16 * 4 + lane / 2 % 4; }
 // The first of the lane's two columns.
 inline uint fragment_column(uint lane) { return lane / 8 % 2 * 4 + lane % 2 * 2; }
 
-inline thread float2& elements(thread Fragment& fragment) { return reinterpret_cast<thread float2&>(fragment.thread_elements()); }
+inline thread float2& elements(thread Fragment& matrix) { return reinterpret_cast<thread float2&>(matrix.thread_elements()); }
 
 // sum += a * b
 inline void multiply_add(thread Fragment& sum, float2 a, float2 b) {

@@ -36,7 +36,7 @@ inline void add_outer(thread float (&state)[N], thread float (&k)[N], float delt
 }
 
 template <int N>
-inline void decay(thread float (&state)[N], float g) {
+inline void apply_decay(thread float (&state)[N], float g) {
   UNROLL for (int i = 0; i < N; ++i) state[i] *= g;
 }
 
@@ -45,7 +45,7 @@ template <int DK, typename K>
 inline void run_row(thread float (&state)[DK / 4], K k, float v, float g, float beta) {
   float x[DK / 4];
   load_run(k, x);
-  decay(state, g);
+  apply_decay(state, g);
   add_outer(state, x, (v - row_dot<DK>(state, x)) * beta);
 }
 

@@ -150,10 +150,10 @@ inline void verify_attention_part(
 }
 
 // Merges the parts of one row, with one simdgroup per row. A sink is a score without a value.
-template <typename T, int DIM, bool SINKS, typename S>
+template <typename T, int DIM, bool SINKS, typename W, typename S>
 inline void verify_attention_merge(
     const device float* sums,     // [kv_heads, parts, rows, DIM]
-    const device float* weights,  // [kv_heads, parts, rows, 2]
+    W weights,                    // [kv_heads, parts, rows, 2] float32, `constant` below 8 elements
     S sinks,                      // [heads] T; unused without SINKS
     device T* out,                // [block, heads, DIM]
     uint rows, uint block, uint parts, uint kv_heads, uint index, uint lane) {
