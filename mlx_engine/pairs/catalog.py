@@ -154,11 +154,7 @@ def load_catalog() -> Catalog:
 
 
 def parse_entry(raw: Any, custom: bool = True) -> CatalogEntry:
-    """Parse one entry.
-
-    Raises:
-        UserError: a field is invalid.
-    """
+    """Parse one entry."""
     fields = _Fields(raw, "id")
     drafter = fields.part("drafter")
     id = fields.required("id", lambda value: isinstance(value, str) and _ID.fullmatch(value))

@@ -54,11 +54,7 @@ def recommended_sampling(folder: Path) -> Sampling:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of a checkpoint folder, after checking each one's header against its length.
-
-    Raises:
-        UserError: there are none, a shard that the index names is missing, or a file is damaged.
-    """
+    """Return the safetensors files of a checkpoint folder, after checking each one's header against its length."""
     files = sorted(folder.glob("model*.safetensors"))
     index = folder / "model.safetensors.index.json"
     if index.is_file():

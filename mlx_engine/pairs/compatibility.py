@@ -47,11 +47,7 @@ def target_problem(target: dict) -> EngineText | None:
 
 
 def pair_problem(target: dict, drafter: dict) -> EngineText | None:
-    """Return why a drafter doesn't fit a target, given both config.json files, or None if it does.
-
-    Raises:
-        UserError: Slipstream can't run a drafter with this config.
-    """
+    """Return why a drafter doesn't fit a target, given both config.json files, or None if it does."""
     text, config = text_config(target), parse(drafter)
     layers, vocabulary = _integer(text.get("num_hidden_layers")), _integer(text.get("vocab_size"))
     for field, expected, actual in (

@@ -52,11 +52,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Replace a file atomically.
-
-    Raises:
-        UserError: the file can't be written.
-    """
+    """Replace a file atomically."""
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -421,8 +421,11 @@ def main() -> int:
             try:
                 command = json.loads(line)
                 if command["do"] == "limit":
-                    queue.limit(command["bytes_per_s"])
-                    save_download_limit(command["bytes_per_s"])
+                    rate = command["bytes_per_s"]
+                    if rate is not None and not rate > 0:
+                        raise ValueError
+                    queue.limit(rate)
+                    save_download_limit(rate)
                 else:
                     pair = Pair(command["target"], command["drafter"])
                     names = _names(pair)

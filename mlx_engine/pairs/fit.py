@@ -100,9 +100,6 @@ def predict_fit(
         context: tokens.
         facts: measured facts of the machine; without them it is assumed to be a Mac.
         free: bytes that are free right now.
-
-    Raises:
-        UserError: Slipstream can't run a drafter with this config.
     """
     on_cpu = facts is not None and facts.device == "CPU"
     element = 4 if on_cpu else 2

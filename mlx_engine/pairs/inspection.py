@@ -42,11 +42,7 @@ class Inspection:
 
 
 def inspect_pair(hub: Hub, cache: Cache, pair: Pair, revisions: dict[str, str] | None = None) -> Inspection:
-    """Ask the hub about both repos. `revisions` pins repos to commits; otherwise main's current commit is used.
-
-    Raises:
-        UserError: a repo doesn't exist, isn't accessible, or isn't a model.
-    """
+    """Ask the hub about both repos. `revisions` pins repos to commits; otherwise main's current commit is used."""
     listings = tuple(hub.listing(repo, (revisions or {}).get(repo, "main")) for repo in pair.repos)
     for listing in listings:
         if not any(file.path.endswith(".safetensors") for file in listing.files):

@@ -42,11 +42,7 @@ def text_family(config: dict) -> Family:
 
 
 def layer_states(config: dict) -> list[LayerState] | None:
-    """Return what each layer of a target caches, or None if its config doesn't say enough.
-
-    Raises:
-        UserError: the config claims more layers than any target has.
-    """
+    """Return what each layer of a target caches, or None if its config doesn't say enough."""
     text = text_config(config)
     layers, hidden, heads = (whole(text, name) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads"))
     if not (layers and hidden and heads):

@@ -324,8 +324,9 @@ def test_the_process_takes_commands_and_resumes_after_kill_9(tmp_path: Path, hub
     hub.allow(500_000)
     first = start()
     assert first.stdin is not None
-    print("nonsense", file=first.stdin, flush=True)
-    assert until(first, "error")["reason"]["code"] == "invalid_queue_command"
+    for command in ("nonsense", '{"do": "fly"}', '{"do": "limit", "bytes_per_s": "fast"}', '{"do": "limit", "bytes_per_s": -1}'):
+        print(command, file=first.stdin, flush=True)
+        assert until(first, "error")["reason"]["code"] == "invalid_queue_command"
     print(json.dumps({"do": "limit", "bytes_per_s": 50 * MB}), file=first.stdin, flush=True)
     print(json.dumps({"do": "add", "target": "owner/target", "drafter": "owner/drafter"}), file=first.stdin, flush=True)
     until(first, "progress")
