@@ -61,7 +61,7 @@ class Setting(Generic[T]):
         if isinstance(self.default, bool):
             value = {"true": True, "false": False}.get(text.lower())
         elif isinstance(self.default, int):
-            value = int(text) if text.isascii() and text.isdigit() else None
+            value = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
         valid = type(value) is type(self.default) and (self.choices is None or value in self.choices())
         return value if valid else self.default  # type: ignore[return-value]
 

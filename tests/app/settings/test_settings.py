@@ -47,7 +47,7 @@ def test_settings_take_effect_at_once_and_after_a_restart(theme: Theme, settings
     assert again.colors is DARK_CONTRAST
 
 
-@pytest.mark.parametrize("size", ["", "nonsense", "-4", "9999999", "15.5", "٣"])
+@pytest.mark.parametrize("size", ["", "nonsense", "-4", "9999999", "9" * 5000, "15.5", "٣"])
 def test_invalid_values_in_the_settings_file_become_defaults(theme: Theme, settings: QSettings, size: str) -> None:
     settings.setValue("appearance", "purple")
     settings.setValue("contrast", "7")
