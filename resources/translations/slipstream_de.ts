@@ -3518,6 +3518,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
+            <source>chat_without_tokens</source>
+            <extracomment>The model's chat template or tokenizer turns this chat into an empty prompt. Download the model again, or choose another one.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/chat.py" />
             <source>empty_message</source>
             <extracomment>The message is empty. Write something first.</extracomment>
             <translation>Die Nachricht ist leer. Schreiben Sie zuerst etwas.</translation>
@@ -3759,7 +3765,7 @@
         <message>
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
-            <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}.</extracomment>
+            <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}. Use other tokens; in a chat, the model's tokenizer doesn't fit its weights, so download the model again.</extracomment>
             <translation>Der Prompt enthält Token {token}, aber die Token dieses Modells reichen von 0 bis {last}.</translation>
         </message>
         <message>
@@ -3794,6 +3800,12 @@
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
+            <source>drafter_vocabulary_differs</source>
+            <extracomment>The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. Choose another drafter.</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
             <source>family_unknown_to_mlx_lm</source>
             <extracomment>The installed mlx-lm can't run “{name}” (family “{family}”), and Python code that comes with a model is never run. Choose another model.</extracomment>
             <translation>Das installierte mlx-lm kann „{name}“ (Familie „{family}“) nicht ausführen. Python-Code aus Modellen wird nie ausgeführt. Wählen Sie ein anderes Modell.</translation>
@@ -3803,6 +3815,12 @@
             <source>model_unreadable</source>
             <extracomment>Can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
             <translation>„{name}“ kann nicht geladen werden: {reason}. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/loading.py" />
+            <source>more_logits_than_embeddings</source>
+            <extracomment>The model chooses among {logits:,} tokens, but has embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
