@@ -14,14 +14,14 @@ from tests.mlx_engine.drafter_reference import Reference
 
 
 class Sharpened:
-    """Proposes by a rule that a test can write out: twice the logits, and the noise."""
+    """Proposes by a simple rule: the largest of twice the logits plus noise."""
 
     def propose(self, logits: mx.array, noise: mx.array | None) -> mx.array:
         return mx.argmax(2 * logits if noise is None else 2 * logits + noise, axis=-1)
 
 
 class Case:
-    """One drafter case of tests/golden, to be changed at will: its config, its tensors, its target's table and head."""
+    """A changeable drafter case of tests/golden: config, tensors, and the target's embedding and head."""
 
     def __init__(self, name: str) -> None:
         folder = GOLDEN / name

@@ -1,4 +1,4 @@
-"""A DFlash drafter in numpy and float64, from the text of tests/golden/README.md and, for Laguna's, vLLM's reader.
+"""A DFlash drafter in numpy and float64, from the description in tests/golden/README.md; for Laguna, from vLLM's reader.
 
 It keeps no cache: every call computes keys and values of the whole context anew. Tensors by their z-lab names.
 """
@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass
 class Reference:
-    """Weights are [out, in]. `windows` and `causal` have one entry a layer."""
+    """Weights are [out, in]. `windows` and `causal` have one entry per layer."""
 
     weights: dict[str, np.ndarray]
     heads: int

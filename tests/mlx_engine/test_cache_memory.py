@@ -1,4 +1,4 @@
-"""Caches are written in place: a round costs no second copy of them, and what is kept to take a pass back is let go."""
+"""Caches are written in place, and what is kept for a rewind is freed."""
 
 import gc
 
@@ -21,7 +21,7 @@ def rows(count: int) -> mx.array:
 
 
 def write(caches: Caches, new: mx.array) -> int:
-    """One pass. How many bytes were needed at most beyond what was held before."""
+    """Run one pass; return the peak number of bytes beyond those held before."""
     mx.reset_peak_memory()
     before = mx.get_active_memory()
     caches.begin(new.shape[2])
@@ -32,8 +32,8 @@ def write(caches: Caches, new: mx.array) -> int:
 
 
 @pytest.mark.parametrize("layer", [KVCache(), RotatingKVCache(3000)], ids=["growing", "rotating"])
-def test_a_pass_behind_one_that_nobody_has_read_is_written_in_place_too(layer):
-    """But where its buffer is full, which is the first pass of these and perhaps one more."""
+def test_a_pass_queued_behind_an_unread_one_is_written_in_place(layer):
+    """Except when the buffer is full: in the first pass here, and perhaps in one more."""
     caches, new, held = Caches([layer]), rows(8), 4000
     write(caches, rows(held))
     caches.length, needed = held, []
@@ -52,7 +52,7 @@ def test_a_pass_behind_one_that_nobody_has_read_is_written_in_place_too(layer):
     assert layer.offset == held
 
 
-def test_a_growing_cache_is_written_in_place_round_after_round():
+def test_a_growing_cache_is_written_in_place_every_round():
     caches = Caches([KVCache()])
     write(caches, rows(4000))
     new = rows(8)
@@ -112,7 +112,7 @@ def test_rounds_hold_no_more_memory_than_the_caches(name):
 
 
 @pytest.mark.parametrize("name", ["qwen3", "llama", "qwen3_next", "qwen3_5", "glm_moe_dsa"])
-def test_passes_that_are_queued_behind_each_other_hold_no_more_and_more(name):
+def test_memory_stays_flat_over_queued_passes(name):
     target = target_of(name)
     gc.collect()
     gc.disable()  # what other tests leave in circles must not go in the middle of this one

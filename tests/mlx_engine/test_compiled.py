@@ -1,4 +1,4 @@
-"""Layers compiled once for all of their kind: the same numbers bit for bit, traced once for every set of shapes."""
+"""Layers that share a compiled function: the same numbers bit for bit, traced once for every set of shapes."""
 
 import gc
 from dataclasses import replace
@@ -51,7 +51,7 @@ def kinds(target: Target) -> int:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("bits", [16, 4])
 @pytest.mark.parametrize("name", KINDS)
-def test_layers_that_differ_in_their_weights_alone_are_of_one_kind(name: str, bits: int, way: str) -> None:
+def test_layers_that_differ_only_in_weights_share_a_function(name: str, bits: int, way: str) -> None:
     target = target_of(name, bits)
     target.use(WAYS[way], compiled=True)
     assert len(own_layers(target)) == CONFIGS[name].get("text_config", CONFIGS[name])["num_hidden_layers"]
@@ -72,7 +72,7 @@ def test_layers_that_differ_in_their_weights_alone_are_of_one_kind(name: str, bi
     ],
     ids=["eps", "scale", "base", "frequencies", "bias", "dtype", "operation", "one array for two"],
 )
-def test_layers_that_differ_in_anything_else_are_not(change) -> None:  # type: ignore[no-untyped-def]
+def test_layers_that_differ_in_anything_else_do_not(change) -> None:  # type: ignore[no-untyped-def]
     target = Target(build("qwen3"), VOCABULARY, families.FAMILIES["qwen3"], (0,))
     assert kinds(target) == 1
     change(own_layers(target)[1])
@@ -80,7 +80,7 @@ def test_layers_that_differ_in_anything_else_are_not(change) -> None:  # type: i
 
 
 def passes(target: Target, way: Operations, whether: bool, before: int, rows: list[tuple[int, int]]) -> tuple[list, list]:
-    """What comes of a prompt and of passes of so many rows, of which so many are kept: each queued behind the last."""
+    """Run a prompt, then passes of (rows, kept rows), each queued behind the previous one; return outputs and caches."""
     target.use(way, compiled=whether)
     caches = target.caches()
     found = [target.forward(mx.array(draw(before, 3)), caches)]
@@ -117,7 +117,7 @@ def same(ours: list, theirs: list) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("bits", [16, 4])
 @pytest.mark.parametrize("name", KINDS)
-def test_compiled_layers_give_what_they_give_operation_by_operation(name, bits, way, before, rows) -> None:  # type: ignore[no-untyped-def]
+def test_compiled_layers_compute_the_same_as_single_operations(name, bits, way, before, rows) -> None:  # type: ignore[no-untyped-def]
     target = target_of(name, bits)
     ours, theirs = (passes(target, WAYS[way], whether, before, rows) for whether in (True, False))
     same(ours[0], theirs[0])
@@ -126,7 +126,7 @@ def test_compiled_layers_give_what_they_give_operation_by_operation(name, bits, 
 
 @pytest.fixture
 def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The rows of every pass that a layer computes operation by operation, or is traced with."""
+    """The row counts of all passes for which a layer ran its operations one by one or was traced."""
     seen: list[int] = []
     forward = fused._Layer.forward
     monkeypatch.setattr(fused._Layer, "forward", lambda self, x, *args: seen.append(x.shape[1]) or forward(self, x, *args))
@@ -134,7 +134,7 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("name", ["qwen3", "qwen3_5"])
-def test_a_kind_is_traced_once_for_every_set_of_shapes(name: str, traced: list[int]) -> None:
+def test_alike_layers_are_traced_once_for_every_set_of_shapes(name: str, traced: list[int]) -> None:
     target = target_of(name)
     passes(target, PLAIN, True, 7, [(8, 3)] * 6)
     beside = 2 * len(own_layers(target))  # prompt and last pass
@@ -148,13 +148,13 @@ def test_a_kind_is_traced_once_for_every_set_of_shapes(name: str, traced: list[i
     assert len(traced) == 8 * len(own_layers(target))
 
 
-def test_a_longer_buffer_is_traced_anew(traced: list[int]) -> None:
+def test_a_longer_buffer_is_traced_again(traced: list[int]) -> None:
     target = target_of("qwen3")
     passes(target, PLAIN, True, 236, [(16, 16)] * 4)
     assert traced.count(16) == 2
 
 
-def test_weights_are_the_layers_own_again_even_if_a_trace_fails_and_the_next_one_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_trace_restores_the_weights_and_the_next_trace_works(monkeypatch: pytest.MonkeyPatch) -> None:
     target = target_of("qwen3_5")
     target.use(PLAIN)
     before = [compiled.weights(layer) for layer in own_layers(target)]
@@ -179,7 +179,7 @@ def test_weights_are_the_layers_own_again_even_if_a_trace_fails_and_the_next_one
     assert all(a is b for one, other in zip(before, after, strict=True) for a, b in zip(one, other, strict=True))
 
 
-def test_only_where_a_device_runs_beside_the_host_and_nothing_looks_at_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_are_compiled_only_on_a_gpu_with_traceable_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     target = target_of("qwen3")
 
     def now(operations: Operations) -> set[bool]:
@@ -218,8 +218,8 @@ def test_caches_are_written_in_place(whether: bool) -> None:
     assert max(needed[1:]) < caches.layers[0].keys.nbytes * 0.75  # what there is are the scores of few rows
 
 
-def test_what_runs_may_change_to_and_fro_without_new_traces(traced: list[int]) -> None:
-    """As it does from reply to reply while kernels are looked at in real use."""
+def test_switching_kernels_on_and_off_needs_no_new_traces(traced: list[int]) -> None:
+    """Kernel trials switch them for every reply."""
     target = target_of("qwen3")
     for way in (PLAIN, LIKE_KERNELS):
         passes(target, way, True, 7, [(8, 3)] * 2)
@@ -229,7 +229,7 @@ def test_what_runs_may_change_to_and_fro_without_new_traces(traced: list[int]) -
     assert 8 not in traced
 
 
-def test_kernels_that_are_compiled_by_themselves_are_part_of_a_layer_that_is() -> None:
+def test_compiled_kernels_run_inside_compiled_layers() -> None:
     target = target_of("qwen3", 4)
     with asked() as seen:
         operations, rows = with_kernels(), [(8, 3), (5, 5), (8, 8)]
@@ -240,8 +240,8 @@ def test_kernels_that_are_compiled_by_themselves_are_part_of_a_layer_that_is() -
 
 
 @pytest.mark.parametrize("name", ["qwen3", "qwen3_5"])
-def test_nothing_of_a_target_is_held_when_it_goes(name: str) -> None:
-    """Not even until Python looks for cycles: it counts objects, and a model is few of them."""
+def test_a_target_is_freed_completely(name: str) -> None:
+    """Without the garbage collector, which counts objects and would run too late for a model."""
 
     def run() -> None:
         model = build(name)

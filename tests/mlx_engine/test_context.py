@@ -1,4 +1,4 @@
-"""The drafter's context in pieces of any size gives the drafts of the context in one piece; sliding layers stay bounded."""
+"""A context built in pieces gives the same drafts as one built at once; sliding layers stay bounded."""
 
 import json
 
@@ -25,7 +25,7 @@ SLIDING, FULL = drafter("02_v1_swa_mixed"), drafter("01_v1_full")
 
 @given(data=st.data(), total=st.integers(1, 90), seed=st.integers(0, 1000), width=st.integers(2, 12))
 @pytest.mark.parametrize("which", [SLIDING, FULL], ids=["sliding", "full"])
-def test_a_context_in_pieces_drafts_as_one_in_one_piece(which, data, total, seed, width):
+def test_a_context_built_in_pieces_gives_the_same_drafts(which, data, total, seed, width):
     mx.random.seed(seed)
     features = mx.random.normal((total, len(which.config.taps) * which.config.hidden_size))
     whole, pieces = which.context(), which.context()
@@ -54,7 +54,7 @@ def test_a_sliding_context_does_not_grow():
 
 
 def test_a_slice_update_writes_in_place():
-    """In place only while nothing else holds the array: checked by memory, not by hope."""
+    """It does so only while nothing else holds the array; checked by memory use."""
     context = FULL.context()
     size = len(FULL.config.taps) * FULL.config.hidden_size
     FULL.inject(context, mx.zeros((4000, size)))
@@ -67,8 +67,8 @@ def test_a_slice_update_writes_in_place():
     assert mx.get_peak_memory() - before < context.nbytes / 2
 
 
-def test_drafts_do_not_see_positions_but_distances():
-    """Adding one constant to all positions changes nothing beyond rounding: of float32 angles, which for 1000 make up to 1e-3."""
+def test_drafts_depend_on_distances_not_positions():
+    """Adding a constant to all positions changes only float32 rounding of angles, up to 1e-3 for 1000."""
     features = mx.random.normal((20, len(FULL.config.taps) * FULL.config.hidden_size), key=mx.random.key(3))
     near, far = FULL.context(), FULL.context()
     far.position = 1000
@@ -78,7 +78,7 @@ def test_drafts_do_not_see_positions_but_distances():
     assert np.abs(np.array(FULL.draft(near, anchor, 8)) - np.array(FULL.draft(far, anchor, 8))).max() < 1e-2
 
 
-def test_the_reference_cases_say_the_mask_rule_that_the_config_gives():
+def test_the_config_gives_the_mask_rule_of_the_reference_cases():
     for case in sorted(GOLDEN.glob("0*_v1_*")):
         config = drafter(case.name).config
         for layer in json.loads((case / "rounds.json").read_text())["resolved_layers"]:

@@ -1,4 +1,4 @@
-"""The candidate selector: its walk against a walk written out, and its search for the largest against numpy."""
+"""The candidate selector: its path compared with a step-by-step walk, and its search for the largest with numpy."""
 
 import mlx.core as mx
 import numpy as np
@@ -16,7 +16,7 @@ assert isinstance(DRAFTER, DFlash2Drafter)
 
 
 @given(rows=st.integers(1, 17), count=st.integers(1, 16), seed=st.integers(0, 2**32 - 1), sampled=st.booleans())
-def test_the_walk_takes_the_best_step_after_each_step(rows, count, seed, sampled):
+def test_the_path_takes_the_best_step_after_each_step(rows, count, seed, sampled):
     rng = np.random.default_rng(seed)
     tokens = np.stack([rng.choice(304, count, replace=False) for _ in range(rows)])
     scores = rng.normal(size=(rows, count, count)).astype(np.float32)
@@ -50,8 +50,8 @@ def test_the_largest_are_found(rows, n, seed, same):
 
 
 @pytest.mark.parametrize("sampled", [False, True])
-def test_proposals_at_every_width_are_the_walk_through_the_passes_own_candidates(sampled):
-    """Whatever the width, the walk's choices are those of the very candidates and scores that the pass of that width gives."""
+def test_proposals_at_every_width_are_the_path_through_that_passs_candidates(sampled):
+    """At every width, proposals follow from the candidates and scores of the pass of that width."""
     context = DRAFTER.context()
     DRAFTER.inject(context, CASE.rounds["round_00.target_hidden"])
     anchor = CASE.rounds["round_00.block_ids"][:1].astype(mx.uint32)

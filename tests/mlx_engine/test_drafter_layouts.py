@@ -1,4 +1,4 @@
-"""Drafters in other published layouts propose what a float64 reference proposes, or what the layout they were copied from does."""
+"""Drafters in other published layouts propose the same as a float64 reference, or as the layout they were copied from."""
 
 import mlx.core as mx
 import mlx.nn as nn
@@ -21,7 +21,7 @@ CLOSE = 1e-3  # as for the reference outputs
 
 
 def rounds_of(case: Case, drafter: DFlashDrafter):
-    """After each round's features: the round's name, the context, all features so far, and the block's ids."""
+    """Yield each round's name, the context, all features so far, and the block's ids."""
     context, seen = drafter.context(), []
     for name in sorted({key.split(".")[0] for key in case.rounds}):
         features = case.rounds[f"{name}.target_hidden"]
@@ -41,7 +41,7 @@ def test_the_float64_reference_gives_the_reference_outputs(name):
 
 
 class TestSpeculators:
-    """A v1 case in speculators' layout: own table and head, and a vocabulary reduced to some of the target's tokens."""
+    """A v1 case in speculators' layout, with its own embedding and head and a reduced vocabulary."""
 
     @pytest.fixture
     def ids(self):
@@ -81,7 +81,7 @@ class TestSpeculators:
             count += 1
         assert count == 5
 
-    def test_without_a_table_and_a_head_of_its_own_it_uses_the_targets(self, case, ids):
+    def test_without_its_own_embedding_and_head_it_uses_the_targets(self, case, ids):
         del case.weights["embed_tokens.weight"], case.weights["lm_head.weight"]
         plain, drafter = Case("01_v1_full"), case.drafter()
         for name, context, _, block in rounds_of(case, drafter):
@@ -90,7 +90,7 @@ class TestSpeculators:
                 < CLOSE
             )
 
-    def test_with_the_whole_vocabulary_it_is_the_case_itself(self):
+    def test_with_the_whole_vocabulary_it_equals_the_original_case(self):
         case = Case("01_v1_full")
         case.config = speculators(case.config)
         case.weights |= {"verifier_norm.weight": mx.ones((64,)), "lm_head.weight": case.head, "embed_tokens.weight": case.table}
@@ -99,13 +99,13 @@ class TestSpeculators:
             assert mx.abs(drafter.draft(context, block[:1], block.size) - case.rounds[f"{name}.logits"]).max() < CLOSE
 
     @pytest.mark.parametrize("named", [range(100), range(99, -1, -1), range(201, 301)])
-    def test_any_different_tokens_can_be_named(self, case, named):
+    def test_d2t_may_list_any_distinct_tokens(self, case, named):
         case.weights["d2t"] = mx.array([token - i for i, token in enumerate(named)], dtype=mx.int64)
         drafter = case.drafter()
         assert set(drafter.propose(drafter.context(), mx.array([3], mx.uint32), 16, GREEDY, None).tolist()) <= set(named)
 
     @pytest.mark.parametrize("named", [range(202, 302), range(-1, 99), [*range(99), 98]])
-    def test_what_names_no_token_or_one_twice_is_refused(self, case, named):
+    def test_d2t_with_an_invalid_or_repeated_token_is_refused(self, case, named):
         case.weights["d2t"] = mx.array([token - i for i, token in enumerate(named)], dtype=mx.int64)
         with pytest.raises(UserError, match="d2t"):
             case.drafter()
@@ -117,7 +117,7 @@ class TestSpeculators:
 
 
 class TestOtherNames:
-    """The same drafter by other names has to propose the same."""
+    """The same drafter under other names proposes the same."""
 
     def same(self, case: Case, name: str) -> None:
         drafter, original = case.drafter(), Case(name)
@@ -180,8 +180,8 @@ def test_a_laguna_drafter_agrees_with_the_float64_reference():
         assert np.abs(np.array(drafter.hidden(context, block[:1], block.size)) - expected).max() < CLOSE
 
 
-def test_a_padded_head_proposes_no_token_that_is_none():
-    """Both kinds: the target's table has rows beyond the vocabulary, and the likeliest is there."""
+def test_a_padded_head_proposes_no_token_beyond_the_vocabulary():
+    """For both kinds: the target's table has rows beyond the vocabulary, and the likeliest token is one of them."""
     for name in ("01_v1_full", "06_dflash2"):
         case = Case(name)
         case.head = mx.concatenate([case.head, 100 * mx.ones((19, 64)), -100 * mx.ones((5, 64))])
@@ -202,7 +202,7 @@ def test_a_padded_head_proposes_no_token_that_is_none():
         Rope(1e6, "yarn", 4.0, 32768),
     ],
 )
-def test_stretched_rotations_are_those_of_mlx_lm(rope):
+def test_scaled_frequencies_equal_mlx_lms(rope):
     scaling = {
         "rope_type": rope.kind,
         "factor": rope.factor,

@@ -1,4 +1,4 @@
-"""A drafter's tensors: fewer bits, tensors stored quantised, and tensors that cannot be used."""
+"""A drafter's tensors: quantized on loading, stored quantized, and invalid ones."""
 
 import json
 
@@ -19,7 +19,7 @@ LINEAR = ("proj.weight", "fc.weight")
 
 
 def rounded(case: Case, bits: int, group_of=lambda columns: 64 if columns % 64 == 0 else 32) -> Case:
-    """The case with its matrices rounded to so many bits, in floating point again. The selector's and the convolutions' stay."""
+    """The case with matrices rounded to `bits`, in floating point; selector and convolutions stay as they are."""
     for name, array in case.weights.items():
         if name.endswith(LINEAR) and "conv" not in name and "selector" not in name:
             group = group_of(array.shape[1])
@@ -28,7 +28,7 @@ def rounded(case: Case, bits: int, group_of=lambda columns: 64 if columns % 64 =
 
 
 def outcome(case: Case, bits: int = 16) -> tuple[mx.array, mx.array]:
-    """Features of the first two rounds, then logits and proposals of a block."""
+    """Inject the features of two rounds; return logits and proposals of a block."""
     drafter = case.drafter(bits=bits)
     context = drafter.context()
     for features in case.features(2):
@@ -40,7 +40,7 @@ def outcome(case: Case, bits: int = 16) -> tuple[mx.array, mx.array]:
 
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("name", ["01_v1_full", "02_v1_swa_mixed", "04_v1_yarn_bias", "06_dflash2"])
-def test_fewer_bits_compute_with_the_rounded_matrices(name, bits):
+def test_quantized_matrices_compute_like_rounded_ones(name, bits):
     logits, proposed = outcome(Case(name), bits)
     expected, expected_proposed = outcome(rounded(Case(name), bits))
     assert mx.abs(logits - expected).max().item() < 1e-3
@@ -49,7 +49,7 @@ def test_fewer_bits_compute_with_the_rounded_matrices(name, bits):
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_fewer_bits_take_less_memory(bits):
+def test_quantized_matrices_take_less_memory(bits):
     def size(bits: int) -> int:
         return sum(array.nbytes for array in Case("01_v1_full").drafter(bits=bits).parameters())
 
@@ -57,8 +57,8 @@ def test_fewer_bits_take_less_memory(bits):
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_a_drafter_stored_quantised_is_read(bits):
-    """In MLX's own format, one matrix at other bits than the rest and one in floating point."""
+def test_a_drafter_stored_quantized_is_read(bits):
+    """In MLX's format, with one matrix at other bits and one in floating point."""
     case = Case("02_v1_swa_mixed")
     odd, left = "layers.0.mlp.up_proj", "layers.1.self_attn.k_proj"
     case.config["quantization"] = {
@@ -82,13 +82,13 @@ def test_a_drafter_stored_quantised_is_read(bits):
     assert proposed.tolist() == expected_proposed.tolist()
 
 
-def test_large_drafters_on_a_gpu_have_four_bits_unless_asked_otherwise(monkeypatch):
+def test_large_drafters_on_a_gpu_default_to_four_bits(monkeypatch):
     assert usual_bits(4_000_000_000) == 16, "products of quantised matrices are slow on a CPU"
     monkeypatch.setattr(mx, "default_device", lambda: mx.Device(mx.gpu))
     assert (usual_bits(4_000_000_000), usual_bits(900_000_000)) == (4, 16)
 
 
-def test_a_matrix_of_columns_that_do_not_divide_stays_in_floating_point():
+def test_a_matrix_whose_columns_do_not_divide_stays_in_floating_point():
     odd = Matrix(mx.random.normal((8, 40)))
     assert odd.quantized(4) is odd
     even = Matrix(mx.random.normal((8, 64))).quantized(4)
@@ -98,7 +98,7 @@ def test_a_matrix_of_columns_that_do_not_divide_stays_in_floating_point():
     assert mx.allclose(even.part(2, 5).floating().weight, even.floating().weight[2:5])
 
 
-def test_weights_of_stored_quantised_modules_need_the_block_that_says_how():
+def test_quantized_weights_need_a_quantization_block_in_the_config():
     case = Case("01_v1_full")
     parts = mx.quantize(case.weights.pop("fc.weight"), group_size=64, bits=4)
     case.weights |= {f"fc.{part}": array for part, array in zip(("weight", "scales", "biases"), parts, strict=True)}
@@ -108,7 +108,7 @@ def test_weights_of_stored_quantised_modules_need_the_block_that_says_how():
 
 @pytest.mark.parametrize("name", ["fc.weight", "norm.weight", "layers.1.mlp.down_proj.weight", "layers.0.self_attn.k_norm.weight"])
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_weights_that_are_no_numbers_are_refused_by_name(name, bad):
+def test_weights_that_are_not_finite_are_refused_by_name(name, bad):
     case = Case("01_v1_full")
     array = case.weights[name]
     case.weights[name] = mx.where(mx.arange(array.size).reshape(array.shape) == 5, bad, array)
@@ -118,7 +118,7 @@ def test_weights_that_are_no_numbers_are_refused_by_name(name, bad):
 
 
 @pytest.mark.parametrize("name", ["candidate_selector.successor_codebook", "layers.1.mlp_conv.base_kernel"])
-def test_so_are_those_of_dflash2(name):
+def test_dflash2_weights_that_are_not_finite_are_refused_by_name(name):
     case = Case("06_dflash2")
     case.weights[name] = case.weights[name] * float("nan")
     with pytest.raises(UserError, match=f"“{name}” contains NaN or infinity"):
@@ -149,7 +149,7 @@ def mismatched(case: Case, change: str) -> None:
         ("d2t", "“d2t” has shape"),
     ],
 )
-def test_tensors_that_do_not_fit_their_config_are_refused_by_name(change, words):
+def test_tensors_that_do_not_match_the_config_are_refused_by_name(change, words):
     case = Case("01_v1_full")
     mismatched(case, change)
     with pytest.raises(UserError, match=words):
@@ -157,7 +157,7 @@ def test_tensors_that_do_not_fit_their_config_are_refused_by_name(change, words)
 
 
 class TestFolders:
-    """A pair's folder with a drafter that something is wrong with; the engine is usable afterwards."""
+    """Folders with an invalid drafter; the engine is usable afterwards."""
 
     @pytest.fixture
     def pair(self):
@@ -189,7 +189,7 @@ class TestFolders:
         assert len(reply(engine, tokens((5, 6, 7), max_tokens=4, ignore_eos=True)).tokens) == 4
         return said
 
-    def test_weights_that_are_no_numbers(self, pair, drafter):
+    def test_weights_that_are_not_finite(self, pair, drafter):
         _, weights, save = drafter
         weights["norm.weight"] = weights["norm.weight"] * float("nan")
         assert "“norm.weight”" in self.refused(pair, save())
@@ -199,19 +199,19 @@ class TestFolders:
         weights["fc.weight"] = weights["fc.weight"][:, :64]
         assert "“fc.weight”" in self.refused(pair, save())
 
-    def test_a_header_that_names_a_type_that_is_none(self, pair, drafter):
+    def test_a_header_with_an_unknown_dtype(self, pair, drafter):
         *_, save = drafter
         file = save() / "model.safetensors"
         file.write_bytes(file.read_bytes().replace(b'"F32"', b'"F99"'))
         assert "model.safetensors" in self.refused(pair, file.parent)
 
-    def test_a_mask_embedding_that_only_python_reads(self, pair, drafter):
+    def test_a_mask_embedding_that_needs_python(self, pair, drafter):
         *_, save = drafter
         folder = save()
         (folder / "mask_embedding.pt").write_bytes(b"")
         assert "mask_embedding.pt" in self.refused(pair, folder)
 
-    def test_python_beside_it_is_never_run(self, pair, drafter, tmp_path):
+    def test_python_files_in_the_folder_are_never_run(self, pair, drafter, tmp_path):
         config, _, save = drafter
         config["auto_map"] = {"AutoModel": "dflash.DFlashDraftModel", "AutoConfig": "configuration.Config"}
         folder, ran = save(), tmp_path / "ran"
@@ -223,7 +223,7 @@ class TestFolders:
         assert not ran.exists()
 
     @pytest.mark.parametrize(("asked", "words"), [(4, "4 bit"), (8, "8 bit"), (16, "float32"), (None, "float32")])
-    def test_the_pair_says_what_the_drafter_is_in_and_the_text_does_not_depend_on_it(self, pair, asked, words):
+    def test_the_pair_reports_the_drafters_bits_and_the_text_does_not_depend_on_them(self, pair, asked, words):
         engine = loaded(pair / "target", pair / "drafter")
         prompt = tokens(tuple(range(5, 29)), max_tokens=40, ignore_eos=True)
         expected = reply(engine, prompt).tokens

@@ -28,14 +28,14 @@ few = sampled(6)
 
 @cache
 def target_of(name: str) -> Target:
-    """The wrapped target, all layers tapped."""
+    """The wrapped target with all layers tapped."""
     family = families.FAMILIES[CONFIGS[name]["model_type"]]
     return Target(build(name), VOCABULARY, family, range(text(name)["num_hidden_layers"]))
 
 
 @cache
 def untouched(name: str) -> nn.Module:
-    """mlx-lm's model with the same weights, which nothing of ours has seen."""
+    """mlx-lm's unwrapped model with the same weights."""
     return build(name)
 
 
@@ -44,7 +44,7 @@ def draw(count: int, seed: int) -> list[int]:
 
 
 def alone(model: nn.Module, tokens: list[int], caches: list, in_block: bool) -> mx.array:
-    """A pass of mlx-lm's own. A single row that was part of a block is taken by the way that a rotating cache has for blocks."""
+    """Run a pass with mlx-lm alone. With `in_block`, a rotating cache treats a single row like a block."""
     rotating = [part for part in parts(caches) if isinstance(part, RotatingKVCache)] if in_block else []
     for part in rotating:
         part.update_and_fetch = part._update_concat
@@ -59,7 +59,7 @@ def parts(caches: list) -> list:
 
 
 def contents(caches: list) -> list:
-    """Everything that decoding reads of caches: numbers, and arrays without the spare rows."""
+    """Everything that decoding reads from caches: numbers, and arrays without spare rows."""
     held = []
     for part in parts(caches):
         if isinstance(part, KVCache | RotatingKVCache):
@@ -81,14 +81,14 @@ def assert_same(name: str, ours: list, theirs: list) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_table_names_the_caches_that_a_family_uses(name):
+def test_the_table_lists_the_caches_of_every_family(name):
     family = families.FAMILIES[CONFIGS[name]["model_type"]]
     caches = make_prompt_cache(untouched(name))
     assert {type(each).__name__ for each in [*caches, *parts(caches)]} <= set(family.caches)
     assert set(family.caches) <= {kind.__name__ for kind in ADAPTERS}
 
 
-def test_every_family_of_the_table_is_known_to_mlx_lm_and_tried_here():
+def test_mlx_lm_knows_every_family_of_the_table_and_each_is_tested():
     from importlib.util import find_spec
 
     for model_type in families.FAMILIES:
@@ -101,7 +101,7 @@ def test_every_family_of_the_table_is_known_to_mlx_lm_and_tried_here():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_taps_are_the_layers_outputs_of_an_unwrapped_forward(name, monkeypatch):
+def test_taps_equal_the_layer_outputs_of_an_unwrapped_model(name, monkeypatch):
     model, target = untouched(name), target_of(name)
     theirs, ours = make_prompt_cache(model), target.caches()
     layers = families.FAMILIES[CONFIGS[name]["model_type"]].backbone
@@ -128,7 +128,7 @@ def test_taps_are_the_layers_outputs_of_an_unwrapped_forward(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_plain_decoding_is_mlx_lms_own_bit_for_bit(name):
+def test_plain_decoding_equals_mlx_lms_bit_for_bit(name):
     prompt, target = draw(21, 4), target_of(name)
     steps = generate_step(mx.array(prompt), untouched(name), max_tokens=24)
     caches = target.caches()
@@ -185,8 +185,8 @@ def test_rejected_rows_leave_no_trace_and_copies_are_independent(name, prompt, r
 
 
 @pytest.mark.parametrize("name", TWO_FORMULAS)
-def test_mlx_lm_itself_computes_a_single_row_by_another_formula(name):
-    """So no wrapper can make these families' one-row and several-row passes agree to the last bit."""
+def test_mlx_lm_itself_computes_a_single_row_with_another_formula(name):
+    """So no wrapper can make passes of one row and of several rows agree bit for bit in these families."""
     model = untouched(name)
     ahead, tokens = draw(9, 7), draw(3, 8)
     one, many = make_prompt_cache(model), make_prompt_cache(model)
@@ -198,8 +198,8 @@ def test_mlx_lm_itself_computes_a_single_row_by_another_formula(name):
 
 
 @pytest.mark.parametrize("name", SLIDING)
-def test_a_wrapped_ring_is_another_order_of_the_same_rows(name):
-    """A one-row step leaves a ring, a block temporal order: sums differ in their last bits there, in mlx-lm itself."""
+def test_a_ring_holds_the_same_rows_in_another_order(name):
+    """One-row steps leave a ring, blocks leave temporal order, so the last bits of sums differ in mlx-lm itself."""
     model = untouched(name)
     one, many = make_prompt_cache(model), make_prompt_cache(model)
     tokens = draw(30, 9)
@@ -209,7 +209,7 @@ def test_a_wrapped_ring_is_another_order_of_the_same_rows(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_release_gives_the_model_its_own_parts_back(name):
+def test_release_restores_the_models_own_parts(name):
     model = build(name)
     before = sorted((path, id(module)) for path, module in model.named_modules())
     target = Target(model, VOCABULARY, families.FAMILIES[CONFIGS[name]["model_type"]], (0, 1))

@@ -19,7 +19,7 @@ QUANTISED = (("qwen3_next", 4), ("gpt_oss", 8))
 
 
 class Foresight:
-    """A pair's drafter that proposes the true continuation, and something else at some positions."""
+    """A drafter that proposes the true continuation, except at some positions."""
 
     def __init__(self, drafter: Any, truth: list[int]) -> None:
         self._drafter, self._truth = drafter, truth
@@ -35,7 +35,7 @@ class Foresight:
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory):
-    """Loads the pair of a family, a quantised one if `bits` says so."""
+    """Return a function that loads a family's pair, quantized if `bits` is given."""
     place = tmp_path_factory.mktemp("families")
 
     def load(name: str, bits: int | None = None) -> Engine:
@@ -50,7 +50,7 @@ def pair(tmp_path_factory):
 
 
 def assert_lossless(engine: Engine, prompt: list[int], limit: int, widths: tuple[int, ...], guessed: int) -> None:
-    """`limit` tokens with a drafter that foresees, the first `guessed` of them also with the pair's own."""
+    """Check `limit` tokens with a foreseeing drafter, and the first `guessed` with the pair's own."""
     plain = reply(engine, tokens(prompt, mode="plain", max_tokens=limit, ignore_eos=True)).tokens
     assert len(plain) == limit
     own = engine.pair.drafter
@@ -67,7 +67,7 @@ def assert_lossless(engine: Engine, prompt: list[int], limit: int, widths: tuple
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_gives_its_plain_text_at_every_width(pair, name):
+def test_every_width_gives_a_familys_plain_text(pair, name):
     engine = pair(name)
     assert engine.pair.info.family == CONFIGS[name]["model_type"] and not engine.pair.info.why_plain
     assert_lossless(engine, draw(19, 11), 64, WIDTHS, 0)
@@ -75,13 +75,13 @@ def test_a_family_gives_its_plain_text_at_every_width(pair, name):
 
 
 @pytest.mark.parametrize(("name", "bits"), QUANTISED)
-def test_a_quantised_target_gives_its_plain_text_too(pair, name, bits):
+def test_a_quantized_target_gives_its_plain_text(pair, name, bits):
     assert_lossless(pair(name, bits), draw(19, 11), 48, (5, 16), 8)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_gives_its_plain_text_over_a_long_reply(pair, name):
+def test_a_long_reply_is_the_familys_plain_text(pair, name):
     engine = pair(name)
     assert_lossless(engine, draw(45, 21), 260, WIDTHS, 260)
     assert_lossless(engine, draw(1, 22), 260, WIDTHS, 0)
@@ -90,12 +90,12 @@ def test_a_family_gives_its_plain_text_over_a_long_reply(pair, name):
 @pytest.mark.long
 @pytest.mark.parametrize("bits", [4, 8])
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_quantised_family_gives_its_plain_text_over_a_long_reply(pair, name, bits):
+def test_a_long_reply_of_a_quantized_family_is_its_plain_text(pair, name, bits):
     assert_lossless(pair(name, bits), draw(19, 23), 260, WIDTHS, 32)
 
 
 @pytest.mark.parametrize("name", ["qwen3_5", "llama"])
-def test_the_features_of_a_loaded_pair_are_those_of_its_layers(pair, name):
+def test_the_features_of_a_loaded_pair_are_its_layers_outputs(pair, name):
     target = pair(name).pair.target
     features = target.forward_tapped(mx.array(draw(9, 1)), target.caches())[1]
     assert features.shape == (9, 64 * len({0, text(name)["num_hidden_layers"] // 2, text(name)["num_hidden_layers"] - 1}))

@@ -1,4 +1,4 @@
-"""Joined products against mlx-lm's own layers: the same numbers bit for bit (on the wheel's BLAS), and no byte held twice."""
+"""Fused layers compared with mlx-lm's: the same numbers bit for bit (with the wheel's BLAS), and no weight held twice."""
 
 from functools import partial
 
@@ -36,7 +36,7 @@ def answers(model: nn.Module, passes: list[list[int]]) -> list[mx.array]:
 @pytest.mark.parametrize("bits", [16, 8, 4])
 @pytest.mark.parametrize("name", JOINED)
 @given(passes=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=20), min_size=1, max_size=4))
-def test_every_pass_is_the_models_own_bit_for_bit(name: str, bits: int, passes: list[list[int]]) -> None:
+def test_every_pass_equals_mlx_lms_bit_for_bit(name: str, bits: int, passes: list[list[int]]) -> None:
     model = built(name, bits)
     expected = answers(model, passes)
     fusion = Fusion(model)
@@ -58,7 +58,7 @@ def test_no_weight_is_held_twice(bits: int) -> None:
 
 
 @pytest.mark.parametrize("name", JOINED)
-def test_weights_keep_their_names_and_numbers_and_layers_come_back(name: str) -> None:
+def test_weights_keep_names_and_values_and_release_restores_the_layers(name: str) -> None:
     model = built(name, 4)
     own, inside = list(model.layers), [dict(layer) for layer in model.layers]
     before = numbers(model)
@@ -75,7 +75,7 @@ def numbers(model: nn.Module) -> dict[str, mx.array]:
     return {name: mx.array(array) for name, array in tree_flatten(model.parameters())}
 
 
-def test_parts_that_are_quantised_unlike_each_other_stay_as_they_are() -> None:
+def test_parts_quantized_in_different_ways_are_not_joined() -> None:
     model = built("qwen3", 16)
     for layer in model.layers:
         layer.self_attn.q_proj = layer.self_attn.q_proj.to_quantized(group_size=32, bits=8)
@@ -86,7 +86,7 @@ def test_parts_that_are_quantised_unlike_each_other_stay_as_they_are() -> None:
     assert all(mx.array_equal(ours, own).item() for ours, own in zip(answers(model, passes), expected, strict=True))
 
 
-def test_another_family_stays_as_it_is() -> None:
+def test_other_families_are_left_alone() -> None:
     model = build("gpt_oss")
     own = list(model.layers)
     assert Fusion(model).parts == [] and model.layers == own
@@ -97,8 +97,8 @@ def test_another_family_stays_as_it_is() -> None:
     prompt=st.lists(st.integers(0, VOCABULARY - 1), min_size=17, max_size=20),
     passes=st.lists(st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=16), min_size=1, max_size=3),
 )
-def test_with_kernels_every_pass_is_the_models_own_within_rounding(name: str, prompt: list[int], passes: list[list[int]]) -> None:
-    """The operations are the kernels' plain versions here, told apart from the table's so that the way of the kernels is taken."""
+def test_with_kernels_every_pass_equals_mlx_lms_within_rounding(name: str, prompt: list[int], passes: list[list[int]]) -> None:
+    """The kernels are wrapped references here, which take the same code path."""
     model = built(name, 16)
     expected = answers(model, [prompt, *passes])
     fusion = Fusion(model)

@@ -1,4 +1,4 @@
-"""The drafters and pairs of tests/golden, and that their checker sees a mistake."""
+"""The drafters and pairs of tests/golden, and that their checker detects mistakes."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ def test_a_pair_gives_the_reference_text_and_rounds(name: str) -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Callable[[str], Path]:
-    """Makes a copy of a case that a test may break."""
+    """Return a function that copies a case for a test to break."""
 
     def make(name: str) -> Path:
         return Path(shutil.copytree(HERE / name, tmp_path / name))
@@ -60,7 +60,7 @@ def change_tensors(path: Path, edit: Callable[[dict[str, mx.array]], None]) -> N
 
 
 @pytest.mark.parametrize(("field", "value"), [("rope_theta", 999_000), ("is_causal", True), ("rms_norm_eps", 1e-3)])
-def test_the_checker_sees_a_drafter_that_is_read_wrongly(copy: Callable[[str], Path], field: str, value: object) -> None:
+def test_the_checker_detects_a_misread_drafter(copy: Callable[[str], Path], field: str, value: object) -> None:
     folder = copy("01_v1_full")
     change(folder / "drafter" / "config.json", lambda config: config.update({field: value}))
     assert check_case(folder).miss
@@ -91,7 +91,7 @@ def test_the_checker_compares_every_field_of_every_round(copy: Callable[[str], P
     assert f"round_05: {words}" in check_case(folder).miss
 
 
-def test_the_checker_sees_codebooks_that_are_swapped(copy: Callable[[str], Path]) -> None:
+def test_the_checker_detects_swapped_codebooks(copy: Callable[[str], Path]) -> None:
     folder = copy("06_dflash2")
     a, b = "candidate_selector.predecessor_codebook", "candidate_selector.successor_codebook"
     change_tensors(folder / "drafter" / "model.safetensors", lambda tensors: tensors.update({a: tensors[b], b: tensors[a]}))
@@ -107,7 +107,7 @@ def test_the_checker_sees_codebooks_that_are_swapped(copy: Callable[[str], Path]
         (lambda case: case.update(smaller_blocks=[{"block_size": 3, "accepted": [9]}]), "prompt 0, blocks of 3"),
     ],
 )
-def test_the_checker_compares_all_that_is_stored_of_a_prompt(
+def test_the_checker_compares_everything_stored_for_a_prompt(
     copy: Callable[[str], Path], edit: Callable[[dict], None], words: str
 ) -> None:
     folder = copy("e2e_qwen3")
@@ -138,14 +138,14 @@ def test_the_checker_compares_all_that_is_stored_of_a_prompt(
         lambda folder: shutil.rmtree(folder / "drafter"),
     ],
 )
-def test_a_case_that_cannot_be_checked_is_a_miss(copy: Callable[[str], Path], edit: Callable[[Path], None]) -> None:
+def test_a_case_that_cannot_be_checked_fails(copy: Callable[[str], Path], edit: Callable[[Path], None]) -> None:
     folder = copy("06_dflash2")
     edit(folder)
     (result,) = check(folder.parent)
     assert result.miss
 
 
-def test_a_case_that_is_not_supported_is_a_miss_with_its_reason(copy: Callable[[str], Path]) -> None:
+def test_an_unsupported_case_fails_with_its_reason(copy: Callable[[str], Path]) -> None:
     folder = copy("01_v1_full")
     change(folder / "drafter" / "config.json", lambda config: config.update(architectures=["SomethingElse"]))
     assert "not supported" in check_case(folder).miss

@@ -1,4 +1,4 @@
-"""The whole decode loop with every kernel in the emulator says what it says without: greedy and sampled, dense and recurrent."""
+"""The decoding loop with kernels in the emulator gives the same text as without: greedy, sampled, dense and recurrent."""
 
 from collections import Counter
 
@@ -36,7 +36,7 @@ class Counted:
 
 @pytest.fixture(autouse=True)
 def one_schedule(monkeypatch):
-    """The kernels' own tests run each of them under several."""
+    """Use one thread schedule; the kernels' own tests use several."""
     monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
 
 
@@ -83,7 +83,7 @@ def test_plain_decoding_chooses_with_the_same_kernel(engine):
     assert build.calls["block_verify_settle"] == 12
 
 
-def test_with_kernels_dflash_says_what_plain_decoding_says_and_plain_steps_run_the_same_kernels(engine):
+def test_with_kernels_dflash_gives_the_plain_text_and_plain_steps_use_the_same_kernels(engine):
     build = {"plain": Counted(), "dflash": Counted()}
     said = {}
     for mode, counted in build.items():
@@ -122,7 +122,7 @@ def test_a_row_of_a_product_has_the_same_bits_alone_and_in_a_block(rows, seed, b
 
 @given(rows=st.integers(1, 20), bits=st.sampled_from([4, 8, 16]))
 @settings(max_examples=6)
-def test_a_tied_head_goes_through_the_kernel_and_its_table_is_as_it_was(rows, bits):
+def test_a_tied_head_uses_the_kernel_and_its_embedding_does_not_change(rows, bits):
     mx.random.seed(rows)
     own = nn.Embedding(24, 64)
     holder = nn.Module()
@@ -148,7 +148,7 @@ def test_filters_run_before_the_kernel(tiny):
         tiny.pair.use(PLAIN)
 
 
-def test_the_plain_table_gives_the_target_its_own_modules_back(engine):
+def test_plain_operations_restore_the_targets_own_modules(engine):
     target = engine.pair.target
     layers = [getattr(layer, "layer", layer) for layer in target._layers]
 
@@ -162,7 +162,7 @@ def test_the_plain_table_gives_the_target_its_own_modules_back(engine):
     assert found() == before
 
 
-def test_what_a_kernel_cannot_take_is_done_plainly(tiny):
+def test_unsupported_arguments_run_the_reference(tiny):
     def build(**how):
         raise AssertionError("no kernel is to be built")
 

@@ -1,4 +1,4 @@
-"""Lookup drafting: the copy it finds, against a search written out."""
+"""Lookup drafting compared with an exhaustive search."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +9,7 @@ TOKENS = st.lists(st.integers(0, 3), max_size=60)
 
 
 def longest_match(tokens: list[int]) -> int:
-    """Length, up to 32, of the longest end of the tokens that also stands before; 0 if shorter than 3."""
+    """Length, up to 32, of the longest suffix that occurs earlier; 0 if shorter than 3."""
     end = len(tokens)
     best = 0
     for place in range(end - 1, 2, -1):
@@ -21,7 +21,7 @@ def longest_match(tokens: list[int]) -> int:
 
 
 @given(prompt=TOKENS, pieces=st.lists(TOKENS, max_size=4), count=st.integers(1, 15))
-def test_an_offer_continues_an_earlier_place_of_the_last_tokens(prompt, pieces, count):
+def test_an_offer_continues_an_earlier_occurrence_of_the_last_tokens(prompt, pieces, count):
     lookup, whole = Lookup(prompt, 15), list(prompt)
     for piece in ([], *pieces):
         lookup.add(tuple(piece))
@@ -55,6 +55,6 @@ def test_a_loop_is_continued():
     assert lookup.propose(7) == [1, 2, 3, 1, 2, 3, 1]
 
 
-def test_there_is_no_offer_in_what_is_new():
+def test_new_text_gives_no_offer():
     assert Lookup([1, 2], 5).offer() is None
     assert Lookup([1, 2, 3, 4, 5], 5).offer() is None

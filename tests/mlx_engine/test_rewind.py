@@ -1,4 +1,4 @@
-"""After a rewind the caches are those of a run that never saw the rejected tokens; unknown caches are refused by name."""
+"""After a rewind, caches equal those of a run without the rejected tokens; unknown caches are refused by name."""
 
 import mlx.core as mx
 import numpy as np
@@ -44,12 +44,12 @@ def test_a_growing_cache_never_drops_more_than_it_holds():
         adapter(cache).rewind(4, 4)
 
 
-def test_a_cache_that_does_not_rewind_is_refused_by_name():
+def test_a_cache_that_cannot_be_rewound_is_refused_by_name():
     with pytest.raises(UserError, match="ChunkedKVCache"):
         Caches([KVCache(), ChunkedKVCache(chunk_size=8)]).check()
 
 
-def test_taps_are_the_outputs_of_their_layers_and_go_when_released(tiny):
+def test_taps_return_layer_outputs_and_are_removed_on_release(tiny):
     target = tiny.pair.target
     reference = mx.load(str(GOLDEN / "e2e_qwen3" / "features.safetensors"))
     prompt = mx.array(CASES["cases"][0]["prompt_ids"])

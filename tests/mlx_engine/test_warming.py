@@ -1,4 +1,4 @@
-"""Warming: which passes are made before anybody waits for them, and that nothing of them stays."""
+"""Warm-up: which passes run while a pair is loaded, and that nothing of them is kept."""
 
 import gc
 from dataclasses import replace
@@ -23,7 +23,7 @@ BLOCK = 8
 
 
 class Watched:
-    """A target or a drafter that notes which passes are asked of it."""
+    """A target or drafter that records its passes."""
 
     def __init__(self, real) -> None:
         self._real = real
@@ -45,7 +45,7 @@ class Watched:
         return self._real.propose(context, anchor, rows, *rest)
 
 
-def test_a_prompt_a_plain_step_and_rounds_of_a_narrow_and_of_the_widest_block_are_made_twice(tiny):
+def test_a_prompt_and_plain_steps_narrow_and_widest_rounds_run_twice(tiny):
     target, drafter = Watched(tiny.pair.target), Watched(tiny.pair.drafter)
     warm(target, drafter, 4096)
     verified = [(rows, before) for _, rows, before in target.passes]
@@ -53,7 +53,7 @@ def test_a_prompt_a_plain_step_and_rounds_of_a_narrow_and_of_the_widest_block_ar
     assert [(rows, before) for _, rows, before in drafter.passes] == [(2, 65), (BLOCK, 66), (2, 68), (BLOCK, 69)]
 
 
-def test_where_rounds_will_be_queued_ahead_two_are_and_what_chooses_is_the_kernel(tiny):
+def test_two_rounds_are_queued_ahead_if_replies_will_and_kernels_choose(tiny):
     chosen = []
 
     def verify(*given):
@@ -70,7 +70,7 @@ def test_where_rounds_will_be_queued_ahead_two_are_and_what_chooses_is_the_kerne
     assert len(few.passes) == 7
 
 
-def test_without_a_drafter_a_prompt_and_plain_steps_are_made(tiny):
+def test_without_a_drafter_a_prompt_and_plain_steps_run(tiny):
     target = Watched(tiny.pair.target)
     warm(target, None, 4096)
     assert target.passes == [("forward", 64, 0), ("forward", 1, 64), ("forward", 1, 65)]
@@ -86,8 +86,8 @@ def test_a_small_context_gets_a_prompt_that_leaves_room_for_a_block(tiny, limit)
 
 @pytest.mark.parametrize("pair", ["tiny", "tiny2"])
 @pytest.mark.parametrize("drafting", [True, False])
-def test_nothing_of_it_stays(pair, drafting, request):
-    """No memory, no listener left switched on, no number that a later reply would see."""
+def test_nothing_is_kept(pair, drafting, request):
+    """No memory, and no change in a later reply or random number."""
     engine = request.getfixturevalue(pair)
     asked = tokens(tuple(range(3, 40)), max_tokens=30, width=5, reuse=False)
     before = reply(engine, asked)
@@ -105,7 +105,7 @@ def test_nothing_of_it_stays(pair, drafting, request):
     assert (after.tokens, after.stats.accepted_per_round) == (before.tokens, before.stats.accepted_per_round)
 
 
-def test_loading_warms_once_before_it_is_ready_and_only_what_can_be_run(monkeypatch, tmp_path: Path):
+def test_loading_warms_up_once_and_only_pairs_that_can_run(monkeypatch, tmp_path: Path):
     warmed = []
     monkeypatch.setattr(loading, "warm", lambda *asked: warmed.append(asked))
     steps = []
@@ -118,7 +118,7 @@ def test_loading_warms_once_before_it_is_ready_and_only_what_can_be_run(monkeypa
     assert len(warmed) == 1
 
 
-def test_loading_that_is_given_up_before_the_warming_makes_none_and_leaves_no_pair(monkeypatch):
+def test_loading_stopped_before_the_warm_up_leaves_no_pair(monkeypatch):
     monkeypatch.setattr(loading, "warm", lambda *asked: pytest.fail("it was given up"))
     gc.collect()
     held = mx.get_active_memory()

@@ -1,4 +1,4 @@
-"""A tiny random model of every family that DFlash runs on, built from mlx-lm's own config classes, and folders of such pairs."""
+"""Tiny random models of every family that DFlash supports, built from mlx-lm's config classes, and folders of such pairs."""
 
 import json
 import shutil
@@ -194,7 +194,7 @@ def build(name: str, seed: int = 0) -> nn.Module:
 
 
 def save(name: str, folder: Path, bits: int | None = None, change: Callable[[dict], dict] | None = None) -> Path:
-    """A folder with that model, as one that was downloaded; quantised if `bits` says so."""
+    """Write a folder with that model, like a download; quantized if `bits` is given."""
     shutil.copytree(GOLDEN / "e2e_qwen3" / "target", folder)
     model, config = build(name), json.loads(json.dumps(CONFIGS[name]))
     if bits:
@@ -206,7 +206,7 @@ def save(name: str, folder: Path, bits: int | None = None, change: Callable[[dic
 
 
 def save_drafter(name: str, folder: Path, block: int = 16, seed: int = 1) -> Path:
-    """A folder with a random one-layer DFlash drafter that fits the family's model."""
+    """Write a folder with a random one-layer DFlash drafter for the family's model."""
     folder.mkdir()
     layers, hidden = text(name)["num_hidden_layers"], 64
     taps = sorted({0, layers // 2, layers - 1})

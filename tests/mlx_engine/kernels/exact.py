@@ -1,4 +1,4 @@
-"""Arrays as float64, and how far a result may lie from its definition."""
+"""Arrays as float64, and the error allowed for a result."""
 
 import mlx.core as mx
 import numpy as np
@@ -9,12 +9,12 @@ SMALLEST = {mx.float32: 2.0**-149, mx.float16: 2.0**-24, mx.bfloat16: 2.0**-133}
 
 
 def float64(array: mx.array) -> np.ndarray:
-    """The very values of an array, in float64."""
+    """An array's exact values in float64."""
     return np.array(array.astype(mx.float32)).astype(np.float64)
 
 
 def assert_close(found: mx.array, want: np.ndarray, error: np.ndarray | float) -> None:
-    """`found` is `want`, give or take `error` (float32's in its making) and one rounding to its dtype."""
+    """Check that `found` equals `want` within `error` (of float32 sums) and one rounding to its dtype."""
     allowed = error + ROUNDING[found.dtype] * (np.abs(want) + error) + SMALLEST[found.dtype]
     wrong = np.abs(float64(found) - want) / allowed
     assert found.shape == want.shape

@@ -1,4 +1,4 @@
-"""A kernel is held against its reference on the pair's own arrays, and whatever it gets wrong there is said."""
+"""Comparing a kernel with its reference on a pair's own arrays, and reporting what it gets wrong."""
 
 from types import SimpleNamespace
 
@@ -16,12 +16,12 @@ ASKED = tokens([5, 17, 40, 41, 42, 17, 40], seed=11, max_tokens=6, ignore_eos=Tr
 
 @pytest.fixture(autouse=True)
 def one_schedule(monkeypatch):
-    """The kernels' own tests run each of them under several."""
+    """Use one thread schedule; the kernels' own tests use several."""
     monkeypatch.setattr(kernel, "SCHEDULES", kernel.SCHEDULES[:1])
 
 
 def spoilt(output: int, change):
-    """Builds kernels of which one output is not what it should be."""
+    """Return a builder of kernels with one wrong output."""
 
     def build(name: str, **how):
         built = metal_kernel(name=name, **how)
@@ -44,7 +44,7 @@ def engine(request):
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_every_kernel_agrees_on_what_a_reply_hands_it_and_leaves_the_text_alone(engine, name):
+def test_every_kernel_agrees_on_a_replys_arrays_and_does_not_change_the_text(engine, name):
     witness = Witness(name, build=metal_kernel)
     want = reply(engine, ASKED)
     engine.pair.use(witness.operations())
@@ -64,7 +64,7 @@ def test_every_kernel_agrees_on_what_a_reply_hands_it_and_leaves_the_text_alone(
         ("block_verify", lambda array: array + 1, "the choices, "),
     ],
 )
-def test_what_is_wrong_is_told_with_shape_and_size(tiny, name, change, said):
+def test_a_wrong_result_is_reported_with_shape_and_size(tiny, name, change, said):
     witness = Witness(name, build=spoilt(0, change))
     tiny.pair.use(witness.operations())
     try:
@@ -76,7 +76,7 @@ def test_what_is_wrong_is_told_with_shape_and_size(tiny, name, change, said):
 
 @pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16])
 @pytest.mark.parametrize("bits", [4, 8, 16])
-def test_half_precision_is_allowed_its_rounding_and_no_more(dtype, bits):
+def test_half_precision_may_differ_only_by_rounding(dtype, bits):
     mx.random.seed(2)
     x, weight = mx.random.normal((5, 256)).astype(dtype), mx.random.normal((64, 256)).astype(dtype)
     arguments = (x, weight) if bits == 16 else (x, *mx.quantize(weight, 64, bits), 64, bits)
@@ -93,8 +93,8 @@ def test_half_precision_is_allowed_its_rounding_and_no_more(dtype, bits):
     assert "[5, 64]" in wrong.agreement.wrong and str(dtype).removeprefix("mlx.core.") in wrong.agreement.wrong
 
 
-def test_a_window_that_is_forgotten_is_found_out_once_the_context_is_longer():
-    """The buffer has one shape from the first token on; a kernel may be right until its context outgrows a window."""
+def test_an_ignored_window_is_detected_once_the_context_is_longer():
+    """The buffer's shape never changes; a kernel may be right until the context outgrows the window."""
 
     def forgetful(queries, keys, values, length, scale, causal=True, window=0, sinks=None, build=None):
         return verify_attention.reference(queries, keys, values, length, scale, causal, 0, sinks)
@@ -115,7 +115,7 @@ def test_a_window_that_is_forgotten_is_found_out_once_the_context_is_longer():
     assert not seen(forgetful, range(20, 100, 12)).wrong  # nothing is out of its sight yet
 
 
-def test_a_difference_is_a_share_of_the_largest_value():
+def test_a_difference_is_relative_to_the_largest_value():
     of = mx.array([1.0, -4.0, 0.0])
     assert off_by(of, of) == 0.0
     assert off_by(mx.array([1.0, -4.0, 0.02]), of) == pytest.approx(0.005)

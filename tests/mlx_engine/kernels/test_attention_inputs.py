@@ -1,4 +1,4 @@
-"""attention_inputs against float64 numpy, in the emulator: kernel and plain version follow one definition."""
+"""attention_inputs against float64 numpy, in the emulator: kernel and reference match one definition."""
 
 import mlx.core as mx
 import numpy as np
@@ -14,7 +14,7 @@ DTYPES = [mx.float32, mx.float16, mx.bfloat16]
 
 
 def drawn(dtype, rows, heads, kv_heads, dim, turned, gated, seed):
-    """A product whose columns stand for all heads, norms near one, frequencies of which the last pair's is infinite."""
+    """A random product for all heads, norms near one, and frequencies of which the last is infinite."""
     mx.random.seed(seed)
     projected = mx.random.normal((rows, ((2 if gated else 1) * heads + 2 * kv_heads) * dim)).astype(dtype)
     q_norm, k_norm = ((1 + 0.1 * mx.random.normal((dim,))).astype(dtype) for _ in range(2))
@@ -23,7 +23,7 @@ def drawn(dtype, rows, heads, kv_heads, dim, turned, gated, seed):
 
 
 def exact(projected, q_norm, k_norm, frequencies, first, heads, eps, scale, gated):
-    """The definition in float64, but for the angle, a float32 product by contract: each output, and what errors scale with."""
+    """The definition in float64, except for the angle, which is float32 by contract: each output and its error scale."""
     x, dim, turned = float64(projected), q_norm.size, 2 * frequencies.size
     x = x.reshape(len(x), -1, dim)
     wide = 2 * heads if gated else heads
@@ -44,7 +44,7 @@ def exact(projected, q_norm, k_norm, frequencies, first, heads, eps, scale, gate
 
 
 def follows(found, want, roundings):
-    """Values are copied; queries and keys are as near as so many roundings and a float32 sum and cosine let them be."""
+    """Check that values are copied, and that queries and keys differ only by `roundings` and a float32 sum and cosine."""
     for name, got, (right, size) in zip(("queries", "keys", "values"), found, want, strict=True):
         error = 0 if name == "values" else 1.01 * roundings * ROUNDING[got.dtype] * size + 1e-5 * size + 1e-7
         assert got.shape == right.shape, name
@@ -63,7 +63,7 @@ def follows(found, want, roundings):
     gated=st.booleans(),
     seed=st.integers(0, 99),
 )
-def test_kernel_and_plain_version_follow_the_definition(dtype, rows, heads, kv_heads, dim, part, first, scale, gated, seed):
+def test_kernel_and_reference_match_the_definition(dtype, rows, heads, kv_heads, dim, part, first, scale, gated, seed):
     given = drawn(dtype, rows, heads, kv_heads, dim, int(dim * part) // 2 * 2, gated, seed)
     want = exact(*given, first, heads, 1e-6, scale, gated)
     # of the norm, of its weight, of the scale and with it, and of the result
@@ -72,7 +72,7 @@ def test_kernel_and_plain_version_follow_the_definition(dtype, rows, heads, kv_h
     follows(attention_inputs.reference(*given, first, heads, 1e-6, scale, gated), want, roundings=7)
 
 
-def test_the_first_position_may_stay_on_the_device():
+def test_the_first_position_may_be_on_the_device():
     given = drawn(mx.bfloat16, 16, 4, 2, 128, 128, False, 3)
     on_host = attention_inputs.metal(*given, 4097, 4, 1e-6, build=metal_kernel)
     on_device = attention_inputs.metal(*given, mx.array([4000], mx.int32) + 97, 4, 1e-6, build=metal_kernel)

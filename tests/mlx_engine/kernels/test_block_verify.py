@@ -1,4 +1,4 @@
-"""block_verify against numpy, in the emulator: choices, accepted drafts, the next token; and its noise against Threefry's paper."""
+"""block_verify compared with numpy, in the emulator: choices, accepted drafts, next token; its noise with Threefry's paper."""
 
 import mlx.core as mx
 import numpy as np
@@ -43,7 +43,7 @@ def draw_of(seed, first, rows, vocabulary, temperature):
 
 
 def drafts_that_keep(choices, kept):
-    """Drafts that the choices confirm up to `kept`, and again after the one that they refuse; None for one row."""
+    """Drafts of which the choices confirm the first `kept` and those after the next one; None for one row."""
     if len(choices) == 1:
         return None
     drafts = np.array(choices[:-1], np.uint32)
@@ -64,7 +64,7 @@ logits_of = st.sampled_from(["normal", "few values", "masked"])
 
 
 def drawn_logits(dtype, rows, vocabulary, kind, seed):
-    """With few values most rows have ties; masked, most tokens are at minus infinity, as a filter leaves them."""
+    """Random logits: with few values most rows have ties; masked, most tokens are at minus infinity, as after a filter."""
     mx.random.seed(seed)
     if kind == "few values":
         return mx.random.randint(0, 3, (rows, vocabulary)).astype(dtype)
@@ -101,7 +101,7 @@ def test_greedy_choices_are_the_largest_logits_and_ties_go_to_the_lowest_id(dtyp
     first=st.integers(0, 300_000),
     data=st.data(),
 )
-def test_sampled_choices_are_those_of_the_keyed_noise(dtype, rows, vocabulary, kind, temperature, seed, first, data):
+def test_sampled_choices_follow_the_keyed_noise(dtype, rows, vocabulary, kind, temperature, seed, first, data):
     logits = drawn_logits(dtype, rows, vocabulary, kind, seed % 100)
     temperature = float(np.float32(temperature))
     scores = float64(logits) / temperature + gumbel_in_float64(seed, first, rows, vocabulary)
@@ -115,7 +115,7 @@ def test_sampled_choices_are_those_of_the_keyed_noise(dtype, rows, vocabulary, k
         agree(way(logits, drafts_that_keep(picked.tolist(), kept), draw), picked.tolist(), kept)
 
 
-def test_a_row_at_minus_infinity_gives_a_token_of_the_vocabulary():
+def test_a_row_of_minus_infinity_still_gives_a_valid_token():
     logits = mx.full((2, 20_000), -mx.inf)
     for way in (block_verify.reference, lambda *given: block_verify.metal(*given, build=metal_kernel)):
         agree(way(logits, mx.array([0], mx.uint32)), [0, 0], 1)

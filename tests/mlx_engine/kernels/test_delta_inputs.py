@@ -1,4 +1,4 @@
-"""delta_inputs against float64 numpy, in the emulator: kernel and plain version follow one definition."""
+"""delta_inputs against float64 numpy, in the emulator: kernel and reference match one definition."""
 
 import mlx.core as mx
 import numpy as np
@@ -16,7 +16,7 @@ HEADS = Heads(2, 32, 4, 16)
 
 
 def drawn(dtype, rows, width, heads, seed, rates=mx.float32):
-    """A product of rows, the rows before, the convolution's weights, rates as models have them."""
+    """A random product, the rows before it, the convolution's weights, and realistic rates."""
     mx.random.seed(seed)
     projected = mx.random.normal((rows, heads.columns)).astype(dtype)
     held = mx.random.normal((1, width - 1, heads.channels)).astype(dtype)
@@ -26,7 +26,7 @@ def drawn(dtype, rows, width, heads, seed, rates=mx.float32):
 
 
 def exact(projected, held, taps, log_rate, bias, heads):
-    """The definition in float64: each output and the error that float32 may make on the way to it."""
+    """The definition in float64: each output, and the error that float32 may cause."""
     projected, held, taps, log_rate, bias = (float64(array) for array in (projected, held[0], taps[..., 0], log_rate, bias))
     rows, channels, width = len(projected), heads.channels, taps.shape[1]
     convolved = np.concatenate([held, projected[:, :channels]])
@@ -67,8 +67,8 @@ def exact(projected, held, taps, log_rate, bias, heads):
     around=st.one_of(st.none(), st.tuples(st.integers(0, 16), st.integers(0, 3))),
     seed=st.integers(0, 99),
 )
-def test_kernel_follows_the_definition(dtype, rows, width, keys, group, dims, half, around, seed):
-    """`around`: so many rows stand before and behind those that the convolution reads, and the device is told where these begin."""
+def test_the_kernel_matches_the_definition(dtype, rows, width, keys, group, dims, half, around, seed):
+    """`around` rows come before and after those that the convolution reads; the device is told where they begin."""
     given = drawn(dtype, rows, width, Heads(keys, dims[0], keys * group, dims[1]), seed, dtype if half else mx.float32)
     projected, held, *others = given
     first = 0
@@ -83,7 +83,7 @@ def test_kernel_follows_the_definition(dtype, rows, width, keys, group, dims, ha
 
 
 @given(rows=st.integers(1, 16), width=st.integers(2, 5), seed=st.integers(0, 99))
-def test_plain_version_follows_the_definition_in_float32(rows, width, seed):
+def test_the_reference_matches_the_definition_in_float32(rows, width, seed):
     given = drawn(mx.float32, rows, width, HEADS, seed)
     found = delta_inputs.reference(*given)
     for name, (want, error) in zip(vars(found), exact(*given), strict=True):

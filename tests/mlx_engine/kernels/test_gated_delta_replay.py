@@ -1,4 +1,4 @@
-"""gated_delta_replay against float64 numpy, in the emulator: whatever is kept, the state is that of the kept rows alone."""
+"""gated_delta_replay compared with float64 numpy, in the emulator: the state depends only on the kept rows."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ DTYPES = [mx.float32, mx.float16, mx.bfloat16]
 
 
 class Net:
-    """Blocks of a net with these heads, and the recurrence in float64 over the rows that were kept."""
+    """Random blocks of a net, and the recurrence in float64 over the kept rows."""
 
     def __init__(self, dtype, key_heads, grouped, key_dim, value_dim, seed=0):
         self.dtype, self.key, self.value = dtype, (key_heads, key_dim), (key_heads * grouped, value_dim)
@@ -26,7 +26,7 @@ class Net:
         mx.random.seed(seed)
 
     def block(self, rows):
-        """Queries, keys, values, decay, beta: of the sizes that a net's own norms and gates give them."""
+        """Random queries, keys, values, decay and beta, as large as a net's norms and gates make them."""
         queries, keys = (mx.random.normal((1, rows, *self.key)) for _ in range(2))
         keys = keys / mx.linalg.norm(keys, axis=-1, keepdims=True)
         queries = queries * self.key[1] ** -1.0
@@ -37,7 +37,7 @@ class Net:
         return queries, keys, values, decay, beta
 
     def run(self, block, rows):
-        """What the first `rows` rows read, and the state after them."""
+        """Return what the first `rows` rows read, and the state after them."""
         queries, keys, values, decay, beta = (float64(array)[0, :rows] for array in block)
         queries, keys = (np.repeat(array, self.value[0] // self.key[0], 1) for array in (queries, keys))
         state, read = self.state.copy(), np.zeros(values.shape)
@@ -55,7 +55,7 @@ class Net:
 
 
 def close(found, want, dtype=mx.float32):
-    """Sums of up to 256 numbers near one in float32, and a rounding. The decay lets no error grow."""
+    """The allowed error: float32 sums of up to 256 numbers near one, and a rounding. The decay keeps errors from growing."""
     np.testing.assert_allclose(float64(found)[0], want, rtol=1.01 * ROUNDING[dtype], atol=1e-5)
 
 
@@ -64,8 +64,8 @@ def metal(*arguments):
 
 
 @pytest.mark.parametrize(("dtype", "shape"), [(mx.float32, (1, 3, 32, 12)), (mx.bfloat16, (1, 2, 128, 16))])
-def test_over_many_rounds_only_kept_rows_count(dtype, shape):
-    """Fifty rounds of any width, of which any number of rows is kept."""
+def test_only_kept_rows_count_over_many_rounds(dtype, shape):
+    """Fifty rounds of any width, each keeping any number of rows."""
     net, choose = Net(dtype, *shape), np.random.default_rng(5)
     state, tape, kept = net.start()
     own_state, own_tape = state, tape
@@ -92,8 +92,8 @@ def test_over_many_rounds_only_kept_rows_count(dtype, shape):
     rows=st.integers(1, 16),
     data=st.data(),
 )
-def test_a_replay_has_the_bits_of_the_rows_it_replays(dtype, key_dim, heads, value_dim, old, rows, data):
-    """As many rows of a block as are kept, and a block that has no others, lead to one state."""
+def test_a_replay_repeats_its_rows_bit_for_bit(dtype, key_dim, heads, value_dim, old, rows, data):
+    """The first rows of a block, and a block of only those rows, lead to the same state."""
     net = Net(dtype, heads[0], heads[1], key_dim, value_dim, seed=rows)
     kept = data.draw(st.integers(0, old), label="kept")
     first, second = net.block(old), net.block(rows)
@@ -113,7 +113,7 @@ def test_a_replay_has_the_bits_of_the_rows_it_replays(dtype, key_dim, heads, val
         assert mx.array_equal(again, read)
 
 
-def test_it_runs_a_block_as_mlx_lm_does():
+def test_a_block_equals_mlx_lms():
     net = Net(mx.float32, 1, 2, 32, 8)
     queries, keys, values, decay, beta = net.block(6)
     state = mx.random.normal((1, 2, 8, 32))
@@ -129,8 +129,8 @@ def test_it_runs_a_block_as_mlx_lm_does():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kept", [0, 1, 5])
-def test_a_count_on_the_device_comes_to_the_state_of_one_that_the_host_knows(dtype, kept):
-    """In the plain version too, bit for bit; and rows are the ones that a rewind on the host replays."""
+def test_a_count_on_the_device_gives_the_same_state_as_one_on_the_host(dtype, kept):
+    """Bit for bit in the reference, too, which a rewind on the host uses."""
     net = Net(dtype, 2, 2, 32, 8)
     state, tape = mx.random.normal((1, 4, 8, 32)), Tape(*net.block(5)[1:])
     on_device = gated_delta_replay.replay(state, tape, mx.array([kept], mx.int32))

@@ -1,4 +1,4 @@
-"""kv_injection against float64 numpy, in the emulator: kernel and plain version follow one definition."""
+"""kv_injection against float64 numpy, in the emulator: kernel and reference match one definition."""
 
 import mlx.core as mx
 import numpy as np
@@ -14,7 +14,7 @@ DTYPES = [mx.float32, mx.float16, mx.bfloat16]
 
 
 def exact(projected, k_norm, frequencies, first_position, eps, scale):
-    """The definition in float64, but for the angle, a float32 product by contract; and the sizes that errors scale with."""
+    """The definition in float64, except for the angle, which is float32 by contract; and the error scale."""
     projected, k_norm = float64(projected), float64(k_norm)
     keys, values = projected[:, :, 0], projected[:, :, 1]
     keys = keys / np.sqrt((keys**2).mean(-1, keepdims=True) + eps) * k_norm[None, :, None] * scale
@@ -29,7 +29,7 @@ def exact(projected, k_norm, frequencies, first_position, eps, scale):
 
 
 def drawn(dtype, rows, layers, heads, dim, extra, seed):
-    """A slice of a wider projection, norms near one, frequencies of which the last pair's is infinite; none of them contiguous."""
+    """A slice of a wider projection, norms near one, frequencies of which the last is infinite; none contiguous."""
     mx.random.seed(seed)
     projected = mx.random.normal((rows, layers + extra, 2, heads, dim)).astype(dtype)[:, extra:]
     k_norm = (1 + 0.1 * mx.random.normal((dim, layers))).astype(dtype).T
@@ -39,7 +39,7 @@ def drawn(dtype, rows, layers, heads, dim, extra, seed):
 
 
 def follows(found, want, size, roundings):
-    """Values are copied; keys are as near as so many roundings and a float32 sum and cosine let them be."""
+    """Check that values are copied, and that keys differ only by `roundings` and a float32 sum and cosine."""
     error = 1.01 * roundings * ROUNDING[found.dtype] * size + 1e-5 * size + 1e-7
     found = float64(found)
     assert (found[1] == want[1]).all()
@@ -57,7 +57,7 @@ def follows(found, want, size, roundings):
     scale=st.sampled_from([1.0, 1.1386]),
     seed=st.integers(0, 99),
 )
-def test_kernel_and_plain_version_follow_the_definition(dtype, rows, layers, heads, dim, extra, first, scale, seed):
+def test_kernel_and_reference_match_the_definition(dtype, rows, layers, heads, dim, extra, first, scale, seed):
     given = drawn(dtype, rows, layers, heads, dim, extra, seed)
     want, size = exact(*given, first, 1e-6, scale)
     # of the norm, of its weight, of the scale and with it, and of the result
@@ -66,7 +66,7 @@ def test_kernel_and_plain_version_follow_the_definition(dtype, rows, layers, hea
     follows(kv_injection.reference(*given, first, 1e-6, scale), want, size, roundings=7)
 
 
-def test_the_first_position_may_stay_on_the_device():
+def test_the_first_position_may_be_on_the_device():
     given = drawn(mx.bfloat16, 16, 5, 8, 128, 0, 3)
     on_host = kv_injection.metal(*given, 4097, 1e-6, build=metal_kernel)
     on_device = kv_injection.metal(*given, mx.array([4000], mx.int32) + 97, 1e-6, build=metal_kernel)

@@ -20,7 +20,7 @@ from tests import metal_emulator
 
 @contextmanager
 def asked() -> Iterator[list[str]]:
-    """Names of the kernels whose Metal call was made, in order."""
+    """Record the names of kernels whose Metal call is made, in order."""
     seen: list[str] = []
 
     def noting(name: str, reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,7 +60,7 @@ def test_a_product_is_traced_once_for_each_number_of_rows(rows: list[int], bits:
     assert seen == ["verify_matmul"] * len(set(rows))
 
 
-def test_settings_of_the_same_shapes_are_told_apart() -> None:
+def test_different_settings_for_the_same_shapes_get_separate_traces() -> None:
     weights, x = mx.quantize(normal(64, 64), 32, 4), normal(3, 64)
     queries, keys, length = normal(1, 4, 3, 64), normal(1, 2, 40, 64), mx.array([30], mx.int32)
     projected, norm, frequencies = normal(3, 8 * 64), normal(64), normal(16)
@@ -79,7 +79,7 @@ def test_settings_of_the_same_shapes_are_told_apart() -> None:
     assert [seen.count(name) for name in ("verify_matmul", "verify_attention", "attention_inputs")] == [2, 4, 2]
 
 
-def test_traces_for_a_shorter_context_are_let_go() -> None:
+def test_traces_for_a_shorter_context_are_dropped() -> None:
     with asked() as seen:
         operations = with_kernels()
         for capacity in (256, 256, 512, 512, 256, 256):
@@ -89,7 +89,7 @@ def test_traces_for_a_shorter_context_are_let_go() -> None:
     assert len(seen) == 3
 
 
-def test_what_a_kernel_cannot_take_is_done_plainly_each_time() -> None:
+def test_unsupported_calls_run_the_reference_every_time() -> None:
     with asked() as seen:
         operations = with_kernels()
         for count in (17, 17):
@@ -98,8 +98,8 @@ def test_what_a_kernel_cannot_take_is_done_plainly_each_time() -> None:
     assert seen == []
 
 
-def test_a_kernel_that_cannot_be_traced_is_called_each_time() -> None:
-    """The emulator computes at once; so does whatever else makes kernels in another way than MLX."""
+def test_a_kernel_that_cannot_be_traced_is_called_every_time() -> None:
+    """Builders other than MLX's, such as the emulator, compute immediately."""
     with asked() as seen:
         operations = with_kernels(build=metal_emulator.metal_kernel)
         for _ in range(3):

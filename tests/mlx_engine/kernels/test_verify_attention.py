@@ -1,4 +1,4 @@
-"""verify_attention against float64 numpy, in the emulator; what it does not take is refused in words."""
+"""verify_attention compared with float64 numpy, in the emulator; unsupported arguments are refused."""
 
 import mlx.core as mx
 import numpy as np
@@ -15,7 +15,7 @@ few = settings(max_examples=settings.default.max_examples // 6)
 
 
 def exact(queries, keys, values, length, scale, causal, window, sinks):
-    """The definition in float64; and the same of the sizes of the values, to judge errors by."""
+    """The definition in float64, and the same with absolute values, as a scale for errors."""
     queries, keys, values = (float64(array)[0] for array in (queries, keys, values))
     heads, block, _ = queries.shape
     keys, values = (np.repeat(array[:, :length], heads // len(array), 0) for array in (keys, values))
@@ -34,7 +34,7 @@ def exact(queries, keys, values, length, scale, causal, window, sinks):
 
 
 def check(dtype, dim, kv_heads, grouped, block, length, spare, causal, window=0, sinks=False, loud=1.0):
-    """`spare` rows of the buffers behind the filled ones hold no numbers; `loud` is how far the scores spread."""
+    """Check random inputs: `spare` rows after the filled ones are NaN; `loud` is the spread of the scores."""
     mx.random.seed(length + 31 * block)
     queries = (loud * mx.random.normal((1, kv_heads * grouped, block, dim))).astype(dtype)
     filled = mx.arange(length + spare)[:, None] < length
@@ -62,7 +62,7 @@ def check(dtype, dim, kv_heads, grouped, block, length, spare, causal, window=0,
 @given(
     shape=st.sampled_from([(1, 6), (2, 2), (3, 1)]), block=st.integers(5, 16), before=st.integers(0, 130), spare=st.integers(0, 40)
 )
-def test_it_is_its_definition(dtype, dim, causal, window, shape, block, before, spare):
+def test_it_matches_its_definition(dtype, dim, causal, window, shape, block, before, spare):
     check(dtype, dim, *shape, block, block + before, spare, causal, window)
 
 
@@ -70,7 +70,7 @@ def test_a_sink_takes_its_share_and_a_window_ends_inside_the_block():
     check(mx.float32, 64, 1, 2, 16, 90, 6, causal=False, window=5, sinks=True)
 
 
-def test_scores_that_no_exponential_holds():
+def test_scores_whose_exponential_overflows():
     check(mx.float32, 64, 1, 1, 8, 100, 0, causal=True, loud=200.0)
 
 
@@ -96,7 +96,7 @@ def test_every_head_dim_and_mask(dtype, dim, shape, block, before, spare, causal
 
 
 def test_the_grid_does_not_depend_on_the_length():
-    """So that one compiled graph serves every round: the length is read by the kernel, from an array that may come late."""
+    """One compiled graph serves every round: the kernel reads the length from an array that may be computed later."""
     grids = []
 
     def build(**options):

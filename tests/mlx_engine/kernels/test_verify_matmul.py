@@ -1,4 +1,4 @@
-"""verify_matmul against float64 numpy, in the emulator; what it does not take is refused in words."""
+"""verify_matmul compared with float64 numpy, in the emulator; unsupported arguments are refused."""
 
 import mlx.core as mx
 import numpy as np
@@ -17,7 +17,7 @@ few = settings(max_examples=settings.default.max_examples // 5)
 
 
 def made(dtype, kind, rows, columns, depth, before=0):
-    """Arguments of a product, and the weights they stand for; `before`: rows of the buffers before the weight's first."""
+    """Arguments of a product, and the unpacked weights; `before`: rows of the buffers before the weight's first."""
     bits, group = kind
     mx.random.seed(rows + 17 * columns + 301 * depth)
     x = mx.random.normal((rows, depth)).astype(dtype)
@@ -56,14 +56,14 @@ def check(dtype, kind, rows, columns, depth, before=0):
 )
 @few
 @given(rows=st.integers(9, 16), columns=st.integers(1, 40), groups=st.integers(1, 12), before=st.integers(0, 3))
-def test_a_quantised_product_is_its_definition(dtype, kind, rows, columns, groups, before):
+def test_a_quantized_product_matches_its_definition(dtype, kind, rows, columns, groups, before):
     check(dtype, kind, rows, columns, min(groups * kind[1], 640), before)
 
 
 @pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16])
 @few
 @given(rows=st.integers(1, 8), columns=st.integers(1, 40), depth=st.integers(1, 300), before=st.integers(0, 3))
-def test_a_dense_product_is_its_definition_at_any_size(dtype, rows, columns, depth, before):
+def test_a_dense_product_matches_its_definition_at_any_size(dtype, rows, columns, depth, before):
     check(dtype, DENSE, rows, columns, depth, before)
 
 
@@ -95,7 +95,7 @@ def test_every_kind_of_weight(dtype, kind, rows, columns, groups, tail, before):
     added=st.booleans(),
     before=st.integers(0, 2),
 )
-def test_what_follows_a_product_is_its_definition(dtype, kind, rows, columns, groups, gated, added, before):
+def test_gate_and_residual_match_their_definition(dtype, kind, rows, columns, groups, gated, added, before):
     arguments, weight = made(dtype, kind, rows, 2 * columns if gated else columns, groups * (kind[1] or 24), before)
     x = float64(arguments[0])
     size = np.abs(weight)
