@@ -155,11 +155,11 @@ class ChannelParser:
 
 
 def tokens_opening(
-    tokenizer: TokenizerWrapper, markers: ChannelMarkers | None, begun: Sequence[int], channel: Channel
+    tokenizer: TokenizerWrapper, markers: ChannelMarkers | None, start: Sequence[int], channel: Channel
 ) -> list[int]:
-    """Return the tokens that open a channel in a reply that begins with `begun`; none if it is open."""
+    """Return the tokens that open a channel in a reply that begins with `start`; none if it is open."""
     parser = ChannelParser(tokenizer, markers)
-    for token in begun:
+    for token in start:
         parser.add(token)
     if markers is None or parser.section == channel:
         return []

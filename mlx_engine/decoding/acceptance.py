@@ -56,7 +56,7 @@ class Acceptance:
 
 
 class BlendedAcceptance:
-    """Several memory lengths at once, each weighted by how well it predicted the last rounds: uniform text favors long ones.
+    """Several memory lengths, each weighted by how well it predicted the last rounds: uniform text favors long ones.
 
     Args:
         memories: in rounds, falling; each estimate borrows from the one before it, the first from `longest`.

@@ -21,7 +21,7 @@ from mlx_engine.tuning.pass_timer import ROUNDS, SEED_ROWS, STEPS, PassTimer
 _DEPTHS = (128, 2048, 8192)  # tokens in the caches
 _WIDTHS = (2, 4, 8, 16)
 _TIMES = 6  # of every pass, after one to warm up
-_ENOUGH_S = 6.0  # after which no further depth is begun
+_ENOUGH_S = 6.0  # no further depth is started after this time
 _FORMAT = 5  # of the saved table
 _NO_MEMORY = EngineText.of(
     "no_memory_to_calibrate", "There is not enough memory to calibrate. Close other apps or load a smaller model."
@@ -118,7 +118,7 @@ def _quartile(seconds: list[float]) -> float:
 
 
 def known(pair: LoadedPair) -> CostTable | None:
-    """Return the table saved for this pair, machine, backend and MLX; None if there is no valid one."""
+    """Return the table saved for this pair, machine, backend and MLX; None if none is valid."""
     table = saved.read("calibration", _identity(pair))
     try:
         return CostTable(

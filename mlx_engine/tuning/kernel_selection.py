@@ -90,7 +90,7 @@ def _warm(pair: LoadedPair) -> None:
 
 
 def known(pair: LoadedPair) -> tuple[KernelTrial, ...]:
-    """Return the trials saved for this pair, machine, MLX and kernel sources; none if there are no valid ones."""
+    """Return the trials saved for this pair, machine, MLX and kernel sources; none if none are valid."""
     try:
         return tuple(_trial(data) for data in saved.read("kernels", _identity(pair)) if data["kernel"] in KERNELS)
     except (ValueError, KeyError, TypeError):

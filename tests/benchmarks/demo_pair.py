@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=20261120, help="which questions")
     parser.add_argument("--pair", type=Path, help="folder with target/ and drafter/ (default: the demo pair)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--wrong", action="store_true", help="show the wrong replies beside the right ones")
+    parser.add_argument("--wrong", action="store_true", help="show wrong replies next to the right ones")
     asked = parser.parse_args()
     engine = Engine()
     target, drafter = (asked.pair / "target", asked.pair / "drafter") if asked.pair else demo_pair()

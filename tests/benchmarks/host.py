@@ -148,7 +148,7 @@ def cost(loop: Loop, target: Path, drafter: Path) -> Cost:
 
 
 def parts(target: Path, drafter: Path) -> Parts:
-    """Trace each part of our own round by itself.
+    """Trace each part of our own round separately.
 
     The round is queued behind another: only the device knows where it begins and how many rows were kept.
     """

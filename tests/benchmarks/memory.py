@@ -136,7 +136,7 @@ def table(result: dict[str, Any]) -> str:
         lines += [
             f"{len(rows)} turns, at most {result['budget'] / MB:.0f} MB for what is kept of chats; "
             f"weights and what else stays {result['weights'] / MB:.1f} MB",
-            f"  read anew {asked - reused:,} of {asked:,} prompt tokens",
+            f"  prefilled {asked - reused:,} of {asked:,} prompt tokens",
             f"  held after a turn: {max(row['active'] for row in rows) / MB:.1f} MB at most,"
             f" {min(late) / MB:.1f} to {max(late) / MB:.1f} MB in the second half",
             f"  kept of chats: {max(row['snapshots'] for row in rows) / MB:.1f} MB at most",
@@ -144,7 +144,7 @@ def table(result: dict[str, Any]) -> str:
     for turn in result.get("turns", ()):
         ratio, length, reused = turn["ratio"], median(turn["prompt_tokens"]), median(turn["reused_tokens"])
         lines += [
-            f"turn {turn['turn']}, medians: {length:.0f} tokens, of which reused {reused:.0f}",
+            f"turn {turn['turn']}, medians: {length:.0f} tokens, {reused:.0f} reused",
             f"  first token after {1000 * turn['with_s']:.1f} ms, without reuse {1000 * turn['without_s']:.1f} ms;"
             f" ratio {ratio['value']:.2f} ({ratio['low']:.2f} to {ratio['high']:.2f})",
         ]

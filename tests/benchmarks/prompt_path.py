@@ -4,7 +4,7 @@
 
 The demo pair answers one prompt in the real window, with one kernel at a time in use. Calls are stack frames of Slipstream's own
 code: on the window's thread until the message is handed to the store, there again until the request is submitted, and on the
-engine's thread until the kernel is called. The run fails at the kernel on purpose, since there is no Metal here.
+engine's thread until the kernel is called. The run fails at the kernel on purpose, because this machine has no Metal.
 """
 
 import argparse

@@ -179,12 +179,12 @@ def read(pair: LoadedPair, prompt: Sequence[int]) -> Read:
     return Read(len(prompt), caches, context, logits)
 
 
-def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
+def count(pair: LoadedPair, opening: Read, rule: Rule, chooser: Chooser) -> Count:
     """Generate one reply in rounds of the drafter's block size, up to its end or `_LONGEST` tokens."""
     target, drafter = pair.target, pair.drafter
     assert drafter is not None
-    caches, context, ends = fork(target, begun.caches), begun.context.copy(), set(pair.tokenizer.eos_token_ids)
-    last = cast(int, mx.argmax(chooser.scores(begun.logits, chooser.noise(begun.length, 1, target.vocabulary)), axis=-1).item())
+    caches, context, ends = fork(target, opening.caches), opening.context.copy(), set(pair.tokenizer.eos_token_ids)
+    last = cast(int, mx.argmax(chooser.scores(opening.logits, chooser.noise(opening.length, 1, target.vocabulary)), axis=-1).item())
     tokens, rounds = 0, 0
     while last not in ends and tokens < _LONGEST - 1:
         rows = min(drafter.config.block_size, _LONGEST - tokens)
@@ -206,8 +206,8 @@ def count(pair: LoadedPair, begun: Read, rule: Rule, chooser: Chooser) -> Count:
 def prompts(pair: LoadedPair) -> dict[str, list[list[int]]]:
     """Return the prompt tokens of closed and open-ended prompts."""
 
-    def ask(text: str, begun: str = "") -> list[int]:
-        return chat.render(pair.tokenizer, GenerationRequest((Message("user", text),), continue_from=begun)).tokens
+    def ask(text: str, opening: str = "") -> list[int]:
+        return chat.render(pair.tokenizer, GenerationRequest((Message("user", text),), continue_from=opening)).tokens
 
     return {"closed": [ask(prompt.text) for prompt in PROMPTS], "open": [ask(*each) for each in OPEN]}
 
@@ -243,12 +243,12 @@ def measure(pair: LoadedPair, temperature: float, seeds: int) -> Table:
     for group, questions in asked.items():
         for number, prompt in enumerate(questions):
             _progress(f"T = {temperature}: {group} prompt {number + 1} of {len(questions)}")
-            begun = read(pair, prompt)
+            opening = read(pair, prompt)
             for name, make in RULES.items():
                 row = []
                 for seed in range(1, seeds + 1):
                     chooser = Chooser(Sampling(temperature=temperature), seed)
-                    row.append(count(pair, begun, make(chooser), chooser))
+                    row.append(count(pair, opening, make(chooser), chooser))
                 table[name][group].append(row)
     _progress("")
     for groups in table.values():

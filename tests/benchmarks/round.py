@@ -57,7 +57,7 @@ def measure(pair: LoadedPair, prompt: list[int], width: int, rounds: int, clock:
     mx.eval(caches.state, context.state)
     for _ in range(rounds):
         drafts = clock.time("build the draft", lambda: drafter.propose(context, anchor, width, greedy, None))
-        clock.time("run the draft", lambda: mx.eval(drafts))  # noqa: B023  # called at once
+        clock.time("run the draft", lambda: mx.eval(drafts))  # noqa: B023  # called immediately
         block = mx.concatenate([anchor, drafts])
         logits, features = clock.time("build the verify", lambda: target.forward_tapped(block, caches))  # noqa: B023
         clock.time("run the verify", lambda: mx.eval(mx.argmax(logits, axis=-1)))  # noqa: B023

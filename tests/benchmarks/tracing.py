@@ -81,7 +81,7 @@ def kernel(**description: Any) -> Callable[..., list[mx.array]]:
 
 
 def trace(stretch: Callable[[], Any], before: int = 0) -> tuple[Trace, Trace]:
-    """Run a stretch `before` times and once more; return what the last run asked for.
+    """Run a stretch `before` + 1 times; return what the last run asked for.
 
     The traced arrays contain no numbers and can't be used afterwards.
     """

@@ -34,7 +34,7 @@ class Fault:
 
 
 class LocalHub:
-    """`with LocalHub() as hub:` serves until the block ends. All attributes may be changed meanwhile."""
+    """`with LocalHub() as hub:` serves until the block ends. All attributes may be changed while it runs."""
 
     def __init__(self, rate: float | None = None, send_buffer: int | None = 64 * 1024) -> None:
         self.repos: dict[str, Repo] = {}
@@ -228,7 +228,7 @@ class _Handler(BaseHTTPRequestHandler):
                 piece = piece[: self.hub.draw(len(piece), self.expect_client)]
             self.hub.pay(len(piece))
             self.expect_client()
-            self.count(digest, len(piece))  # before sending: a client that has everything may check at once
+            self.count(digest, len(piece))  # before sending: a client that has everything may check immediately
             try:
                 self.connection.sendall(piece)
             except OSError:

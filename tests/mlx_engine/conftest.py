@@ -35,7 +35,7 @@ def tiny() -> Engine:
 
 @pytest.fixture(scope="session")
 def tiny2() -> Engine:
-    """The reference Qwen3.5 pair: DFlash 2, gated delta layers beside full attention, block 8, 132 tokens."""
+    """The reference Qwen3.5 pair: DFlash 2, gated delta layers and full attention, block 8, 132 tokens."""
     return loaded(GOLDEN / "e2e_qwen3_5" / "target", GOLDEN / "e2e_qwen3_5" / "drafter")
 
 

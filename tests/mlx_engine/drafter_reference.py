@@ -1,6 +1,6 @@
 """A DFlash drafter in numpy and float64, from the description in tests/golden/README.md; for Laguna, from vLLM's reader.
 
-It keeps no cache: every call computes keys and values of the whole context anew. Tensors by their z-lab names.
+It keeps no cache: every call computes keys and values of the whole context again. Tensors by their z-lab names.
 """
 
 from dataclasses import dataclass, field

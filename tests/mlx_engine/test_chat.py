@@ -12,8 +12,8 @@ from tests.mlx_engine.made_tokenizers import DEEPSEEK, GEMMA, HARMONY, OPENS_THI
 ALPHABET = st.sampled_from("abc \n*|é√😀")
 
 
-def opened(*opening, begun=()):
-    return chat.RenderedPrompt([1, *opening, *begun], [*opening, *begun], list(begun))
+def opened(*opening, start=()):
+    return chat.RenderedPrompt([1, *opening, *start], [*opening, *start], list(start))
 
 
 def written(tokenizer, ids, stop=(), pieces=None, prompt=None):
@@ -108,15 +108,15 @@ def test_nothing_follows_a_stop_string_at_a_change_of_channel(demo):
 def test_continuing_appends_the_unfinished_reply_to_the_prompt(demo):
     tokenizer, asked = demo.pair.tokenizer, (Message("user", "Count from 1 to 9."),)
     whole = chat.render(tokenizer, GenerationRequest(messages=asked, continue_from="1, 2, 3"))
-    begun = chat.render(tokenizer, GenerationRequest(messages=asked))
-    assert whole.tokens[: len(begun.tokens)] == begun.tokens and tokenizer.decode(whole.continued) == "1, 2, 3"
+    start = chat.render(tokenizer, GenerationRequest(messages=asked))
+    assert whole.tokens[: len(start.tokens)] == start.tokens and tokenizer.decode(whole.continued) == "1, 2, 3"
 
 
 def test_a_continued_text_keeps_the_space_between_the_parts(demo):
     tokenizer = demo.pair.tokenizer
-    begun = tokenizer.encode("The answer is", add_special_tokens=False)
+    start = tokenizer.encode("The answer is", add_special_tokens=False)
     more = tokenizer.encode(" 5 of them", add_special_tokens=False)
-    _, commits = written(tokenizer, more, prompt=opened(begun=begun))
+    _, commits = written(tokenizer, more, prompt=opened(start=start))
     assert answer(commits) == " 5 of them"
 
 

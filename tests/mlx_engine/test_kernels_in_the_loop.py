@@ -164,7 +164,7 @@ def test_plain_operations_restore_the_targets_own_modules(engine):
 
 def test_unsupported_arguments_run_the_reference(tiny):
     def build(**how):
-        raise AssertionError("no kernel is to be built")
+        raise AssertionError("a kernel was built")
 
     operations = with_kernels(build=build)
     few = mx.array([[1.0, 3.0, 2.0]])

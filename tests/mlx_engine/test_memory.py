@@ -190,7 +190,7 @@ def test_if_memory_runs_out_during_prefill_snapshots_are_dropped_and_prefill_rep
     assert got.stats.reused_tokens == 0
 
 
-@pytest.mark.parametrize("failing", [(1, 2, 3), (4,)], ids=["for good", "in mid-reply"])
+@pytest.mark.parametrize("failing", [(1, 2, 3), (4,)], ids=["permanent", "in mid-reply"])
 def test_if_memory_stays_short_the_reply_fails_and_the_engine_is_ready(monkeypatch, failing):
     engine = pair()
     with pytest.MonkeyPatch.context() as patch:

@@ -161,7 +161,7 @@ def test_any_sequence_of_widths_and_plain_steps_and_any_end(pair, name, script, 
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("how", ["by its end", "by whoever listens"])
+@pytest.mark.parametrize("how", ["by its end", "by the listener"])
 def test_the_next_turn_continues_from_the_reply(pair, name, how, monkeypatch):
     """After an end inside a round with another one queued, the reused tokens, the text and the rounds are the same."""
     engine, prompt, plain = pair(name)

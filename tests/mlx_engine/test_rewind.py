@@ -54,7 +54,7 @@ def test_taps_return_layer_outputs_and_are_removed_on_release(tiny):
     reference = mx.load(str(GOLDEN / "e2e_qwen3" / "features.safetensors"))
     prompt = mx.array(CASES["cases"][0]["prompt_ids"])
     logits, features = target.forward_tapped(prompt, target.caches())
-    # float32 here beside torch's float32: what section 5 of tests/golden/README.md allows, features a tenth of logits
+    # float32 compared with torch's float32: section 5 of tests/golden/README.md; a tenth of the logits' tolerance for features
     assert mx.abs(features - reference["prompt_0.features"]).max().item() < 1e-4
     assert mx.abs(logits[-1] - reference["prompt_0.last_logits"]).max().item() < 1e-3
 

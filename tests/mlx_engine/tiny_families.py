@@ -93,7 +93,7 @@ CONFIGS: dict[str, dict] = {
     "gemma4_unified": _nested(
         "gemma4_unified", {**_GEMMA, "model_type": "gemma4_text", "attention_k_eq_v": True, "num_global_key_value_heads": 1}
     ),
-    # as the 26B: experts beside the dense half
+    # as the 26B: experts next to the dense half
     "gemma4": _nested(
         "gemma4",
         {

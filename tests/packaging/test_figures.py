@@ -82,9 +82,9 @@ def test_memory_is_shown_as_measured(report: Path) -> None:
     page = figures.pages()[PERFORMANCE]
     for words in (
         "on 2001-02-03",
-        "read anew 400 of 2,000 prompt tokens",
+        "prefilled 400 of 2,000 prompt tokens",
         "70.0 MB at most, 70.0 to 70.0 MB in the second half",
-        "150 tokens, of which reused 25",
+        "150 tokens, 25 reused",
         "after 123.0 ms, without reuse 246.0 ms; ratio 0.50 (0.40 to 0.60)",
         "held 80.0 MB, 78.0 MB before decoding; at most 100.0 MB more in passing",
     ):

@@ -119,7 +119,7 @@ def installed(wheel: Path) -> Iterator[Installed]:
 def screen() -> Iterator[str]:
     """Start an X server and yield its display."""
     if sys.platform == "darwin":
-        # skipped: there is no X server on a Mac, where the bundle's self-test opens the window
+        # skipped: a Mac has no X server; the bundle's self-test opens the window there
         pytest.skip("a Mac has no X server; the bundle's self-test opens the window there")
     if shutil.which("Xvfb") is None:
         pytest.fail("Xvfb is missing. Install it with: sudo apt-get install -y xvfb")

@@ -34,7 +34,7 @@ def download(local: LocalHub, cache: Cache, pair: Pair = PAIR, token: str | None
 
 
 def fetch(local: LocalHub, cache: Cache, pair: Pair = PAIR, **options) -> Download:
-    """Run a download to its end."""
+    """Run a download until it ends."""
     made = download(local, cache, pair, **options)
     assert made.run(threading.Event()) is not None
     return made

@@ -152,7 +152,7 @@ def test_testing_a_mark_keeps_it_for_a_waiting_program(tmp_path: Path, monkeypat
 
         def release(self) -> None:
             self._lock.release()
-            held.append(acquire(mark))  # a waiting program takes it at once
+            held.append(acquire(mark))  # a waiting program takes it immediately
 
     def look(path: Path, timeout: float = 0.0) -> Looked | None:
         lock = acquire(path, timeout)

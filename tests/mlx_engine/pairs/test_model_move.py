@@ -118,7 +118,7 @@ def die_before(change: int, patched: pytest.MonkeyPatch) -> None:
 def test_a_move_that_dies_at_any_change_can_be_continued(
     filled: LocalHub, cache: Cache, tmp_path_factory: pytest.TempPathFactory, moments: list[int], disk: str
 ) -> None:
-    """The move dies several times before any of its changes to the disk, then runs to its end."""
+    """The move dies several times before any of its changes to the disk, then completes."""
     old, new = model_folder(), tmp_path_factory.mktemp("moved") / "new"
     with pytest.MonkeyPatch.context() as patched:
         use_disk(disk, patched)

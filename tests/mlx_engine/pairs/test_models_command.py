@@ -85,7 +85,7 @@ class TestPull:
     def test_an_unreachable_hub_is_reported_with_progress(
         self, pair: LocalHub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        monkeypatch.setattr(RetryPolicy, "give_up", 20.0)  # of which a tenth for a first answer
+        monkeypatch.setattr(RetryPolicy, "give_up", 20.0)  # a tenth of it for the first answer
         monkeypatch.setattr(RetryPolicy, "first_wait", 0.3)
         with LocalHub() as gone:
             monkeypatch.setattr(constants, "ENDPOINT", gone.url)

@@ -55,7 +55,7 @@ def refusal(local: LocalHub, cache: Cache, **options: Any) -> str:
     ids=["an expired token", "a token without the right", "disabled", "nonsense"],
 )
 def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub, cache: Cache) -> None:
-    hub.api_faults.extend([fault] * 2)  # it is asked once more, with the keychain's token
+    hub.api_faults.extend([fault] * 2)  # the second request has the keychain's token
     assert refusal(hub, cache, token="hf_mine").startswith(words.format(hub=hub.url))
 
 
@@ -71,7 +71,7 @@ def test_refusals_of_the_hub_are_explained(fault: Any, words: str, hub: LocalHub
         (451, r"^The content host refuses .* \(status 451\)\. Try again later; downloaded data is kept\.$"),
         (416, r"arrived damaged twice, so nothing of it was kept\. Try again later, or use another mirror\.$"),
     ],
-    ids=["links that never work", "for good", "no such range"],
+    ids=["links that never work", "permanent", "no such range"],
 )
 def test_refusals_of_the_content_host_are_explained(code: int, words: str, hub: LocalHub, cache: Cache) -> None:
     hub.faults.extend([Fault("status", code=code)] * 1000)

@@ -68,7 +68,7 @@ def hub(local_hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> LocalHub:
 class Another:
     """`slipstream models pull` in a process, with the same cache and queue.
 
-    It waits for a new mark, so no other download may start meanwhile.
+    It waits for a new mark, so no other download may start in between.
     """
 
     def __init__(self, hub: LocalHub, cache: Cache) -> None:
