@@ -3,8 +3,9 @@
     python -m tests.benchmarks.fit [--only NAME] [--context 1024 --context 4096] [--json]
 
 Every case runs in its own process: it loads the pair, reads a prompt of the context's length minus a short reply, and generates
-that reply in blocks of the drafter's width. The measured peak is MLX's own count of simultaneously held bytes. Besides the demo pair there
-are random pairs of four families with at least 200 MB of weights, built from mlx-lm's config classes in a temporary folder.
+that reply in blocks of the drafter's width. The measured peak is MLX's own count of simultaneously held bytes. Besides the demo
+pair there are random pairs of four families with at least 200 MB of weights, built from mlx-lm's config classes in a temporary
+folder.
 """
 
 import argparse
