@@ -1,1 +1,1 @@
-"""The desktop app: widgets and signals. It reaches models only through the engine thread and never imports MLX."""
+"""The desktop app. It never imports MLX."""

@@ -1,16 +1,16 @@
-"""The window, and the bundle's entry.
+"""The entry point of the app.
 
-In a bundle this is the only program there is, so the self-test and child processes come through here too. They are told apart
-before Qt is imported: they need no window, and a machine that builds bundles may have none.
+A bundle has no other program, so the self-test and child processes start here too. Neither imports Qt: a build machine may have no
+screen.
 """
 
 import sys
 
-CHILDREN = ("mlx_engine.", "app.conversations.pdf_pages")  # a child may only be one of the engine's own modules, or this one
+CHILDREN = ("mlx_engine.", "app.conversations.pdf_pages")  # modules that may run as a child process
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Returns the exit status."""
+    """Run the app, the self-test or a child process, and return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     match arguments:
         case ["--selftest", *options]:
@@ -20,7 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
         case ["--child", module, *rest] if module.startswith(CHILDREN):
             return run_child(module, rest)
         case ["--child", *_]:
-            print("--child needs the name of a module of mlx_engine, or app.conversations.pdf_pages.", file=sys.stderr)
+            print("--child requires a module of mlx_engine or app.conversations.pdf_pages.", file=sys.stderr)
             return 2
     from app import data_paths, language
 
@@ -31,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_child(module: str, arguments: list[str]) -> int:
-    """Run a module as `python -m` would."""
+    """Run a module like `python -m`."""
     import runpy
 
     sys.argv = [module, *arguments]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 def command(module: str) -> tuple[str, list[str]]:
-    """Program and arguments that run a module that `app.__main__` allows. In a bundle the program is the app itself."""
+    """Return the program and arguments that run a module in a child process. In a bundle the program is the app."""
     inside = ["--child", module]
     if "python" in Path(sys.executable).name.lower():
         return sys.executable, ["-m", "app", *inside]

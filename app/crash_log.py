@@ -1,4 +1,4 @@
-"""Nothing goes wrong in silence: crashes, exceptions and Qt's complaints all reach one log file."""
+"""Writes crashes, unhandled exceptions and Qt's messages to the log file."""
 
 import faulthandler
 import logging
@@ -8,41 +8,43 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
+from typing import TextIO
 
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
 log = logging.getLogger("slipstream")
 
-_levels = {
+_LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
     QtMsgType.QtInfoMsg: logging.INFO,
     QtMsgType.QtWarningMsg: logging.WARNING,
     QtMsgType.QtCriticalMsg: logging.ERROR,
     QtMsgType.QtFatalMsg: logging.CRITICAL,
 }
+_crash_files: list[TextIO] = []
 
 
-def start(file: Path, tell: Callable[[], None] | None = None) -> Path | None:
-    """Log to `file` from now on. `tell` is called after an exception that nothing caught, to say so in the window.
+def start(file: Path, report: Callable[[], None] | None = None) -> Path | None:
+    """Log to `file`, and call `report` after each unhandled exception.
 
     Returns:
-        Where the last run wrote of its crash, if it crashed and that was not told yet.
+        The file with details if the previous run crashed.
     """
     handler = logging.handlers.RotatingFileHandler(file, maxBytes=1_000_000, backupCount=2, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(threadName)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(logging.INFO)
-    # A file of its own: a crash is written by a signal handler, straight to the descriptor, beside Python's buffers.
-    crash, told = file.with_name("crash.log"), file.with_name("crash-before.log")
-    crashed = _set_aside(crash, told)
+    # Crashes have their own file: a signal handler writes them, bypassing Python's buffers.
+    crash, previous = file.with_name("crash.log"), file.with_name("crash-before.log")
+    crashed = _move_aside(crash, previous)
     _crash_files.append(crash.open("a", encoding="utf-8"))
     faulthandler.enable(_crash_files[-1])
 
     def unhandled(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         log.critical("Unhandled exception", exc_info=(kind, error, trace))
-        if tell is not None:
-            tell()
+        if report is not None:
+            report()
 
     def unhandled_in_thread(args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:
@@ -50,23 +52,23 @@ def start(file: Path, tell: Callable[[], None] | None = None) -> Path | None:
 
     sys.excepthook = unhandled
     threading.excepthook = unhandled_in_thread
-    qInstallMessageHandler(_from_qt)
-    return told if crashed else None
+    qInstallMessageHandler(_log_qt_message)
+    return previous if crashed else None
 
 
-def _set_aside(crash: Path, told: Path) -> bool:
-    """What the last run wrote of its crash gets another name; False when it wrote nothing."""
+def _move_aside(crash: Path, previous: Path) -> bool:
+    """Rename the previous run's crash file; return whether it has details."""
     try:
         if not crash.stat().st_size:
             return False
-        crash.replace(told)
+        crash.replace(previous)
     except OSError:
         return False
     return True
 
 
 def stop() -> None:
-    """Give the hooks back, for whoever runs the app inside another program."""
+    """Remove all hooks, for programs that run the app inside."""
     sys.excepthook = sys.__excepthook__
     threading.excepthook = threading.__excepthook__
     qInstallMessageHandler(None)
@@ -80,8 +82,5 @@ def stop() -> None:
             handler.close()
 
 
-_crash_files: list = []
-
-
-def _from_qt(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
-    logging.getLogger("qt").log(_levels.get(kind, logging.WARNING), "%s", message)
+def _log_qt_message(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+    logging.getLogger("qt").log(_LEVELS.get(kind, logging.WARNING), "%s", message)

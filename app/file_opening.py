@@ -1,4 +1,4 @@
-"""Files that macOS hands over: double-clicked exports, and what is dropped on the app in the Dock."""
+"""Opens files that macOS passes to the app: double-clicked exports and files dropped on the Dock icon."""
 
 from pathlib import Path
 
@@ -7,9 +7,9 @@ from PySide6.QtGui import QFileOpenEvent
 
 
 class FileOpening(QObject):
-    """Installed on the application as its event filter. `opened` is sent with the path; links are not ours and pass."""
+    """An event filter for the application. Links are ignored."""
 
-    opened = Signal(object)
+    opened = Signal(object)  # Path
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QFileOpenEvent) and event.file():

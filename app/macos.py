@@ -1,6 +1,6 @@
-"""What is asked of macOS itself: the only file that does. Elsewhere each of these says or does nothing.
+"""All calls of macOS APIs. On other systems they do nothing.
 
-Menu roles, dark mode and contrast need no word here: Qt passes them on.
+Qt handles menu roles, dark mode and contrast.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 log = logging.getLogger(__name__)
 
-# NSActivityUserInitiated: the user waits for it, so neither App Nap nor idle sleep may hold it up. The screen may still go dark.
+# NSActivityUserInitiated prevents App Nap and idle sleep, but not display sleep.
 USER_INITIATED = 0x00FFFFFF
 
 Pressure = Literal["normal", "warning", "critical"]
@@ -18,16 +18,16 @@ _LEVELS: dict[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
 
 
 class Activity:
-    """Keeps the Mac awake and the app out of App Nap while anything holds it."""
+    """Prevents sleep and App Nap while anything holds it."""
 
     def __init__(self, process: Any = None) -> None:
-        """`process` stands for NSProcessInfo.processInfo() in tests."""
+        """`process` replaces NSProcessInfo.processInfo() in tests."""
         self._process = process if process is not None else _process_info()
         self._held: set[str] = set()
         self._token: Any = None
 
     def set_held(self, name: str, held: bool, reason: str = "") -> None:
-        """Hold it for this purpose, or no longer. `reason` is what `pmset -g assertions` shows."""
+        """Hold or release it for one purpose. `pmset -g assertions` shows the reason."""
         (self._held.add if held else self._held.discard)(name)
         if self._process is None:
             return
@@ -39,7 +39,7 @@ class Activity:
 
 
 def reduces_motion() -> bool:
-    """Whether the user asked macOS for less motion."""
+    """Whether Reduce Motion is on."""
     if sys.platform != "darwin":
         return False
     try:
@@ -47,12 +47,12 @@ def reduces_motion() -> bool:
 
         return bool(NSWorkspace.sharedWorkspace().accessibilityDisplayShouldReduceMotion())
     except (ImportError, AttributeError):
-        log.exception("AppKit does not say whether motion is to be reduced")
+        log.exception("Can't read the Reduce Motion setting")
         return False
 
 
 def memory_pressure() -> Pressure | None:
-    """How short of memory macOS is; "warning" comes before it pages in earnest. None where it cannot be asked."""
+    """Return the memory pressure, or None if it is unknown. "warning" comes before heavy paging."""
     if sys.platform != "darwin":
         return None
     level = _sysctl("kern.memorystatus_vm_pressure_level")
@@ -76,5 +76,5 @@ def _process_info() -> Any:
 
         return NSProcessInfo.processInfo()
     except ImportError:
-        log.exception("Without pyobjc the Mac may fall asleep while a reply is written")
+        log.exception("Without pyobjc the Mac may sleep during a reply")
         return None

@@ -1,4 +1,4 @@
-"""What the app itself has to say."""
+"""Notices in the chat."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,8 +6,12 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Notice:
-    """A sentence for the chat. `offer` names what the button under it does, `until` what makes the sentence untrue: that no
-    loading runs, or no reply or comparison."""
+    """A message of the app.
+
+    Attributes:
+        offer: what a button below it does.
+        until: when it becomes outdated: models have loaded, or no reply and no comparison runs.
+    """
 
     text: str
     kind: Literal["info", "error"] = "info"

@@ -150,7 +150,7 @@ class StoreThread(QObject):
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE:
             notice = tr("Your chat database is damaged ({error}). Export what you need, then restart Slipstream.", error=error)
         elif not isinstance(error, sqlite3.OperationalError):
-            notice = tr("Something went wrong inside Slipstream; the details are in {log_file}.", log_file=self._log_file)
+            notice = tr("Something went wrong in Slipstream. Details are in {log_file}.", log_file=self._log_file)
         elif action == "write":
             notice = tr("Can't save your chats: {error}. Slipstream will try again with each message.", error=error)
         else:

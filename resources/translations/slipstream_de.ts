@@ -5,23 +5,28 @@
         <name>Slipstream</name>
         <message>
             <location filename="../../app/application.py" />
-            <source>A reply is being written</source>
-            <translation>Eine Antwort wird geschrieben</translation>
+            <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
+            <translation>In Ihren Benutzerordner kann nicht geschrieben werden. Die Einstellungen liegen vorerst in {folder}.</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Models are being fetched</source>
+            <source>Downloading models</source>
             <translation>Modelle werden geladen</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Slipstream ended unexpectedly the last time. Your chats are kept; the details are in</source>
-            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Ihre Chats sind erhalten; Näheres steht in</translation>
+            <source>Generating a reply</source>
+            <translation>Eine Antwort wird erzeugt</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Something went wrong inside Slipstream; the details are in {log_file}.</source>
-            <translation>In Slipstream ist etwas schiefgegangen; Näheres steht in {log_file}.</translation>
+            <source>Slipstream quit unexpectedly last time. Details are in {file}.</source>
+            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Details stehen in {file}.</translation>
+        </message>
+        <message>
+            <location filename="../../app/application.py" />
+            <source>Something went wrong in Slipstream. Details are in {log_file}.</source>
+            <translation>In Slipstream ist etwas schiefgegangen. Details stehen in {log_file}.</translation>
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />

@@ -5,23 +5,28 @@
         <name>Slipstream</name>
         <message>
             <location filename="../../app/application.py" />
-            <source>A reply is being written</source>
-            <translation>正在撰写回复</translation>
+            <source>Can't write to your home folder. Settings are stored in {folder} for now.</source>
+            <translation>无法写入您的个人文件夹。设置暂存于 {folder}。</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Models are being fetched</source>
+            <source>Downloading models</source>
             <translation>正在下载模型</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Slipstream ended unexpectedly the last time. Your chats are kept; the details are in</source>
-            <translation>Slipstream 上次意外退出。您的对话都已保留；详情见</translation>
+            <source>Generating a reply</source>
+            <translation>正在生成回复</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
-            <source>Something went wrong inside Slipstream; the details are in {log_file}.</source>
-            <translation>Slipstream 内部出错；详情见 {log_file}。</translation>
+            <source>Slipstream quit unexpectedly last time. Details are in {file}.</source>
+            <translation>Slipstream 上次意外退出。详细信息见 {file}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/application.py" />
+            <source>Something went wrong in Slipstream. Details are in {log_file}.</source>
+            <translation>Slipstream 出现问题。详细信息见 {log_file}。</translation>
         </message>
         <message>
             <location filename="../../app/chat/announcer.py" />

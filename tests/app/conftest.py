@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from app import language
 from app.application import Slipstream
-from app.data_paths import Places
+from app.data_paths import DataPaths
 from app.transcript.message_views import PromptView
 from app.widgets.theme import DEFAULT_TEXT_SIZE
 from tests.app.scripted_engine import ScriptedEngine
@@ -86,15 +86,15 @@ def start(qapp: QApplication, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.
     def begin(
         engine: ScriptedEngine | None = None,
         loaded: bool = True,
-        complaint: str = "",
         data: Path | None = None,
-        keeps: bool = True,
+        data_writable: bool = True,
+        temporary: bool = False,
         welcomed: bool = True,
     ) -> Running:
         if welcomed:
             QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat).setValue("welcomed", True)
         engine = engine or ScriptedEngine()
-        slipstream = Slipstream(qapp, Places(tmp_path, tmp_path, complaint, data, keeps), lambda: engine)
+        slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path, data, data_writable, temporary), lambda: engine)
         running = Running(slipstream, engine, qtbot)
         started.append(running)
         if loaded:

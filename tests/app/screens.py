@@ -24,7 +24,7 @@ from PySide6.QtGui import QAction, QFontMetrics  # noqa: E402
 from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QDialog, QLabel, QPushButton, QWidget  # noqa: E402
 
 from app.application import Slipstream  # noqa: E402
-from app.data_paths import Places  # noqa: E402
+from app.data_paths import DataPaths  # noqa: E402
 from app.widgets.switch import Switch  # noqa: E402
 from tests.app.scripted_engine import ScriptedEngine, a_round, commit, done, refuse  # noqa: E402
 
@@ -95,7 +95,7 @@ def main(code: str, folder: Path | None) -> int:
     script = [commit("Gedanken 思考", 2, "thinking"), a_round(), commit("Text 文本\n\n```python\nprint(1)\n```", 9), done()]
     gate = threading.Event()
     scripts = [script, [refuse("Fehler 错误")], [commit("Text 文本"), gate, done()]]
-    slipstream = Slipstream(application, Places(home, home, "", home), lambda: ScriptedEngine(scripts))
+    slipstream = Slipstream(application, DataPaths(home, home, home), lambda: ScriptedEngine(scripts))
     window, conductor = slipstream.window, slipstream.conductor
     slipstream.start()
     window.resize(900, 600)
@@ -123,7 +123,7 @@ def main(code: str, folder: Path | None) -> int:
 
     look("empty", window)
     fresh = Path(tempfile.mkdtemp())
-    first = Slipstream(application, Places(fresh, fresh), ScriptedEngine)
+    first = Slipstream(application, DataPaths(fresh, fresh), ScriptedEngine)
     first.start()
     first.window.resize(900, 600)
     settle(300)

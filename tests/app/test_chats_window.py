@@ -391,9 +391,9 @@ def test_a_folder_that_cannot_be_written_to_is_told_and_the_app_works(start: Sta
     first.window.close()
     first.until(lambda: not first.slipstream.store._thread.is_alive())
     before = (tmp_path / "data" / FILE).read_bytes()
-    app = start(data=tmp_path / "data", keeps=False, complaint="A complaint.")
+    app = start(data=tmp_path / "data", data_writable=False, temporary=True)
     app.until(lambda: texts(app) == [("Earlier", "Fine.")])  # what is there can be read, and what there is to tell stays
-    app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "A complaint." in app.notices)
+    app.until(lambda: any("won't be saved" in notice for notice in app.notices) and "Can't write" in app.notices[0])
     one = chat_with(app, "Hi")
     chat_with(app, "Other")
     app.conductor.open_chat(one)

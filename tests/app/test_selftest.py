@@ -43,7 +43,7 @@ def test_this_build_is_whole() -> None:
     assert report["metal"] is mx.metal.is_available()
 
 
-def test_rounds_that_are_queued_ahead_are_tried_where_they_can_be() -> None:
+def test_rounds_that_are_queued_ahead_are_run_where_they_can_be() -> None:
     _, report, err = run("--no-window")
     assert states(report)["queued dflash reply"] == ("ok" if device.runs_beside_host() else "skipped"), err
     # as there: the rounds are queued, and layers compiled
@@ -62,7 +62,7 @@ def test_rounds_that_are_queued_ahead_are_tried_where_they_can_be() -> None:
     assert layers >= 2 * rounds > 4
 
 
-def test_what_is_broken_is_named_and_the_rest_still_tried() -> None:
+def test_what_is_broken_is_named_and_the_rest_still_run() -> None:
     status, report, _ = run(
         "--no-window",
         weights="import app.selftest as s; from pathlib import Path; s.demo_pair = lambda: (Path('/nowhere'), Path('/nowhere'))",
@@ -77,11 +77,11 @@ def test_a_machine_without_metal_fails_where_it_is_required(capsys: pytest.Captu
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mx.metal, "is_available", lambda: False)
-        patch.setattr(selftest, "_parts", lambda window: iter([("device", self_check.check_device)]))
+        patch.setattr(selftest, "_checks", lambda window: iter([("device", self_check.check_device)]))
         assert selftest.run_selftest([]) == 0
         assert selftest.run_selftest(["--require-metal"]) == 1
         assert selftest.run_selftest(["--requiremetal"]) == 2
-    assert "does not know --requiremetal" in capsys.readouterr().out
+    assert "unknown arguments of --selftest: --requiremetal" in capsys.readouterr().out
 
 
 def test_every_kernel_is_checked_and_equals_its_reference_in_the_emulator() -> None:

@@ -49,7 +49,7 @@ def failing(code: int | None, kind: type[Exception] = sqlite3.OperationalError) 
 
 
 FULL, CORRUPT = sqlite3.SQLITE_FULL, sqlite3.SQLITE_CORRUPT
-WORDS = {"kept": "Can't save", "read": "Can't read", "damage": "damaged", "bug": "inside Slipstream"}
+WORDS = {"kept": "Can't save", "read": "Can't read", "damage": "damaged", "bug": "wrong in Slipstream"}
 
 
 @pytest.mark.parametrize(

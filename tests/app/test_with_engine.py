@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from app.application import Slipstream
 from app.compare.compare_view import CompareDialog
-from app.data_paths import Places
+from app.data_paths import DataPaths
 from tests.app.conftest import PATIENCE_MS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "e2e_qwen3"
@@ -34,7 +34,7 @@ def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Pa
     started: list[Slipstream] = []
 
     def start() -> Slipstream:
-        slipstream = Slipstream(qapp, Places(tmp_path, tmp_path))
+        slipstream = Slipstream(qapp, DataPaths(tmp_path, tmp_path))
         started.append(slipstream)
         slipstream.start()
         qtbot.waitUntil(lambda: slipstream.conductor.loader.progress is None, timeout=PATIENCE_MS)

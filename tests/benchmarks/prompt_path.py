@@ -37,7 +37,7 @@ def record_path(kernel: str) -> list[str]:
     from PySide6.QtWidgets import QApplication
 
     from app.application import Slipstream
-    from app.data_paths import Places
+    from app.data_paths import DataPaths
     from mlx_engine.engine import Engine
     from mlx_engine.host import EngineHost
     from mlx_engine.kernels.operations import with_kernels
@@ -68,7 +68,7 @@ def record_path(kernel: str) -> list[str]:
 
     EngineHost.submit = traced_submit  # type: ignore[method-assign]
     with tempfile.TemporaryDirectory() as folder:
-        slipstream = Slipstream(app, Places(Path(folder), Path(folder), data=Path(folder)), Traced)
+        slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder), data=Path(folder)), Traced)
         library: Any = slipstream.conductor.library
         save = library.save
 

@@ -40,7 +40,7 @@ def _take(out: Path) -> int:
     from app.application import Slipstream
     from app.compare.compare_view import CompareDialog
     from app.conversations.chat_tree import Turn
-    from app.data_paths import Places
+    from app.data_paths import DataPaths
 
     def until(condition: Callable[[], bool]) -> None:
         loop, watch = QEventLoop(), QTimer()
@@ -61,7 +61,7 @@ def _take(out: Path) -> int:
     app = QApplication(sys.argv[:1])
     app.setQuitOnLastWindowClosed(False)
     with tempfile.TemporaryDirectory() as folder:
-        slipstream = Slipstream(app, Places(Path(folder), Path(folder)))
+        slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder)))
         window, conductor = slipstream.window, slipstream.conductor
         slipstream.theme.set_appearance("light")
         window.resize(960, 720)

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import QApplication
 from app.application import Slipstream
 from app.conversations.chat_tree import Chat
 from app.conversations.settings import ChatSettings
-from app.data_paths import Places
+from app.data_paths import DataPaths
 from mlx_engine.errors import UserError
 from mlx_engine.events import Commit, Stats
 from mlx_engine.host import local_engine
@@ -102,7 +102,7 @@ def measure(recorded: bool, mode: str, seconds: float, tok_s: float, history: in
     with tempfile.TemporaryDirectory() as folder:
         text = RICH * (1 + tokens * TOKEN_CHARS // len(RICH))
         make_engine = (lambda: RecordedEngine(text, tok_s, tok_s)) if recorded else local_engine
-        slipstream = Slipstream(app, Places(Path(folder), Path(folder)), make_engine)
+        slipstream = Slipstream(app, DataPaths(Path(folder), Path(folder)), make_engine)
         slipstream.theme.show_token_sources(tinted)
         slipstream.start()
         heart = Heartbeat()
