@@ -134,7 +134,7 @@ def _shared(text: str, name: str) -> str:
 
     def reference(match: re.Match[str]) -> str:
         if not any(begin <= match.start() < end for begin, end in spans):
-            raise KernelFault(f"{_location(text, match.start())}: {name}: threadgroup memory declared outside a kernel function")
+            raise KernelFault(f"{location(text, match.start())}: {name}: threadgroup memory declared outside a kernel function")
         out = []
         for declared in re.findall(r"(\w+)\s*((?:\[[^\]]*\]\s*)*)", match[2]):
             variable, dimensions = declared
@@ -167,7 +167,7 @@ def _closing(text: str, at: int, pair: str) -> int:
     return len(text)
 
 
-def _location(text: str, at: int) -> str:
+def location(text: str, at: int) -> str:
     """Return file:line of a position, according to the last #line directive."""
     lines = text[:at].split("\n")
     for back, line in enumerate(reversed(lines)):
