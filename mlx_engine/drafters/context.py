@@ -115,11 +115,6 @@ class LayerContext:
         return held[0], held[1]
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the array, including spare rows."""
-        return 0 if self._buffer is None else self._buffer.nbytes
-
-    @property
     def state(self) -> list[mx.array]:
         """What to evaluate for the context to be computed."""
         return [] if self._buffer is None else [self._buffer]
@@ -207,11 +202,6 @@ class DraftContext:
     def start(self) -> int | mx.array:
         """Position of the next row; of a placed round, [1] int32."""
         return self.position if self.span is None else self.span.start.value
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        return sum(kind.nbytes for kind in self.kinds.values())
 
     @property
     def state(self) -> list[mx.array]:

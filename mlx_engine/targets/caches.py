@@ -135,8 +135,3 @@ class Caches:
     def state(self) -> list[mx.array]:
         """Every array held, to evaluate."""
         return arrays([layer.state for layer in self.layers])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all caches, including spare rows."""
-        return sum(layer.nbytes for layer in self.layers)

@@ -89,7 +89,7 @@ def long_prompt(engine: Engine, length: int, max_tokens: int) -> dict[str, int]:
     mx.clear_cache()
     held = mx.get_active_memory() - before
     branch = engine.snapshots.take((*tokens, 0))  # removed from the store to inspect it
-    rows = branch.caches.nbytes + (branch.context.nbytes if branch.context else 0)
+    rows = sum(array.nbytes for array in branch.caches.state + (branch.context.state if branch.context else []))
     return {"tokens": length, "rows": rows, "prefilled": prefilled, "held": held, "peak": peak}
 
 
