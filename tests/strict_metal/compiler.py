@@ -121,7 +121,26 @@ def _rejected(cursor: Cursor, parent: Cursor, text: str) -> str:
         (source,) = list(cursor.get_children())[-1:] or [cursor]
         if _scalar(source) in (TypeKind.FLOAT, TypeKind.HALF) and not (parent.kind in _MIXING and not _assigns(parent, text)):
             return "implicit conversion to bfloat"
+    if kind in _MIXING and _is_float(cursor) and _takes_bfloat(parent, text):
+        return "implicit conversion to bfloat"
     return ""
+
+
+def _is_float(cursor: Cursor) -> bool:
+    """Return whether a value of type `double` mixes bfloat and float, so that Metal computes it as float."""
+    if _scalar(cursor) != TypeKind.DOUBLE:
+        return False
+    operands = list(cursor.get_children())
+    if cursor.kind == CursorKind.UNEXPOSED_EXPR:
+        return bool(operands) and (_scalar(operands[-1]) == TypeKind.FLOAT or _is_float(operands[-1]))
+    return cursor.kind in (*_MIXING, CursorKind.PAREN_EXPR) and any(map(_is_float, operands))
+
+
+def _takes_bfloat(parent: Cursor, text: str) -> bool:
+    """Return whether a child of type `double` becomes a bfloat here."""
+    if parent.kind == CursorKind.VAR_DECL:
+        return parent.type.kind != TypeKind.AUTO
+    return parent.kind == CursorKind.RETURN_STMT or _assigns(parent, text)
 
 
 def _scalar(cursor: Cursor) -> TypeKind:

@@ -42,6 +42,12 @@ FAULTS = {
         "y[0] = float(f<T>(x[0]));",
         "implicit conversion to bfloat",
     ),
+    "product of bfloat and float to bfloat": ("", "bfloat b = bfloat(x[0]) * x[1]; y[0] = b;", "implicit conversion to bfloat"),
+    "sum of bfloat and float returned as T": (
+        "template <typename U> inline U f(U b, float x) { return b + x; }",
+        "y[0] = f(T(x[0]), x[1]);",
+        "implicit conversion to bfloat",
+    ),
     "max of half and float": ("", "y[0] = metal::max(half(x[0]), x[1]);", "ambiguous"),
     "simd_sum of 64 bits": ("", "y[0] = float(simd_sum(ulong(x[0])));", "ambiguous"),
     "name that metal:: has": (
@@ -102,6 +108,7 @@ def test_a_finding_names_file_and_line() -> None:
     [
         "threadgroup float s[32]; s[thread_index_in_simdgroup] = x[0]; y[0] = s[0];",
         "bfloat b = bfloat(x[0]); y[0] = float(b) + b * few[0];",
+        "T b = T(x[0] * 2.0f), c = b * b; auto d = c * x[0]; y[0] = x[0] > 0 ? d : c * x[1];",
         "const device float* p = x; thread float* q = nullptr; y[0] = p[0]; // double, fragment",
         "y[0] = simd_sum(metal::max(x[0], 0.0f));",
     ],

@@ -8,6 +8,7 @@ import mlx.core as mx
 import pytest
 from mlx_lm.models import gated_delta
 
+from mlx_engine.kernels.operations import KERNELS
 from tests.strict_metal.calls import CALLS
 from tests.strict_metal.compiler import findings
 from tests.strict_metal.recorder import Recorder
@@ -34,6 +35,8 @@ def test_the_calls_cover_every_text() -> None:
         for dtype in DTYPES:
             call(recorder, dtype)
     assert len(recorder.texts) >= 279
+    functions = " ".join(metal.function for metal in recorder.texts.values())
+    assert [name for name in KERNELS if f"custom_kernel_{name}" not in functions] == []
 
 
 @pytest.fixture
