@@ -1,24 +1,22 @@
-"""The settings of one chat: preset, system prompt, sampling, limits. Each change holds at once, from the next reply on."""
+"""The settings of one chat: preset, system prompt, sampling, limits. Changes apply to the next reply."""
 
 from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, Qt, Slot
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import (
+    QAbstractSpinBox,
     QCheckBox,
     QComboBox,
     QDialog,
     QDoubleSpinBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QInputDialog,
-    QLabel,
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,156 +25,124 @@ from app.conversations.plain_text import clean
 from app.conversations.settings import ChatSettings, Preset
 from app.language import tr
 from app.widgets.button import button
-from app.widgets.label import Label
+from app.widgets.label import small_label
+from app.widgets.layout import column, row
 from app.widgets.sheet import lay_out
-from app.widgets.theme import SMALL, Theme, set_look
+from app.widgets.theme import Theme, set_look
 from mlx_engine.requests import Sampling
 
-
-def _custom() -> str:
-    return tr("Custom")
-
-
-MOST_TOKENS = 1_000_000
+MAX_TOKENS = 1_000_000
 WIDTH = 440
 
 NumberField = tuple[str, str, str, float, float, float, int]
 
 
 def _number_fields() -> tuple[NumberField, ...]:
-    """Field of Sampling, label, what it does, lowest, highest, step, digits."""
+    """Field of Sampling, label, help, lowest, highest, step, digits."""
+    seen = tr("Penalizes tokens that have already appeared.")
+    often = tr("Penalizes tokens each time they have appeared.")
     return (
         ("temperature", tr("Temperature"), tr("0 always takes the likeliest token. Higher values vary more."), 0.0, 2.0, 0.05, 2),
-        ("top_p", "Top-p", tr("Only the likeliest tokens that together have this probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
-        (
-            "min_p",
-            "Min-p",
-            tr("Only tokens with at least this share of the likeliest one's probability. 0 keeps all."),
-            0.0,
-            1.0,
-            0.01,
-            2,
-        ),
-        (
-            "repetition_penalty",
-            tr("Repetition penalty"),
-            tr("Above 1, tokens that were said already become less likely."),
-            1.0,
-            2.0,
-            0.05,
-            2,
-        ),
-        ("presence_penalty", tr("Presence penalty"), tr("Taken off the score of tokens that were said at all."), -2.0, 2.0, 0.1, 1),
-        (
-            "frequency_penalty",
-            tr("Frequency penalty"),
-            tr("Taken off the score once for each time a token was said."),
-            -2.0,
-            2.0,
-            0.1,
-            1,
-        ),
+        ("top_p", "Top-p", tr("Keeps the likeliest tokens with this total probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
+        ("min_p", "Min-p", tr("Keeps tokens with this share of the highest probability. 0 keeps all."), 0.0, 1.0, 0.01, 2),
+        ("repetition_penalty", tr("Repetition penalty"), tr("Values above 1 make repeated tokens less likely."), 1.0, 2.0, 0.05, 2),
+        ("presence_penalty", tr("Presence penalty"), seen, -2.0, 2.0, 0.1, 1),
+        ("frequency_penalty", tr("Frequency penalty"), often, -2.0, 2.0, 0.1, 1),
     )
 
 
 class ChatSettingsDialog(QDialog):
-    """A sheet over the window. It follows the chat when another is opened."""
+    """A sheet with the settings of the open chat."""
 
     def __init__(self, theme: Theme, conductor: Conductor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._conductor = conductor
         self._library = conductor.library
+        self._theme = theme
         self.setWindowTitle(tr("Chat Settings"))
         self.resize(540, 600)
 
         self.preset = QComboBox()
         self.preset.setAccessibleName(tr("Preset"))
         self.preset.activated.connect(self._apply_preset)
-        self.save_as = button(tr("Save As…"), tr("Save as a preset"), "bordered")
-        self.save_as.clicked.connect(self._save_preset)
-        self.delete = button(tr("Delete"), tr("Delete this preset"), "bordered")
-        self.delete.clicked.connect(self._delete_preset)
-        presets = QHBoxLayout()
-        presets.addWidget(self.preset, 1)
-        presets.addWidget(self.save_as)
-        presets.addWidget(self.delete)
+        self.save_as = button(tr("Save As…"), tr("Save as a preset"), "bordered", self._save_preset)
+        self.delete = button(tr("Delete"), tr("Delete this preset"), "bordered", self._delete_preset)
 
         self.system = QPlainTextEdit()
         self.system.setAccessibleName(tr("System prompt"))
-        self.system.setPlaceholderText(tr("What the model is told before the chat begins: a role, a tone, a language …"))
+        self.system.setPlaceholderText(tr("Instructions for the model, such as a role, tone or language"))
         self.system.setFixedHeight(104)
         self.system.setTabChangesFocus(True)
         self.system.textChanged.connect(self._change)
         frame = QFrame()
         set_look(frame, "composer")
-        around = QVBoxLayout(frame)
-        around.setContentsMargins(8, 6, 4, 6)
-        around.addWidget(self.system)
+        column(self.system, margins=(8, 6, 4, 6), parent=frame)
 
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(12)
-        grid.setVerticalSpacing(10)
-        grid.setColumnStretch(1, 1)
-        grid.setColumnMinimumWidth(2, 12)
-        grid.setColumnStretch(4, 1)
-        self._grid, self._theme = grid, theme
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(12)
+        self._grid.setVerticalSpacing(10)
+        self._grid.setColumnStretch(1, 1)
+        self._grid.setColumnMinimumWidth(2, 12)
+        self._grid.setColumnStretch(4, 1)
         self.numbers: dict[str, QDoubleSpinBox] = {}
         for name, label, tip, low, high, step, digits in _number_fields():
-            box = QDoubleSpinBox()
+            box = self.numbers[name] = QDoubleSpinBox()
             box.setRange(low, high)
             box.setSingleStep(step)
             box.setDecimals(digits)
             box.valueChanged.connect(self._change)
-            self.numbers[name] = box
-            self._place(label, tip, box)
+            self._add_field(label, tip, box)
         self.top_k = QSpinBox()
         self.top_k.setRange(0, 100_000)
         self.top_k.setSpecialValueText(tr("Off"))
         self.top_k.valueChanged.connect(self._change)
-        self._place("Top-k", tr("Only this many of the likeliest tokens."), self.top_k)
+        self._add_field("Top-k", tr("Keeps this many of the likeliest tokens."), self.top_k)
         self.max_tokens = QSpinBox()
-        self.max_tokens.setRange(1, MOST_TOKENS)
+        self.max_tokens.setRange(1, MAX_TOKENS)
         self.max_tokens.setSingleStep(256)
         self.max_tokens.setGroupSeparatorShown(True)
         self.max_tokens.valueChanged.connect(self._change)
-        self._place(tr("Token limit"), tr("A reply that reaches this many tokens stops; Continue lets it go on."), self.max_tokens)
+        self._add_field(tr("Token limit"), tr("Maximum length of a reply. Continue extends it."), self.max_tokens)
         self.seed = QLineEdit()
         set_look(self.seed, "entry")
         self.seed.setPlaceholderText(tr("Random"))
         self.seed.setValidator(_Seed(self.seed))
         self.seed.textChanged.connect(self._change)
-        self._place(tr("Seed"), tr("The same seed gives the same reply. Empty: a new one each time."), self.seed)
+        self._add_field(tr("Seed"), tr("The same seed gives the same reply. Empty means random."), self.seed)
         self.thinking = QCheckBox(tr("Let the model think before it answers"))
         self.thinking.setAccessibleName(tr("Thinking"))
         self.thinking.toggled.connect(self._change)
 
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(24, 20, 24, 20)
-        column.setSpacing(8)
-        column.addWidget(_heading(theme, tr("Preset")))
-        column.addLayout(presets)
-        column.addSpacing(10)
-        column.addWidget(_heading(theme, tr("System prompt")))
-        column.addWidget(frame)
-        column.addSpacing(10)
-        column.addWidget(_heading(theme, tr("How it answers")))
-        column.addWidget(self.thinking)
-        column.addSpacing(4)
-        column.addLayout(grid)
-        column.addStretch(1)
+        column(
+            small_label(theme, tr("Preset"), "secondary", bold=True),
+            row((self.preset, 1), self.save_as, self.delete),
+            10,
+            small_label(theme, tr("System prompt"), "secondary", bold=True),
+            frame,
+            10,
+            small_label(theme, tr("Generation"), "secondary", bold=True),
+            self.thinking,
+            4,
+            self._grid,
+            None,
+            margins=(24, 20, 24, 20),
+            parent=page,
+        )
         scroll = QScrollArea()
         scroll.setWidget(page)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered")
-        self.reset.clicked.connect(self._reset)
+        self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered", self._reset)
         lay_out(self, scroll, WIDTH, tr("Close these settings"), aside=self.reset)
-        self._library.presets_changed.connect(self.refresh)
-        conductor.chat_changed.connect(self.refresh)
-        conductor.settings_changed.connect(self.refresh)
-        conductor.loader.loaded.connect(self.refresh)
+        for signal in (
+            self._library.presets_changed,
+            conductor.chat_changed,
+            conductor.settings_changed,
+            conductor.loader.loaded,
+        ):
+            signal.connect(self.refresh)
         self.refresh()
 
     @property
@@ -185,7 +151,6 @@ class ChatSettingsDialog(QDialog):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the settings of the chat that is open."""
         settings = self._settings
         sampling = settings.sampling or self._conductor.default_sampling
         fields = [self.system, self.top_k, self.max_tokens, self.seed, self.thinking, self.preset, *self.numbers.values()]
@@ -210,23 +175,22 @@ class ChatSettingsDialog(QDialog):
         self.preset.clear()
         self.preset.addItems([preset.name for preset in presets])
         if here is None:
-            self.preset.addItem(_custom())
+            self.preset.addItem(tr("Custom"))
         self.preset.setCurrentIndex(len(presets) if here is None else here)
         self.delete.setVisible(here is not None and self._library.can_delete_preset(presets[here].name))
         self.reset.setEnabled(not presets[0].fits(settings))
 
-    def _place(self, label: str, tip: str, field: QWidget) -> None:
-        """Two fields a row, each with its label before it."""
+    def _add_field(self, label: str, tip: str, field: QWidget) -> None:
+        """Add a field with its label, two in a row."""
         number = self._grid.count() // 2
         field.setAccessibleName(label)
         field.setAccessibleDescription(tip)
         field.setToolTip(tip)
         field.setMinimumWidth(84)
-        if not isinstance(field, QLineEdit):
+        if isinstance(field, QAbstractSpinBox):
             field.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
             field.installEventFilter(_NoWheel(field))
-        name = Label(label)
-        self._theme.set_font(name, SMALL)
+        name = small_label(self._theme, label)
         name.setToolTip(tip)
         name.setBuddy(field)
         self._grid.addWidget(name, number // 2, 3 * (number % 2))
@@ -234,7 +198,7 @@ class ChatSettingsDialog(QDialog):
 
     @Slot()
     def _change(self) -> None:
-        """A field was changed: take over all that differs from what the chat has."""
+        """Apply what differs from the settings of the chat."""
         old = self._settings
         shown = old.sampling or self._conductor.default_sampling
         numbers = {name: round(box.value(), 4) for name, box in self.numbers.items()}
@@ -243,7 +207,7 @@ class ChatSettingsDialog(QDialog):
             replace(
                 old,
                 system=clean(self.system.toPlainText()),
-                sampling=old.sampling if _same(sampling, shown) else sampling,
+                sampling=old.sampling if _looks_equal(sampling, shown) else sampling,
                 max_tokens=self.max_tokens.value(),
                 seed=_seed(self.seed.text()),
                 thinking=self.thinking.isChecked() if self._conductor.can_think else old.thinking,
@@ -258,7 +222,7 @@ class ChatSettingsDialog(QDialog):
 
     @Slot()
     def _save_preset(self) -> None:
-        name, taken = QInputDialog.getText(self, tr("Save Preset"), tr("Name of the preset:"))
+        name, taken = QInputDialog.getText(self, tr("Save Preset"), tr("Name:"))
         if taken and name.strip():
             self._library.save_preset(name, self._settings)
 
@@ -272,7 +236,7 @@ class ChatSettingsDialog(QDialog):
 
 
 class _NoWheel(QObject):
-    """A wheel that scrolls the page must not change the numbers it passes over."""
+    """Scrolling the page must not change the number under the pointer."""
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
@@ -281,15 +245,8 @@ class _NoWheel(QObject):
         return super().eventFilter(watched, event)
 
 
-def _heading(theme: Theme, text: str) -> QLabel:
-    label = Label(text)
-    theme.set_font(label, SMALL, bold=True)
-    set_look(label, "secondary")
-    return label
-
-
 class _Seed(QValidator):
-    """Takes a number that can be a seed, or nothing, and no other key: what is no number must not mean a random one."""
+    """Accepts a seed or nothing; other text must not mean a random seed."""
 
     def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
         fits = not text.strip() or _seed(text) is not None
@@ -301,8 +258,8 @@ def _seed(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 and int(text) < 2**64 else None
 
 
-def _same(one: Sampling, other: Sampling) -> bool:
-    """Equal as far as the fields show."""
+def _looks_equal(one: Sampling, other: Sampling) -> bool:
+    """Whether the fields show the same numbers."""
     shown = ((name, digits) for name, *_, digits in _number_fields())
     return all(round(getattr(one, name), digits) == round(getattr(other, name), digits) for name, digits in shown) and (
         one.top_k == other.top_k

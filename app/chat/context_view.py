@@ -1,16 +1,15 @@
 """Shows how full the context is: a short bar and the number of tokens."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QWidget
 
 from app.chat.context_meter import ContextMeter, ContextUse
 from app.conversations.wording import number
 from app.language import tr
-from app.widgets.label import Label
-from app.widgets.theme import SMALL, Theme, set_look
-
-BAR = QSize(56, 4)
+from app.widgets.label import small_label
+from app.widgets.layout import row
+from app.widgets.progress_bar import ThinBar
+from app.widgets.theme import Theme, set_look
 
 
 class ContextView(QWidget):
@@ -19,10 +18,8 @@ class ContextView(QWidget):
     def __init__(self, theme: Theme, meter: ContextMeter, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._meter = meter
-        self._bar = _Bar(theme)
-        self.label = Label()
-        theme.set_font(self.label, SMALL)
-        self.label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._bar = ThinBar(theme, tr("Context"))
+        self.label = small_label(theme, selectable=True)
         self.label.setAccessibleName(tr("Context"))
         self.setToolTip(
             tr(
@@ -30,18 +27,16 @@ class ContextView(QWidget):
                 "Start a new chat, or edit an earlier message."
             )
         )
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self._bar)
-        row.addWidget(self.label)
+        row(self._bar, self.label, parent=self)
         meter.changed.connect(self.refresh)
         self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         use = self._meter.use
-        self._bar.show_use(use)
+        self._bar.color = "danger" if use is not None and use.full else "accent"
+        self._bar.show_fraction(use.share if use is not None else None)
+        self._bar.update()
         self.label.setText(sentence(use) if use is not None else " ")
         set_look(self.label, "danger" if use is not None and use.full else "secondary" if use and use.nearly_full else "faint")
         self._bar.setVisible(use is not None)
@@ -62,31 +57,3 @@ def sentence(use: ContextUse) -> str:
     return tr(
         "{about}{used} of {limit} tokens used · {left} left", about=about, used=number(use.used), limit=limit, left=number(use.left)
     )
-
-
-class _Bar(QWidget):
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._use: ContextUse | None = None
-        self.setFixedSize(BAR)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        theme.changed.connect(self.update)
-
-    def show_use(self, use: ContextUse | None) -> None:
-        if use != self._use:
-            self._use = use
-            self.update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        colors = self._theme.colors
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(colors.track))
-        painter.drawRoundedRect(QRectF(self.rect()), 2, 2)
-        if self._use is not None and self._use.used:
-            full = colors.danger if self._use.full else colors.accent
-            painter.setBrush(QColor(full))
-            painter.drawRoundedRect(QRectF(0, 0, max(4.0, self.width() * self._use.share), self.height()), 2, 2)
-        painter.end()

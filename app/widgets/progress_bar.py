@@ -15,7 +15,7 @@ class ThinBar(QProgressBar):
 
     def __init__(self, theme: Theme, name: str, color: str = "accent") -> None:
         super().__init__()
-        self._theme, self._color = theme, color
+        self._theme, self.color = theme, color
         self.fraction: float | None = None
         self.setRange(0, STEPS)
         self.setFixedHeight(HEIGHT)
@@ -34,7 +34,7 @@ class ThinBar(QProgressBar):
         painter.setBrush(QColor(self._theme.colors.bubble))
         painter.drawRoundedRect(QRectF(self.rect()), HEIGHT / 2, HEIGHT / 2)
         if self.value() > 0:
-            painter.setBrush(QColor(getattr(self._theme.colors, self._color)))
+            painter.setBrush(QColor(getattr(self._theme.colors, self.color)))
             width = max(HEIGHT, self.width() * self.value() / STEPS)
             painter.drawRoundedRect(QRectF(0, 0, width, HEIGHT), HEIGHT / 2, HEIGHT / 2)
         painter.end()

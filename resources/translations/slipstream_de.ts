@@ -65,8 +65,8 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>Leave out what is still being read</source>
-            <translation>Weglassen, was noch gelesen wird</translation>
+            <source>Leave out</source>
+            <translation>Auslassen</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -90,8 +90,8 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>This text goes to the model with the message.</source>
-            <translation>Dieser Text geht mit der Nachricht an das Modell.</translation>
+            <source>This text is sent to the model with the message.</source>
+            <translation>Dieser Text wird mit der Nachricht an das Modell gesendet.</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -100,8 +100,8 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>{tokens}, more than the {limit} that this model can read</source>
-            <translation>{tokens}, mehr als die {limit}, die dieses Modell lesen kann</translation>
+            <source>{tokens}, over the limit of {limit}</source>
+            <translation>{tokens}, über der Grenze von {limit}</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_reader.py" />
@@ -112,16 +112,6 @@
             <location filename="../../app/chat/chat_settings.py" />
             <source>0 always takes the likeliest token. Higher values vary more.</source>
             <translation>0 nimmt immer das wahrscheinlichste Token. Höhere Werte bringen mehr Abwechslung.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
-            <translation>Eine Antwort, die so viele Tokens erreicht, hält an; „Fortsetzen“ lässt sie weitergehen.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Above 1, tokens that were said already become less likely.</source>
-            <translation>Über 1 werden schon gesagte Tokens unwahrscheinlicher.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -155,8 +145,28 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>How it answers</source>
-            <translation>Wie es antwortet</translation>
+            <source>Generation</source>
+            <translation>Erzeugung</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Instructions for the model, such as a role, tone or language</source>
+            <translation>Anweisungen an das Modell, etwa Rolle, Ton oder Sprache</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Keeps the likeliest tokens with this total probability. 1 keeps all.</source>
+            <translation>Behält die wahrscheinlichsten Tokens mit dieser Gesamtwahrscheinlichkeit. 1 behält alle.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Keeps this many of the likeliest tokens.</source>
+            <translation>Behält so viele der wahrscheinlichsten Tokens.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Keeps tokens with this share of the highest probability. 0 keeps all.</source>
+            <translation>Behält Tokens mit diesem Anteil der höchsten Wahrscheinlichkeit. 0 behält alle.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -165,8 +175,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Name of the preset:</source>
-            <translation>Name der Voreinstellung:</translation>
+            <source>Maximum length of a reply. Continue extends it.</source>
+            <translation>Höchstlänge einer Antwort. „Fortsetzen“ verlängert sie.</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Name:</source>
+            <translation>Name:</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -175,18 +190,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
-            <translation>Nur die wahrscheinlichsten Tokens, die zusammen diese Wahrscheinlichkeit haben. 1 behält alle.</translation>
+            <source>Penalizes tokens each time they have appeared.</source>
+            <translation>Benachteiligt Tokens für jedes Mal, das sie vorgekommen sind.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Only this many of the likeliest tokens.</source>
-            <translation>Nur so viele der wahrscheinlichsten Tokens.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
-            <translation>Nur Tokens mit mindestens diesem Anteil an der Wahrscheinlichkeit des wahrscheinlichsten. 0 behält alle.</translation>
+            <source>Penalizes tokens that have already appeared.</source>
+            <translation>Benachteiligt Tokens, die schon vorgekommen sind.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -245,23 +255,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score of tokens that were said at all.</source>
-            <translation>Wird vom Wert der Tokens abgezogen, die überhaupt gesagt wurden.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score once for each time a token was said.</source>
-            <translation>Wird vom Wert abgezogen, einmal für jedes Mal, das ein Token gesagt wurde.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>Temperatur</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Empty: a new one each time.</source>
-            <translation>Derselbe Seed gibt dieselbe Antwort. Leer: jedes Mal ein neuer.</translation>
+            <source>The same seed gives the same reply. Empty means random.</source>
+            <translation>Derselbe Startwert ergibt dieselbe Antwort. Leer heißt zufällig.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -275,8 +275,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>What the model is told before the chat begins: a role, a tone, a language …</source>
-            <translation>Was dem Modell vor dem Chat gesagt wird: eine Rolle, ein Ton, eine Sprache …</translation>
+            <source>Values above 1 make repeated tokens less likely.</source>
+            <translation>Werte über 1 machen wiederholte Tokens unwahrscheinlicher.</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -435,13 +435,8 @@
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
-            <translation>Ein großes Sprachmodell antwortet auf diesem Computer. Ein kleines läuft voraus und entwirft; das große prüft einen ganzen Block von Wörtern auf einmal. Sie bekommen die Worte des großen Modells, meist früher.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Begin with the demo pair</source>
-            <translation>Mit dem Demo-Paar beginnen</translation>
+            <source>A large language model runs on this computer. A small model drafts ahead, and the large one checks several words at once. The text is always the large model’s own, usually sooner.</source>
+            <translation>Ein großes Sprachmodell läuft auf diesem Computer. Ein kleines Modell entwirft voraus, und das große prüft mehrere Wörter auf einmal. Der Text ist immer der des großen Modells, meist schneller.</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
@@ -450,58 +445,48 @@
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Choose among the pairs of the catalogue</source>
-            <translation>Unter den Paaren des Katalogs wählen</translation>
+            <source>Demo pair</source>
+            <translation>Demo-Paar</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
-            <translation>Die beiden Modelle brauchen {about}{needed} von den {budget}, die Modelle hier nutzen dürfen; der Rest ist für lange Chats und Ihre anderen Programme.</translation>
+            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
+            <translation>Kein größeres Paar im Katalog passt in den Speicher dieses Computers und ist schnell genug.</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
-            <translation>Soweit bekannt, passt kein größeres Paar des Katalogs in den Speicher dieses Computers und ist schnell genug.</translation>
+            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
+            <translation>Nichts, was Sie schreiben, verlässt diesen Computer. Das Demo-Paar dient zum Ausprobieren der App; seine Antworten sind schlecht.</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Nothing you write leaves this computer.</source>
-            <translation>Nichts, was Sie schreiben, verlässt diesen Computer.</translation>
+            <source>Recommended for this computer</source>
+            <translation>Für diesen Computer empfohlen</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
-            <translation>Slipstream findet hier keine GPU, die es nutzen kann. Allein auf einem Prozessor antworten größere Paare zu langsam.</translation>
+            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
+            <translation>Slipstream hat keine GPU gefunden. Größere Paare sind auf einer CPU zu langsam.</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Suits this computer</source>
-            <translation>Passt zu diesem Computer</translation>
+            <source>The models need about {needed} of the {budget} available to models.</source>
+            <translation>Die Modelle brauchen etwa {needed} von {budget}, die für Modelle verfügbar sind.</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>The demo pair</source>
-            <translation>Das Demo-Paar</translation>
+            <source>The models need {needed} of the {budget} available to models.</source>
+            <translation>Die Modelle brauchen {needed} von {budget}, die für Modelle verfügbar sind.</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Try the Demo Pair Now</source>
-            <translation>Demo-Paar jetzt ausprobieren</translation>
+            <source>Try the Demo Pair</source>
+            <translation>Demo-Paar ausprobieren</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
             <source>Welcome</source>
             <translation>Willkommen</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>about </source>
-            <translation>etwa </translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
-            <translation>{private} Das Demo-Paar ist dabei und muss nicht geladen werden; es ist ein Spielzeug.</translation>
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
@@ -515,8 +500,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Ask: {value}</source>
-            <translation>Fragen: {value}</translation>
+            <source>Ask: {prompt}</source>
+            <translation>Fragen: {prompt}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -535,18 +520,13 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>No models are loaded, so nothing can answer.</source>
-            <translation>Es sind keine Modelle geladen, also kann nichts antworten.</translation>
+            <source>Ready, without DFlash</source>
+            <translation>Bereit, ohne DFlash</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Ready, without DFlash.</source>
-            <translation>Bereit, ohne DFlash.</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
-            <translation>Das kleine Modell entwirft, das große prüft. Jedes Wort ist das des großen Modells.</translation>
+            <source>The small model drafts, the large one checks. The text is always the large model’s own.</source>
+            <translation>Das kleine Modell entwirft, das große prüft. Der Text ist immer der des großen Modells.</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />

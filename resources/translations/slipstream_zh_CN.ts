@@ -65,8 +65,8 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>Leave out what is still being read</source>
-            <translation>不附上仍在读取的文件</translation>
+            <source>Leave out</source>
+            <translation>不附加</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -90,8 +90,8 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>This text goes to the model with the message.</source>
-            <translation>此文本会随消息一起发给模型。</translation>
+            <source>This text is sent to the model with the message.</source>
+            <translation>此文本会随消息发送给模型。</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -100,8 +100,8 @@
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
-            <source>{tokens}, more than the {limit} that this model can read</source>
-            <translation>{tokens}，超过此模型可读的 {limit} 个</translation>
+            <source>{tokens}, over the limit of {limit}</source>
+            <translation>{tokens}，超出上限 {limit}</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_reader.py" />
@@ -112,16 +112,6 @@
             <location filename="../../app/chat/chat_settings.py" />
             <source>0 always takes the likeliest token. Higher values vary more.</source>
             <translation>0 总是选取最可能的词元。数值越高变化越多。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>A reply that reaches this many tokens stops; Continue lets it go on.</source>
-            <translation>达到这么多词元的回复会停下；“继续”可让它接着写。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Above 1, tokens that were said already become less likely.</source>
-            <translation>大于 1 时，已出现过的词元可能性降低。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -155,8 +145,28 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>How it answers</source>
-            <translation>回答方式</translation>
+            <source>Generation</source>
+            <translation>生成</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Instructions for the model, such as a role, tone or language</source>
+            <translation>给模型的指示，例如角色、语气或语言</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Keeps the likeliest tokens with this total probability. 1 keeps all.</source>
+            <translation>保留累计概率达到此值的最可能 token。1 表示全部保留。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Keeps this many of the likeliest tokens.</source>
+            <translation>保留这么多个最可能的 token。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Keeps tokens with this share of the highest probability. 0 keeps all.</source>
+            <translation>保留概率达到最高概率此比例的 token。0 表示全部保留。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -165,8 +175,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Name of the preset:</source>
-            <translation>预设的名称：</translation>
+            <source>Maximum length of a reply. Continue extends it.</source>
+            <translation>回复的最大长度。“继续”可将其延长。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/chat_settings.py" />
+            <source>Name:</source>
+            <translation>名称：</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -175,18 +190,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Only the likeliest tokens that together have this probability. 1 keeps all.</source>
-            <translation>只取合计达到此概率的最可能的词元。1 保留全部。</translation>
+            <source>Penalizes tokens each time they have appeared.</source>
+            <translation>按出现次数惩罚 token。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Only this many of the likeliest tokens.</source>
-            <translation>只取这么多个最可能的词元。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Only tokens with at least this share of the likeliest one's probability. 0 keeps all.</source>
-            <translation>只取概率至少为最可能词元的这一比例的词元。0 保留全部。</translation>
+            <source>Penalizes tokens that have already appeared.</source>
+            <translation>惩罚已经出现过的 token。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -245,23 +255,13 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score of tokens that were said at all.</source>
-            <translation>从出现过的词元的分数中减去。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
-            <source>Taken off the score once for each time a token was said.</source>
-            <translation>词元每出现一次，就从其分数中减去一次。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/chat_settings.py" />
             <source>Temperature</source>
             <translation>温度</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>The same seed gives the same reply. Empty: a new one each time.</source>
-            <translation>相同的种子给出相同的回复。留空：每次都用新的。</translation>
+            <source>The same seed gives the same reply. Empty means random.</source>
+            <translation>相同的种子给出相同的回复。留空表示随机。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -275,8 +275,8 @@
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
-            <source>What the model is told before the chat begins: a role, a tone, a language …</source>
-            <translation>对话开始前告诉模型的内容：角色、语气、语言…</translation>
+            <source>Values above 1 make repeated tokens less likely.</source>
+            <translation>大于 1 的值会降低重复 token 的概率。</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -435,13 +435,8 @@
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>A large language model answers on this computer. A small one runs ahead and drafts; the large one checks a whole block of words at once. You get the large model’s own words, usually sooner.</source>
-            <translation>一个大型语言模型在此电脑上回答。一个小模型先行起草；大模型一次检验一整块文字。您得到的是大模型自己的话，通常更快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Begin with the demo pair</source>
-            <translation>从演示模型对开始</translation>
+            <source>A large language model runs on this computer. A small model drafts ahead, and the large one checks several words at once. The text is always the large model’s own, usually sooner.</source>
+            <translation>大语言模型在这台电脑上运行。小模型提前起草，大模型一次检查多个词。文字始终出自大模型，而且通常更快。</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
@@ -450,58 +445,48 @@
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Choose among the pairs of the catalogue</source>
-            <translation>从目录的模型对中选择</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Its two models take {about}{needed} of the {budget} that models may use here; the rest is for long chats and your other apps.</source>
-            <translation>两个模型占用模型可用的 {budget} 中的{about}{needed}；其余留给长对话和您的其他应用。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>No larger pair of the catalogue fits this computer’s memory and is fast enough, as far as is known.</source>
-            <translation>据目前所知，目录中没有更大的模型对既能装入这台电脑的内存又足够快。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Nothing you write leaves this computer.</source>
-            <translation>您写的任何内容都不会离开此电脑。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Slipstream finds no GPU here that it can use. On a processor alone, larger pairs answer too slowly.</source>
-            <translation>Slipstream 在此找不到可用的 GPU。仅靠处理器时，较大的模型对回答得太慢。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>Suits this computer</source>
-            <translation>适合此电脑</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>The demo pair</source>
+            <source>Demo pair</source>
             <translation>演示模型对</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
-            <source>Try the Demo Pair Now</source>
-            <translation>立即试用演示模型对</translation>
+            <source>No larger pair in the catalog fits this computer’s memory and is fast enough.</source>
+            <translation>目录中没有更大的模型对既能放入这台电脑的内存又足够快。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
+            <translation>您写的内容不会离开这台电脑。演示模型对仅供试用本应用，其回复质量较差。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Recommended for this computer</source>
+            <translation>为这台电脑推荐</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Slipstream found no GPU. Larger pairs are too slow on a CPU.</source>
+            <translation>Slipstream 未找到 GPU。较大的模型对在 CPU 上太慢。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>The models need about {needed} of the {budget} available to models.</source>
+            <translation>模型约需 {needed}，可供模型使用的内存为 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>The models need {needed} of the {budget} available to models.</source>
+            <translation>模型需要 {needed}，可供模型使用的内存为 {budget}。</translation>
+        </message>
+        <message>
+            <location filename="../../app/chat/introduction.py" />
+            <source>Try the Demo Pair</source>
+            <translation>试用演示模型对</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
             <source>Welcome</source>
             <translation>欢迎</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>about </source>
-            <translation>约 </translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/introduction.py" />
-            <source>{private} The demo pair comes with Slipstream and needs no download; it is a toy.</source>
-            <translation>{private}演示模型对随 Slipstream 提供，无需下载；它只是个玩具。</translation>
         </message>
         <message>
             <location filename="../../app/chat/reply_job.py" />
@@ -515,8 +500,8 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Ask: {value}</source>
-            <translation>提问：{value}</translation>
+            <source>Ask: {prompt}</source>
+            <translation>提问：{prompt}</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
@@ -535,18 +520,13 @@
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>No models are loaded, so nothing can answer.</source>
-            <translation>没有载入模型，因此无法回答。</translation>
+            <source>Ready, without DFlash</source>
+            <translation>就绪，不使用 DFlash</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />
-            <source>Ready, without DFlash.</source>
-            <translation>就绪，不使用 DFlash。</translation>
-        </message>
-        <message>
-            <location filename="../../app/chat/welcome.py" />
-            <source>The small model drafts, the large one checks. Every word is the large model's own.</source>
-            <translation>小模型起草，大模型检验。每个字都出自大模型。</translation>
+            <source>The small model drafts, the large one checks. The text is always the large model’s own.</source>
+            <translation>小模型起草，大模型检查。文字始终出自大模型。</translation>
         </message>
         <message>
             <location filename="../../app/chat/welcome.py" />

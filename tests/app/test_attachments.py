@@ -251,7 +251,7 @@ def test_the_chip_says_when_a_file_is_longer_than_the_context() -> None:
     assert figures(file, None) == ("12 KB · 2 pages", False)
     assert figures(file, TokenCount(99, 2048)) == ("12 KB · 2 pages · 99 tokens", False)
     words, too_long = figures(file, TokenCount(5000, 2048))
-    assert too_long and "5,000 tokens, more than the 2,048" in words
+    assert too_long and "5,000 tokens, over the limit of 2,048" in words
 
 
 # In the window

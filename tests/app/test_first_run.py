@@ -51,9 +51,9 @@ def test_without_a_gpu_the_demo_pair_is_recommended_with_the_reason(start: Start
     assert without_gpu(replace(FACTS, device="CPU")) and not without_gpu(FACTS)
     monkeypatch.setattr(machine, "load_facts", lambda: replace(FACTS, device="CPU"))
     page = start(welcomed=False).window.transcript.welcome.introduction
-    assert page.name.text() == "The demo pair" and "no GPU" in page.why.text()
-    page.show_suiting(recommend(SHIPPED, 100 * GB, FACTS))
-    assert page.name.text() != "The demo pair"
+    assert page.name.text() == "Demo pair" and "no GPU" in page.why.text()
+    page.show_recommendation(recommend(SHIPPED, 100 * GB, FACTS))
+    assert page.name.text() != "Demo pair"
 
 
 def test_a_published_size_takes_precedence_over_an_estimate() -> None:

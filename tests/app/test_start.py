@@ -67,7 +67,7 @@ def test_the_app_starts_chats_and_closes_in_mid_reply_without_a_trace(tmp_path: 
 
 
 def test_with_a_home_that_cannot_be_written_to_it_starts_and_says_so_once(tmp_path: Path) -> None:
-    process = python(APP, tmp_path, HOME="/dev/null", XDG_CONFIG_HOME="", XDG_STATE_HOME="")
+    process = python(APP, tmp_path, HOME="/dev/null", XDG_CONFIG_HOME="", XDG_DATA_HOME="", XDG_STATE_HOME="")
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
     assert "Traceback" not in err
