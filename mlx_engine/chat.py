@@ -1,6 +1,7 @@
 """Render messages as prompt tokens, and reply tokens as text, with thinking and answer separated and stop strings found."""
 
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from mlx_engine.channels import ChannelParser, markers_of, tokens_opening
 from mlx_engine.errors import UserError
 from mlx_engine.events import Channel, Commit, Source
 from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.template_sandbox import RenderingCancelled, bounded
 
 _REPLACEMENT = "\ufffd"  # what an incomplete character decodes to
 
@@ -29,13 +31,14 @@ class RenderedPrompt:
     continued: list[int]
 
 
-def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> RenderedPrompt:
+def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: threading.Event | None = None) -> RenderedPrompt:
     """Return a request's prompt: raw tokens as they are, messages through the target's chat template.
 
     An unfinished reply is continued in its own channel, even if the template has opened another.
 
     Raises:
         UserError: neither or both are given, a message or the whole prompt is empty, or the template rejects the chat.
+        RenderingCancelled: `cancel` was set.
     """
     if request.prompt_tokens is not None:
         if request.messages:
@@ -46,8 +49,8 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest) -> RenderedP
         shared = max((at + 1 for at, token in enumerate(tokens) if token in tokenizer.eos_token_ids), default=0)
     else:
         _check(request.messages)
-        tokens = template(tokenizer, request.messages, request.thinking, request.effort)
-        chat = template(tokenizer, request.messages, request.thinking, request.effort, reply=False)
+        tokens = template(tokenizer, request.messages, request.thinking, request.effort, cancel=cancel)
+        chat = template(tokenizer, request.messages, request.thinking, request.effort, reply=False, cancel=cancel)
         shared = next((at for at, (a, b) in enumerate(zip(tokens, chat, strict=False)) if a != b), min(len(tokens), len(chat)))
     opening, continued = tokens[shared:], list[int]()
     markers = markers_of(tokenizer)
@@ -100,13 +103,15 @@ def template(
     thinking: bool = False,
     effort: str | None = None,
     reply: bool = True,
+    cancel: threading.Event | None = None,
 ) -> list[int]:
     """Return the tokens of a chat; with `reply`, up to where the reply begins.
 
     If the template rejects the chat, system messages become user messages, and messages of one role in a row are merged.
 
     Raises:
-        UserError: there is no template, or it rejects the merged chat too.
+        UserError: there is no template, it rejects the merged chat too, or it takes too long or makes too much text.
+        RenderingCancelled: `cancel` was set.
     """
     if not tokenizer.has_chat_template:
         raise UserError(
@@ -119,15 +124,16 @@ def template(
     if effort and takes_effort(tokenizer):
         options["reasoning_effort"] = effort
     turns = [_turn(message) for message in messages]
-    try:
-        return list(tokenizer.apply_chat_template(turns, **options))
-    except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
-        rejection = error
-    merged = _merged(turns)
+    chats, merged = [turns], _merged(turns)
     if merged != turns:
+        chats.append(merged)
+    for chat in chats:
         try:
-            return list(tokenizer.apply_chat_template(merged, **options))
-        except Exception as error:
+            with bounded(cancel):
+                return list(tokenizer.apply_chat_template(chat, **options))
+        except (UserError, RenderingCancelled):
+            raise
+        except Exception as error:  # templates raise anything, in Jinja or in mlx-lm's own renderers
             rejection = error
     raise UserError(
         "chat_template_rejects", "The model's chat template rejects this chat: {reason}", reason=str(rejection)
@@ -161,7 +167,7 @@ def _template_reads(tokenizer: TokenizerWrapper, option: str) -> bool:
         text = text.get("default")
     if getattr(tokenizer, "_chat_template", None) is not None or not isinstance(text, str):
         return False  # mlx-lm renders this target's chats itself, and rejects options that it does not know
-    statements = " ".join(re.findall(r"\{[%{].*?[%}]\}", text, re.DOTALL))
+    statements = " ".join(re.split(r"[%}]\}", part)[0] for part in re.split(r"\{[%{]", text)[1:])
     return re.search(rf"(?<![\w.'\"]){option}(?![\w'\"])", statements) is not None
 
 

@@ -25,6 +25,7 @@ from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.prefix.snapshots import Snapshots
 from mlx_engine.reply_stats import Tally
 from mlx_engine.requests import GenerationRequest, Mode
+from mlx_engine.template_sandbox import RenderingCancelled
 
 _DFLASH_OFF = EngineText.of("dflash_off", "DFlash is off")
 
@@ -41,13 +42,17 @@ def generate_reply(
     target, drafter, tokenizer = pair.target, pair.drafter, pair.tokenizer
     limits.check_choices(request, pair.info.block_size if drafter else None)
     limits.check_tokens(request.prompt_tokens or (), target.rows)
-    rendered = chat.render(tokenizer, request)
+    seed = secrets.randbits(32) if request.seed is None else request.seed
+    mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
+    why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
+    try:
+        rendered = chat.render(tokenizer, request, cancel)
+    except RenderingCancelled:
+        yield Finished("cancelled", Tally(began, mode, 0, 0, seed, why_plain).stats())
+        return
     prompt, length = rendered.tokens, len(rendered.tokens)
     limits.check_tokens(prompt, target.rows)
     limit = _token_limit(request, length, pair.info.context_limit)
-    mode: Mode = "dflash" if request.mode == "dflash" and drafter is not None else "plain"
-    why_plain = None if mode == "dflash" else pair.info.why_plain if request.mode == "dflash" else _DFLASH_OFF
-    seed = secrets.randbits(32) if request.seed is None else request.seed
     chooser, penalties = Chooser(request.sampling, seed, pair.operations), Penalties(request.sampling, prompt)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)

@@ -30,7 +30,7 @@ LEVELS = (
     "warmup",
     "prefix",
     "chat",
-    "channels",
+    "channels template_sandbox",
     "decoding",
     "targets",
     "drafters",
