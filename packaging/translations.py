@@ -4,7 +4,7 @@ python packaging/translations.py                       add new texts to the .ts 
 python packaging/translations.py --missing LANGUAGE    print the texts that are not translated, as JSON, one per line
 
 A .ts file has two contexts. In "Slipstream", the sources are the English texts of `tr` calls. In "Engine", they are the codes of
-errors and other engine texts, with the English template as a comment.
+errors and other engine texts, with the English template as a comment. Texts of the terminal are not translated.
 """
 
 import ast
@@ -21,6 +21,7 @@ FOLDER = ROOT / "resources" / "translations"
 LANGUAGES = ("de", "zh_CN")
 APP, ENGINE = "Slipstream", "Engine"
 _CODE = re.compile(r"[a-z][a-z0-9_]*")
+_TERMINAL = ("mlx_engine/bench/", "mlx_engine/terminal/", "mlx_engine/cli.py")
 
 
 def texts() -> dict[str, str]:
@@ -42,6 +43,8 @@ def texts() -> dict[str, str]:
 def engine_texts() -> dict[str, tuple[str, str]]:
     """Return the template and first file of every code that is given as `UserError(code, template)` or `X.of(code, template)`.
 
+    Codes that only the terminal shows are left out.
+
     A template is a literal, or the name `template` after a literal was assigned to it. Errors may be of a subclass.
 
     Raises:
@@ -52,7 +55,7 @@ def engine_texts() -> dict[str, tuple[str, str]]:
     for file, call in (*_calls("app", errors), *_calls("mlx_engine", errors)):
         name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
         literals = _literals(call)
-        if name in errors and len(literals) >= 2 and _CODE.fullmatch(literals[0]):
+        if name in errors and not file.startswith(_TERMINAL) and len(literals) >= 2 and _CODE.fullmatch(literals[0]):
             template, _ = found.setdefault(literals[0], (literals[1], file))
             if template != literals[1]:
                 sys.exit(f"{file}:{call.lineno}: the code {literals[0]} has another template in {found[literals[0]][1]}")

@@ -3472,22 +3472,16 @@
             <translation>Die Chats aus „{name}“ können nicht gesichert werden: {reason}.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/bench/comparison.py" />
-            <source>report_invalid</source>
-            <extracomment>{file} is not a report of `slipstream bench --out FILE`.</extracomment>
-            <translation>{file} ist kein Bericht von `slipstream bench --out FILE`.</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
             <extracomment>OpenBLAS ({library}) is not installed. Install it with: {command}</extracomment>
-            <translation type="unfinished" />
+            <translation>OpenBLAS ({library}) ist nicht installiert. Installieren Sie es mit: {command}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
             <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.</extracomment>
-            <translation type="unfinished" />
+            <translation>SLIPSTREAM_BLAS ist „{value}“. Verwenden Sie auto, openblas oder wheel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
@@ -3505,7 +3499,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_without_tokens</source>
             <extracomment>The model's chat template or tokenizer turns this chat into an empty prompt. Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Chat-Vorlage oder der Tokenizer des Modells macht aus diesem Chat einen leeren Prompt. Laden Sie das Modell erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -3577,73 +3571,73 @@
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “d2t” doesn't list {count:,} different tokens out of {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„d2t“ des Drafters nennt nicht {count:,} verschiedene Tokens von {vocabulary:,}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_file_unreadable</source>
             <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Datei {file} des Drafters kann nicht gelesen werden: {error}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_groups_do_not_divide</source>
             <extracomment>The drafter's “{name}” has {columns} columns, which don't divide into groups of {group}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ des Drafters hat {columns} Spalten, die sich nicht in Gruppen von {group} teilen lassen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that runs code when it is read. Choose another drafter, or decode plainly.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Drafter in {folder} speichert sein Masken-Embedding in mask_embedding.pt. Beim Lesen dieses Formats wird Code ausgeführt. Wählen Sie einen anderen Drafter, oder dekodieren Sie einfach.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_quantization_undeclared</source>
             <extracomment>The drafter's “{name}” is stored quantized, but its config.json lacks “quantization”. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ des Drafters ist quantisiert gespeichert, aber seine config.json enthält kein „quantization“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_missing</source>
             <extracomment>The drafter's weights lack “{name}”. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>In den Gewichten des Drafters fehlt „{name}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_finite</source>
             <extracomment>The drafter's “{name}” contains NaN or infinity. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ des Drafters enthält NaN oder Unendlich. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_floating</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ des Drafters ist als {dtype} gespeichert, nicht als Gleitkommazahlen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_integer</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as integers. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ des Drafters ist als {dtype} gespeichert, nicht als ganze Zahlen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_packed</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as packed integers. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ des Drafters ist als {dtype} gespeichert, nicht als gepackte ganze Zahlen. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_shape</source>
             <extracomment>The drafter's “{name}” has shape {shape}, but its config.json requires {expected}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{name}“ des Drafters hat die Form {shape}, aber seine config.json verlangt {expected}. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensors_unexpected</source>
             <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or decode plainly.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Tensor „{name}“ ist in der config.json des Drafters nicht vorgesehen (unerwartete Tensoren: {count}). Wählen Sie einen anderen Drafter, oder dekodieren Sie einfach.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
@@ -3679,7 +3673,7 @@
             <location filename="../../mlx_engine/families.py" />
             <source>no_mlx_lm_model</source>
             <extracomment>{name} (“{family}”) can't run: the installed mlx-lm has no model for it.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} („{family}“) kann nicht ausgeführt werden: Das installierte mlx-lm hat kein Modell dafür.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
@@ -3763,19 +3757,19 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>config_field_invalid</source>
             <extracomment>has an invalid “{field}”</extracomment>
-            <translation type="unfinished" />
+            <translation>enthält ein ungültiges Feld „{field}“</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_field_not_positive</source>
             <extracomment>has “{field}” as {value}; it must be a whole number above 0</extracomment>
-            <translation type="unfinished" />
+            <translation>gibt „{field}“ als {value} an; nötig ist eine ganze Zahl über 0</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
             <extracomment>doesn't describe a {part} of its family</extracomment>
-            <translation type="unfinished" />
+            <translation>beschreibt keinen Teil „{part}“ der Familie</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3787,7 +3781,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_vocabulary_differs</source>
             <extracomment>The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Vokabular des Drafters hat {tokens:,} Tokens und sein Masken-Token ist {mask:,}, aber das Zielmodell hat {rows:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3805,7 +3799,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>more_logits_than_embeddings</source>
             <extracomment>The model chooses among {logits:,} tokens, but has embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Modell wählt unter {logits:,} Tokens, hat aber nur für {rows:,} Embeddings. Laden Sie es erneut, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3877,7 +3871,7 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_gone</source>
             <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Modellordner „{folder}“ wurde nicht gefunden. Schließen Sie sein Volume an, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3889,7 +3883,7 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
             <extracomment>{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} In dieser Datei steht, wo Ihre Modelle sind. Bis sie repariert ist, sucht Slipstream die Modelle in „{folder}“.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3907,25 +3901,25 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
             <extracomment>{needed:,.2f} GB are needed on the disk of “{folder}”, but only {free:,.2f} GB are free. Free up space first.</extracomment>
-            <translation type="unfinished" />
+            <translation>Auf dem Volume von „{folder}“ werden {needed:,.2f} GB benötigt, aber nur {free:,.2f} GB sind frei. Geben Sie zuerst Speicherplatz frei.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>repo_being_downloaded</source>
             <extracomment>{repo} is being downloaded. Stop that download or wait until it finishes, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} wird gerade geladen. Stoppen Sie diesen Download oder warten Sie sein Ende ab, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
             <extracomment>{name} isn't available with {bits} bits. Available: {available}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} gibt es nicht mit {bits} Bit. Verfügbar: {available}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_entry_ignored</source>
             <extracomment>Entry {number} of “{file}” is ignored. {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>Eintrag {number} von „{file}“ wird ignoriert. {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -3949,7 +3943,7 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
             <extracomment>“{id}” isn't in the catalog. Similar: {similar}. “slipstream models list” shows all pairs.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{id}“ ist nicht im Katalog. Ähnlich: {similar}. „slipstream models list“ zeigt alle Paare.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -3979,7 +3973,7 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_checkpoint_folder</source>
             <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Ordner „{folder}“ wurde nicht gefunden. Wählen Sie einen Ordner mit der config.json und den Gewichten eines Modells.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -3991,43 +3985,43 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_weights</source>
             <extracomment>“{folder}” has no weights (model*.safetensors). Finish its download, or choose another folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{folder}“ enthält keine Gewichte (model*.safetensors). Schließen Sie den Download ab, oder wählen Sie einen anderen Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>weights_missing</source>
             <extracomment>“{folder}” lacks {count} weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>In „{folder}“ fehlen {count} Gewichtsdateien, etwa {file}. Laden Sie das Modell erneut; vorhandene Dateien bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>drafter_for_other_target</source>
             <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieser Drafter braucht ein Zielmodell mit „{field}“ {expected:,}; dieses hat {actual:,}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>drafter_mask_token_missing</source>
             <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Masken-Token dieses Drafters ist {token:,}; dieses Zielmodell hat nur {tokens:,} Tokens. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>drafter_reads_missing_layer</source>
             <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieser Drafter liest die Schicht {layer:,} des Zielmodells; dieses Zielmodell hat {layers:,} Schichten. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>family_without_dflash</source>
             <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
-            <translation type="unfinished" />
+            <translation>DFlash ist für die Familie „{family}“ noch nicht verfügbar. Unterstützte Familien: {families}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_format_unsupported</source>
             <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Zielmodell ist für andere Software quantisiert („{method}“). Wählen Sie die MLX-Version, etwa die von mlx-community.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
@@ -4051,19 +4045,19 @@
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_read</source>
             <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ kann nicht gelesen werden ({reason}). Prüfen Sie die Zugriffsrechte.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_write</source>
             <extracomment>Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ kann nicht geschrieben werden ({reason}). Geben Sie Speicherplatz frei oder prüfen Sie die Zugriffsrechte, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>damaged_file</source>
             <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist beschädigt. Reparieren Sie die Datei, oder löschen Sie sie, um neu zu beginnen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
@@ -4075,25 +4069,25 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>hub_retrying</source>
             <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} antwortet nicht. Bis zu {seconds:.0f} s lang wird es erneut versucht.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>newer_revision</source>
             <extracomment>{repo} has a newer revision. Download it again to get it.</extracomment>
-            <translation type="unfinished" />
+            <translation>Von {repo} gibt es eine neuere Revision. Laden Sie es erneut, um sie zu erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>nothing_downloaded</source>
             <extracomment>{reason} Nothing was downloaded.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason} Es wurde nichts geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>published_file_damaged</source>
             <extracomment>{file} is damaged as published in {repo}. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} wurde in {repo} bereits beschädigt veröffentlicht. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4105,25 +4099,25 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_renamed</source>
             <extracomment>{repo} is now called {new}; it is kept under the old name.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} heißt jetzt {new}; es wird unter dem alten Namen behalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_revised</source>
             <extracomment>{repo} was revised during the download. Files that changed start over.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} wurde während des Downloads überarbeitet. Geänderte Dateien beginnen von vorn.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
             <extracomment>Slipstream has a bug ({error}). Please report it. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>In Slipstream ist ein Programmfehler aufgetreten ({error}). Bitte melden Sie ihn. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_io_error</source>
             <extracomment>The disk or network failed: {path} ({reason}). Fix that, then resume the download. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>Fehler des Volumes oder des Netzwerks: {path} ({reason}). Beheben Sie ihn, und setzen Sie den Download dann fort. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
@@ -4147,37 +4141,37 @@
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_field_missing</source>
             <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieser Drafter kann nicht verwendet werden: Seine config.json enthält kein Feld „{field}“. Laden Sie ihn erneut, oder wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_field_unexpected</source>
             <extracomment>Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieser Drafter kann nicht verwendet werden: „{field}“ ist {value}; erwartet: {expected}. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_field_unknown</source>
             <extracomment>Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieser Drafter kann nicht verwendet werden: „{field}“ ({value}) in seiner config.json ist unbekannt. Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_fields_contradict</source>
             <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieser Drafter kann nicht verwendet werden: „{first}“ ({value}) widerspricht „{second}“ ({other}). Wählen Sie einen anderen Drafter.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
             <extracomment>Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first.</extracomment>
-            <translation type="unfinished" />
+            <translation>Benötigt {needed} bei {context:,} Tokens, aber derzeit sind nur {free} frei. Beenden Sie zuerst andere Apps.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_no</source>
             <extracomment>Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate.</extracomment>
-            <translation type="unfinished" />
+            <translation>Benötigt {needed} bei {context:,} Tokens, mehr als die {limit}, die dieser Computer bereitstellen kann.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4195,13 +4189,13 @@
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
             <extracomment>Needs {needed} at {context:,} tokens, more than the {budget} available for models: it would swap.</extracomment>
-            <translation type="unfinished" />
+            <translation>Benötigt {needed} bei {context:,} Tokens, mehr als die {budget} für Modelle: Der Computer würde auslagern.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_gone</source>
             <extracomment>A file of {repo} no longer exists. Start the download again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Eine Datei von {repo} existiert nicht mehr. Starten Sie den Download erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4225,7 +4219,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
             <extracomment>The hub refuses {file} of {repo} (status {status}). Try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Hub verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4237,31 +4231,31 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_busy</source>
             <extracomment>The hub is busy or out of order (status {status}). Try again in a few minutes.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Hub ist ausgelastet oder gestört (Status {status}). Versuchen Sie es in einigen Minuten erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
             <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>HF_HUB_OFFLINE ist gesetzt, daher kann der Modell-Hub nicht verwendet werden. Heben Sie die Einstellung auf, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
             <extracomment>Can't reach {endpoint}. Check your network connection. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} ist nicht erreichbar. Prüfen Sie Ihre Netzwerkverbindung. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
             <extracomment>“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{endpoint}“ ist keine Adresse eines Hubs. Prüfen Sie HF_ENDPOINT; Standard ist https://huggingface.co.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_hub_answer</source>
             <extracomment>The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Antwort des Hubs zu {repo} ist ungültig ({reason}). Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4279,13 +4273,13 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieses System hat keinen Schlüsselbund für das Token ({reason}). Führen Sie „hf auth login“ aus, oder setzen Sie HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>proxy_refused</source>
             <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Proxy hat die Verbindung zu {endpoint} abgelehnt ({reason}). Prüfen Sie HTTPS_PROXY und NO_PROXY.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4321,43 +4315,43 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revised_meanwhile</source>
             <extracomment>{repo} was revised during the download. Start it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} wurde während des Downloads überarbeitet. Starten Sie ihn erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revision_gone</source>
             <extracomment>{repo} no longer has that revision. Start the download again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} enthält diese Revision nicht mehr. Starten Sie den Download erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Hub lehnt Ihr Zugriffstoken ab. Erstellen Sie ein neues unter {endpoint}/settings/tokens. Geben Sie es dann in den Einstellungen ein, oder verwenden Sie „slipstream models login“, „hf auth login“ oder HF_TOKEN.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_without_access</source>
             <extracomment>Your access token may not read {repo}. See {page} for what its owner requires.</extracomment>
-            <translation type="unfinished" />
+            <translation>Ihr Zugriffstoken darf {repo} nicht lesen. Auf {page} steht, was der Besitzer verlangt.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unknown_token</source>
             <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} kennt dieses Token nicht. Erstellen Sie ein neues unter {endpoint}/settings/tokens.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>This system doesn't trust the certificate of {endpoint}. Install your proxy's, or set SSL_CERT_FILE.</extracomment>
-            <translation type="unfinished" />
+            <translation>Dieses System vertraut dem Zertifikat von {endpoint} nicht. Installieren Sie das Ihres Proxys, oder setzen Sie SSL_CERT_FILE.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_tokenizer_needs_code</source>
             <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Tokenizer von {repo} braucht eigenen Python-Code, den Slipstream nie ausführt. Wählen Sie ein anderes Zielmodell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/inspection.py" />
@@ -4375,7 +4369,7 @@
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
             <extracomment>“{path}” isn't one of the folders you added: {folders}.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist keiner der Ordner, die Sie hinzugefügt haben: {folders}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
@@ -4393,37 +4387,37 @@
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>drafter_for_target</source>
             <extracomment>For {target}, use the drafter {drafter}.</extracomment>
-            <translation type="unfinished" />
+            <translation>Verwenden Sie für {target} den Drafter {drafter}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>drafter_not_found</source>
             <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub.</extracomment>
-            <translation type="unfinished" />
+            <translation>Weder im Katalog noch auf diesem Volume oder im Hub wurde ein Drafter für {target} gefunden.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
             <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub. {drafter} doesn't fit: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>Weder im Katalog noch auf diesem Volume oder im Hub wurde ein Drafter für {target} gefunden. {drafter} passt nicht: {reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_local_drafter</source>
             <extracomment>No drafter for “{target}” was found on this disk.</extracomment>
-            <translation type="unfinished" />
+            <translation>Auf diesem Volume wurde kein Drafter für „{target}“ gefunden.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>target_for_drafter</source>
             <extracomment>{drafter} was made for {name}, such as {target}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{drafter} wurde für {name} erstellt, etwa {target}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
             <extracomment>“{path}” can't be read back as written. Check that disk. Your models are unchanged.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ lässt sich nicht so zurücklesen, wie es geschrieben wurde. Prüfen Sie dieses Volume. Ihre Modelle sind unverändert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4435,25 +4429,25 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>file_changed_during_move</source>
             <extracomment>“{path}” was changed during the move, so it stays there.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ wurde während des Verschiebens geändert und bleibt daher dort.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folder_set_by_environment</source>
             <extracomment>The environment variable {variable} sets the model folder. Change it there.</extracomment>
-            <translation type="unfinished" />
+            <translation>Die Umgebungsvariable {variable} legt den Modellordner fest. Ändern Sie ihn dort.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
             <extracomment>“{new}” and “{old}” are inside one another. Choose a separate folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>Von „{new}“ und „{old}“ liegt einer im anderen. Wählen Sie einen separaten Ordner.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>link_not_moved</source>
             <extracomment>“{path}” is a link that leads elsewhere, so it stays there.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ ist ein Link, der nach außen führt, und bleibt daher dort.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4465,7 +4459,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>move_failed</source>
             <extracomment>Can't read or write “{path}” ({reason}). Your models are unchanged.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ kann nicht gelesen oder geschrieben werden ({reason}). Ihre Modelle sind unverändert.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4477,7 +4471,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>old_models_left</source>
             <extracomment>Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again.</extracomment>
-            <translation type="unfinished" />
+            <translation>„{path}“ kann nicht entfernt werden ({reason}). Löschen Sie die Kopien in „{old}“, oder verschieben Sie die Modelle erneut nach „{new}“.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4495,7 +4489,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>invalid_repo_name</source>
             <extracomment>{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} ist kein Repo-Name. Verwenden Sie die Form BESITZER/NAME, etwa mlx-community/Qwen3-4B-bf16.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4507,7 +4501,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
             <extracomment>The hub gives no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Hub nennt keine Prüfsumme für {file} von {repo}. Versuchen Sie einen anderen Spiegel, oder versuchen Sie es später.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4519,67 +4513,67 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>unsafe_file_name</source>
             <extracomment>{repo} lists a file named {name}, which points outside its folder. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} führt eine Datei namens {name} auf, die aus dem Ordner hinausführt. Wählen Sie ein anderes Repo.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_dflash</source>
             <extracomment>Published drafters of this kind yield {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
-            <translation type="unfinished" />
+            <translation>Veröffentlichte Drafter dieser Art bringen {few:g} (Prosa) bis {many:g} (Mathematik) Tokens pro Runde.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_measured</source>
             <extracomment>Measured here in the last {count} replies; the median is {median} tok/s.</extracomment>
-            <translation type="unfinished" />
+            <translation>Hier in den letzten {count} Antworten gemessen; der Median ist {median} Tok/s.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
-            <translation type="unfinished" />
+            <translation>Jedes Token liest {read:,.2f} GB Gewichte, und dieser Computer liest {bandwidth:,.0f} GB/s. Lange Chats dauern länger.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
             <extracomment>The content host refuses {file} of {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Server mit den Inhalten verweigert {file} von {repo} (Status {status}). Versuchen Sie es später erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
             <extracomment>The disk of “{folder}” is full: {missing:,.2f} GB more are needed. Free up space, then start the download again. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Volume von „{folder}“ ist voll: Es fehlen {missing:,.2f} GB. Geben Sie Speicherplatz frei, und starten Sie den Download erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
             <extracomment>The disk of “{folder}” can't hold files this large. Move the model folder to another disk.</extracomment>
-            <translation type="unfinished" />
+            <translation>Das Volume von „{folder}“ kann keine so großen Dateien speichern. Verschieben Sie den Modellordner auf ein anderes Volume.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>downloaded_elsewhere</source>
             <extracomment>Another program is downloading {repo} too. No file is downloaded twice.</extracomment>
-            <translation type="unfinished" />
+            <translation>Ein anderes Programm lädt {repo} ebenfalls. Keine Datei wird doppelt geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
             <extracomment>{file} arrived damaged and is downloaded again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} kam beschädigt an und wird erneut geladen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
             <extracomment>{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror.</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} von {repo} kam zweimal beschädigt an, daher wurde nichts davon behalten. Versuchen Sie es später erneut, oder verwenden Sie einen anderen Spiegel.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>host_cannot_resume</source>
             <extracomment>The host of {file} can't resume downloads, so the file starts over.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Server von {file} kann Downloads nicht fortsetzen, daher beginnt die Datei von vorn.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -4591,13 +4585,13 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_timeout</source>
             <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then start the download again. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} antwortet seit {seconds:.0f} Sekunden nicht. Prüfen Sie Ihr Netzwerk, und starten Sie den Download erneut. Geladene Daten bleiben erhalten.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>link_expired</source>
             <extracomment>The download link has expired. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>Der Download-Link ist abgelaufen. Versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/adapter.py" />
@@ -4609,73 +4603,31 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_missing</source>
             <extracomment>lacks “{field}”</extracomment>
-            <translation type="unfinished" />
+            <translation>enthält kein Feld „{field}“</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_small</source>
             <extracomment>has “{field}” as {value}; it must be above 0</extracomment>
-            <translation type="unfinished" />
+            <translation>gibt „{field}“ als {value} an; nötig ist ein Wert über 0</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_type</source>
             <extracomment>has “{field}” as {value}; expected type: {expected}</extracomment>
-            <translation type="unfinished" />
+            <translation>gibt „{field}“ als {value} an; erwarteter Typ: {expected}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/terminal/arguments.py" />
-            <source>prompt_not_utf8</source>
-            <extracomment>The prompt is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation>Der Prompt ist kein gültiger UTF-8-Text. Wandeln Sie ihn in UTF-8 um, und versuchen Sie es erneut.</translation>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>chat_template_large</source>
+            <extracomment>The model's chat template makes more text than any context holds. Choose another model.</extracomment>
+            <translation>Die Chat-Vorlage des Modells erzeugt mehr Text, als irgendein Kontext fasst. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/terminal/arguments.py" />
-            <source>stdin_not_utf8</source>
-            <extracomment>Standard input is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation>Die Standardeingabe ist kein gültiger UTF-8-Text. Wandeln Sie sie in UTF-8 um, und versuchen Sie es erneut.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/arguments.py" />
-            <source>tokens_invalid</source>
-            <extracomment>{file} is not a JSON list of integers such as [1, 2, 3].</extracomment>
-            <translation>{file} ist keine JSON-Liste ganzer Zahlen wie [1, 2, 3].</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/chat.py" />
-            <source>dflash_unavailable</source>
-            <extracomment>DFlash is not available: {reason}.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/chat.py" />
-            <source>nothing_to_compare</source>
-            <extracomment>There is no question to compare yet. Ask one first.</extracomment>
-            <translation>Es gibt noch keine Frage zum Vergleichen. Stellen Sie zuerst eine.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/model_login.py" />
-            <source>no_token_typed</source>
-            <extracomment>No token was entered.</extracomment>
-            <translation>Es wurde kein Token eingegeben.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/models.py" />
-            <source>name_drafter</source>
-            <extracomment>{reason} Name one with --drafter OWNER/NAME, or use --plain.</extracomment>
-            <translation>{reason} Geben Sie einen mit --drafter OWNER/NAME an, oder verwenden Sie --plain.</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/models.py" />
-            <source>pair_not_runnable</source>
-            <extracomment>{name} can't run. {reason} “slipstream models list” shows which pairs can.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/models.py" />
-            <source>use_plain</source>
-            <extracomment>{reason} Use the target alone with --plain.</extracomment>
-            <translation>{reason} Verwenden Sie das Zielmodell allein mit --plain.</translation>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>chat_template_slow</source>
+            <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
+            <translation>Die Chat-Vorlage des Modells braucht länger als {seconds:g} Sekunden. Wählen Sie ein anderes Modell.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

@@ -3472,22 +3472,16 @@
             <translation>无法存储“{name}”中的聊天：{reason}。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/bench/comparison.py" />
-            <source>report_invalid</source>
-            <extracomment>{file} is not a report of `slipstream bench --out FILE`.</extracomment>
-            <translation>{file} 不是 `slipstream bench --out FILE` 的报告。</translation>
-        </message>
-        <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_missing</source>
             <extracomment>OpenBLAS ({library}) is not installed. Install it with: {command}</extracomment>
-            <translation type="unfinished" />
+            <translation>未安装 OpenBLAS（{library}）。安装命令：{command}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
             <source>blas_unknown</source>
             <extracomment>SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.</extracomment>
-            <translation type="unfinished" />
+            <translation>SLIPSTREAM_BLAS 为“{value}”。请使用 auto、openblas 或 wheel。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
@@ -3505,7 +3499,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_without_tokens</source>
             <extracomment>The model's chat template or tokenizer turns this chat into an empty prompt. Download the model again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型的聊天模板或分词器将此对话变成了空提示词。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -3577,73 +3571,73 @@
             <location filename="../../mlx_engine/drafters/dflash.py" />
             <source>drafter_vocabulary_invalid</source>
             <extracomment>The drafter's “d2t” doesn't list {count:,} different tokens out of {vocabulary:,}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“d2t”没有列出 {vocabulary:,} 个词元中的 {count:,} 个不同词元。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_file_unreadable</source>
             <extracomment>Can't read the drafter's {file}: {error}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法读取草稿模型的 {file}：{error}。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_groups_do_not_divide</source>
             <extracomment>The drafter's “{name}” has {columns} columns, which don't divide into groups of {group}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“{name}”有 {columns} 列，无法分成每组 {group} 列。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_mask_needs_code</source>
             <extracomment>The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that runs code when it is read. Choose another drafter, or decode plainly.</extracomment>
-            <translation type="unfinished" />
+            <translation>{folder} 中的草稿模型将掩码嵌入存储在 mask_embedding.pt 中，读取这种格式会运行代码。请选择其他草稿模型，或使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_quantization_undeclared</source>
             <extracomment>The drafter's “{name}” is stored quantized, but its config.json lacks “quantization”. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“{name}”以量化形式存储，但其 config.json 缺少“quantization”。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_missing</source>
             <extracomment>The drafter's weights lack “{name}”. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的权重缺少“{name}”。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_finite</source>
             <extracomment>The drafter's “{name}” contains NaN or infinity. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“{name}”含有 NaN 或无穷大。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_floating</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not in floating point. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“{name}”以 {dtype} 存储，而非浮点数。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_integer</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as integers. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“{name}”以 {dtype} 存储，而非整数。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_not_packed</source>
             <extracomment>The drafter's “{name}” is stored as {dtype}, not as packed integers. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“{name}”以 {dtype} 存储，而非打包的整数。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensor_shape</source>
             <extracomment>The drafter's “{name}” has shape {shape}, but its config.json requires {expected}. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的“{name}”形状为 {shape}，但其 config.json 要求 {expected}。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/drafters/tensors.py" />
             <source>drafter_tensors_unexpected</source>
             <extracomment>The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose another drafter, or decode plainly.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的 config.json 没有说明张量“{name}”（意外的张量：{count}）。请选择其他草稿模型，或使用普通解码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
@@ -3679,7 +3673,7 @@
             <location filename="../../mlx_engine/families.py" />
             <source>no_mlx_lm_model</source>
             <extracomment>{name} (“{family}”) can't run: the installed mlx-lm has no model for it.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法运行 {name}（“{family}”）：已安装的 mlx-lm 没有对应的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
@@ -3763,19 +3757,19 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>config_field_invalid</source>
             <extracomment>has an invalid “{field}”</extracomment>
-            <translation type="unfinished" />
+            <translation>中的“{field}”无效</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_field_not_positive</source>
             <extracomment>has “{field}” as {value}; it must be a whole number above 0</extracomment>
-            <translation type="unfinished" />
+            <translation>中的“{field}”为 {value}；必须是大于 0 的整数</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
             <extracomment>doesn't describe a {part} of its family</extracomment>
-            <translation type="unfinished" />
+            <translation>没有描述其系列的 {part}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3787,7 +3781,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_vocabulary_differs</source>
             <extracomment>The drafter's vocabulary has {tokens:,} tokens and its mask token is {mask:,}, but the target has {rows:,} tokens. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>草稿模型的词表有 {tokens:,} 个词元，其掩码词元为 {mask:,}，但目标模型有 {rows:,} 个词元。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3805,7 +3799,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>more_logits_than_embeddings</source>
             <extracomment>The model chooses among {logits:,} tokens, but has embeddings for only {rows:,}. Download it again, or choose another one.</extracomment>
-            <translation type="unfinished" />
+            <translation>模型从 {logits:,} 个词元中选择，但只有 {rows:,} 个嵌入。请重新下载，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3877,7 +3871,7 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_gone</source>
             <extracomment>Can't find the model folder “{folder}”. Connect its disk, or choose another folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>找不到模型文件夹“{folder}”。请连接其磁盘，或选择其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3889,7 +3883,7 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>model_folder_unknown</source>
             <extracomment>{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason}该文件记录了模型的位置。在修复之前，Slipstream 会在“{folder}”中查找模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
@@ -3907,25 +3901,25 @@
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>no_space</source>
             <extracomment>{needed:,.2f} GB are needed on the disk of “{folder}”, but only {free:,.2f} GB are free. Free up space first.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{folder}”所在的磁盘需要 {needed:,.2f} GB，但只有 {free:,.2f} GB 可用。请先释放空间。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/cache.py" />
             <source>repo_being_downloaded</source>
             <extracomment>{repo} is being downloaded. Stop that download or wait until it finishes, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>正在下载 {repo}。请停止该下载或等待其完成，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>bits_not_offered</source>
             <extracomment>{name} isn't available with {bits} bits. Available: {available}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} 没有 {bits} 位版本。可用：{available}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>catalog_entry_ignored</source>
             <extracomment>Entry {number} of “{file}” is ignored. {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>已忽略“{file}”的第 {number} 项。{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -3949,7 +3943,7 @@
             <location filename="../../mlx_engine/pairs/catalog.py" />
             <source>not_in_catalog</source>
             <extracomment>“{id}” isn't in the catalog. Similar: {similar}. “slipstream models list” shows all pairs.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{id}”不在目录中。相近的有：{similar}。“slipstream models list”会列出所有模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/catalog.py" />
@@ -3979,7 +3973,7 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_checkpoint_folder</source>
             <extracomment>Can't find the folder “{folder}”. Choose a folder with a model's config.json and weights.</extracomment>
-            <translation type="unfinished" />
+            <translation>找不到文件夹“{folder}”。请选择包含模型的 config.json 和权重的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -3991,43 +3985,43 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>no_weights</source>
             <extracomment>“{folder}” has no weights (model*.safetensors). Finish its download, or choose another folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{folder}”中没有权重 (model*.safetensors)。请完成下载，或选择其他文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>weights_missing</source>
             <extracomment>“{folder}” lacks {count} weight files, such as {file}. Download the model again; existing files are kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{folder}”缺少 {count} 个权重文件，例如 {file}。请重新下载该模型；已有的文件会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>drafter_for_other_target</source>
             <extracomment>This drafter needs a target with “{field}” {expected:,}; this one has {actual:,}. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>此草稿模型需要“{field}”为 {expected:,} 的目标模型；当前的为 {actual:,}。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>drafter_mask_token_missing</source>
             <extracomment>This drafter's mask token is {token:,}; this target has only {tokens:,} tokens. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>此草稿模型的掩码词元为 {token:,}；此目标模型只有 {tokens:,} 个词元。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>drafter_reads_missing_layer</source>
             <extracomment>This drafter reads the target's layer {layer:,}; this target has {layers:,} layers. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>此草稿模型读取目标模型的第 {layer:,} 层；此目标模型有 {layers:,} 层。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>family_without_dflash</source>
             <extracomment>DFlash isn't available for the “{family}” family yet. Supported families: {families}.</extracomment>
-            <translation type="unfinished" />
+            <translation>DFlash 尚不支持“{family}”系列。支持的系列：{families}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
             <source>target_format_unsupported</source>
             <extracomment>The target is quantized for other software (“{method}”). Choose its MLX version, such as mlx-community's.</extracomment>
-            <translation type="unfinished" />
+            <translation>目标模型是为其他软件量化的（“{method}”）。请选择其 MLX 版本，例如 mlx-community 的版本。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/compatibility.py" />
@@ -4051,19 +4045,19 @@
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_read</source>
             <extracomment>Can't read “{path}” ({reason}). Check its permissions.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法读取“{path}”（{reason}）。请检查其权限。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>cannot_write</source>
             <extracomment>Can't write to “{path}” ({reason}). Free up space or check the permissions, then try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法写入“{path}”（{reason}）。请释放空间或检查权限，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/data_files.py" />
             <source>damaged_file</source>
             <extracomment>“{path}” is damaged. Repair it, or delete it to start fresh.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”已损坏。请修复它，或将其删除以重新开始。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/deleted_models.py" />
@@ -4075,25 +4069,25 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>hub_retrying</source>
             <extracomment>{endpoint} isn't responding. Trying again for up to {seconds:.0f} s.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} 没有响应。将在 {seconds:.0f} 秒内不断重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>newer_revision</source>
             <extracomment>{repo} has a newer revision. Download it again to get it.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 有更新的修订版本。重新下载即可获取。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>nothing_downloaded</source>
             <extracomment>{reason} Nothing was downloaded.</extracomment>
-            <translation type="unfinished" />
+            <translation>{reason}没有下载任何内容。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>published_file_damaged</source>
             <extracomment>{file} is damaged as published in {repo}. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 发布的 {file} 本身已损坏。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
@@ -4105,25 +4099,25 @@
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_renamed</source>
             <extracomment>{repo} is now called {new}; it is kept under the old name.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 现已更名为 {new}；仍以旧名称保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download.py" />
             <source>repo_revised</source>
             <extracomment>{repo} was revised during the download. Files that changed start over.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 在下载过程中有更新。已更改的文件会从头下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_bug</source>
             <extracomment>Slipstream has a bug ({error}). Please report it. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>Slipstream 出现程序错误（{error}）。请报告此问题。已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
             <source>download_io_error</source>
             <extracomment>The disk or network failed: {path} ({reason}). Fix that, then resume the download. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>磁盘或网络出错：{path}（{reason}）。请解决后继续下载。已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/download_queue.py" />
@@ -4147,37 +4141,37 @@
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_field_missing</source>
             <extracomment>Can't use this drafter: its config.json has no “{field}”. Download it again, or choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法使用此草稿模型：其 config.json 中没有“{field}”。请重新下载，或选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_field_unexpected</source>
             <extracomment>Can't use this drafter: “{field}” is {value}; expected: {expected}. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法使用此草稿模型：“{field}”为 {value}；应为：{expected}。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_field_unknown</source>
             <extracomment>Can't use this drafter: “{field}” ({value}) in its config.json is unknown. Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法使用此草稿模型：其 config.json 中的“{field}”（{value}）未知。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/drafter_fields.py" />
             <source>drafter_fields_contradict</source>
             <extracomment>Can't use this drafter: “{first}” ({value}) contradicts “{second}” ({other}). Choose another drafter.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法使用此草稿模型：“{first}”（{value}）与“{second}”（{other}）矛盾。请选择其他草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
             <extracomment>Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first.</extracomment>
-            <translation type="unfinished" />
+            <translation>在 {context:,} 个词元时需要 {needed}，但目前只有 {free} 可用。请先退出其他应用。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_no</source>
             <extracomment>Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate.</extracomment>
-            <translation type="unfinished" />
+            <translation>在 {context:,} 个词元时需要 {needed}，超过这台电脑可分配的 {limit}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4195,13 +4189,13 @@
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_will_swap</source>
             <extracomment>Needs {needed} at {context:,} tokens, more than the {budget} available for models: it would swap.</extracomment>
-            <translation type="unfinished" />
+            <translation>在 {context:,} 个词元时需要 {needed}，超过可供模型使用的 {budget}：会用到交换空间。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_gone</source>
             <extracomment>A file of {repo} no longer exists. Start the download again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 的一个文件已不存在。请重新开始下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4225,7 +4219,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>file_refused</source>
             <extracomment>The hub refuses {file} of {repo} (status {status}). Try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>Hub 拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4237,31 +4231,31 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_busy</source>
             <extracomment>The hub is busy or out of order (status {status}). Try again in a few minutes.</extracomment>
-            <translation type="unfinished" />
+            <translation>Hub 繁忙或出现故障（状态 {status}）。请几分钟后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
             <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>已设置 HF_HUB_OFFLINE，因此无法使用模型 Hub。请取消设置，然后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_unreachable</source>
             <extracomment>Can't reach {endpoint}. Check your network connection. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法连接 {endpoint}。请检查网络连接。已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_endpoint</source>
             <extracomment>“{endpoint}” isn't the address of a hub. Check HF_ENDPOINT; the default is https://huggingface.co.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{endpoint}”不是 Hub 的地址。请检查 HF_ENDPOINT；默认为 https://huggingface.co。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>invalid_hub_answer</source>
             <extracomment>The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror.</extracomment>
-            <translation type="unfinished" />
+            <translation>Hub 对 {repo} 的响应无效（{reason}）。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4279,13 +4273,13 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_keychain</source>
             <extracomment>This system has no keychain for the token ({reason}). Run “hf auth login”, or set HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>此系统没有可存放令牌的钥匙串（{reason}）。请运行“hf auth login”，或设置 HF_TOKEN。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>proxy_refused</source>
             <extracomment>The proxy refused the connection to {endpoint} ({reason}). Check HTTPS_PROXY and NO_PROXY.</extracomment>
-            <translation type="unfinished" />
+            <translation>代理拒绝连接 {endpoint}（{reason}）。请检查 HTTPS_PROXY 和 NO_PROXY。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4321,43 +4315,43 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revised_meanwhile</source>
             <extracomment>{repo} was revised during the download. Start it again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 在下载过程中有更新。请重新开始下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>revision_gone</source>
             <extracomment>{repo} no longer has that revision. Start the download again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 已没有该修订版本。请重新开始下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_rejected</source>
             <extracomment>The hub rejects your access token. Create a new one at {endpoint}/settings/tokens. Then enter it in Settings, or use “slipstream models login”, “hf auth login” or HF_TOKEN.</extracomment>
-            <translation type="unfinished" />
+            <translation>Hub 拒绝了您的访问令牌。请在 {endpoint}/settings/tokens 创建新令牌。然后在设置中输入，或使用“slipstream models login”、“hf auth login”或 HF_TOKEN。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>token_without_access</source>
             <extracomment>Your access token may not read {repo}. See {page} for what its owner requires.</extracomment>
-            <translation type="unfinished" />
+            <translation>您的访问令牌无权读取 {repo}。所有者的要求见 {page}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>unknown_token</source>
             <extracomment>{endpoint} doesn't know this token. Create a new one at {endpoint}/settings/tokens.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} 不认识此令牌。请在 {endpoint}/settings/tokens 创建新令牌。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>untrusted_certificate</source>
             <extracomment>This system doesn't trust the certificate of {endpoint}. Install your proxy's, or set SSL_CERT_FILE.</extracomment>
-            <translation type="unfinished" />
+            <translation>此系统不信任 {endpoint} 的证书。请安装代理的证书，或设置 SSL_CERT_FILE。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/inspection.py" />
             <source>repo_tokenizer_needs_code</source>
             <extracomment>The tokenizer of {repo} needs its own Python code, which Slipstream never runs. Choose another target.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 的分词器需要自己的 Python 代码，Slipstream 绝不会运行它。请选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/inspection.py" />
@@ -4375,7 +4369,7 @@
             <location filename="../../mlx_engine/pairs/library.py" />
             <source>folder_not_added</source>
             <extracomment>“{path}” isn't one of the folders you added: {folders}.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”不是您添加的文件夹之一：{folders}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/library.py" />
@@ -4393,37 +4387,37 @@
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>drafter_for_target</source>
             <extracomment>For {target}, use the drafter {drafter}.</extracomment>
-            <translation type="unfinished" />
+            <translation>对于 {target}，请使用草稿模型 {drafter}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>drafter_not_found</source>
             <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub.</extracomment>
-            <translation type="unfinished" />
+            <translation>在目录、本机磁盘和 Hub 上都没有找到适用于 {target} 的草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_fitting_drafter</source>
             <extracomment>No drafter for {target} was found in the catalog, on this disk or on the hub. {drafter} doesn't fit: {reason}</extracomment>
-            <translation type="unfinished" />
+            <translation>在目录、本机磁盘和 Hub 上都没有找到适用于 {target} 的草稿模型。{drafter} 不适用：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>no_local_drafter</source>
             <extracomment>No drafter for “{target}” was found on this disk.</extracomment>
-            <translation type="unfinished" />
+            <translation>在本机磁盘上没有找到适用于“{target}”的草稿模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/matching.py" />
             <source>target_for_drafter</source>
             <extracomment>{drafter} was made for {name}, such as {target}.</extracomment>
-            <translation type="unfinished" />
+            <translation>{drafter} 是为 {name} 制作的，例如 {target}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>copy_damaged</source>
             <extracomment>“{path}” can't be read back as written. Check that disk. Your models are unchanged.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”读回的内容与写入的不同。请检查该磁盘。您的模型没有改变。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4435,25 +4429,25 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>file_changed_during_move</source>
             <extracomment>“{path}” was changed during the move, so it stays there.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”在移动过程中被更改，因此保留在原处。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folder_set_by_environment</source>
             <extracomment>The environment variable {variable} sets the model folder. Change it there.</extracomment>
-            <translation type="unfinished" />
+            <translation>环境变量 {variable} 指定了模型文件夹。请在那里更改。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>folders_nested</source>
             <extracomment>“{new}” and “{old}” are inside one another. Choose a separate folder.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{new}”与“{old}”互相包含。请选择单独的文件夹。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>link_not_moved</source>
             <extracomment>“{path}” is a link that leads elsewhere, so it stays there.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{path}”是指向别处的链接，因此保留在原处。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4465,7 +4459,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>move_failed</source>
             <extracomment>Can't read or write “{path}” ({reason}). Your models are unchanged.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法读取或写入“{path}”（{reason}）。您的模型没有改变。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4477,7 +4471,7 @@
             <location filename="../../mlx_engine/pairs/model_move.py" />
             <source>old_models_left</source>
             <extracomment>Can't remove “{path}” ({reason}). Delete the copies in “{old}”, or move the models to “{new}” again.</extracomment>
-            <translation type="unfinished" />
+            <translation>无法移除“{path}”（{reason}）。请删除“{old}”中的副本，或再次将模型移到“{new}”。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/model_move.py" />
@@ -4495,7 +4489,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>invalid_repo_name</source>
             <extracomment>{name} isn't a repo name. Use the form OWNER/NAME, such as mlx-community/Qwen3-4B-bf16.</extracomment>
-            <translation type="unfinished" />
+            <translation>{name} 不是仓库名称。请使用“所有者/名称”的形式，例如 mlx-community/Qwen3-4B-bf16。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4507,7 +4501,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_checksum</source>
             <extracomment>The hub gives no checksum for {file} of {repo}. Try another mirror, or try again later.</extracomment>
-            <translation type="unfinished" />
+            <translation>Hub 没有给出 {repo} 中 {file} 的校验和。请换一个镜像，或稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4519,67 +4513,67 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>unsafe_file_name</source>
             <extracomment>{repo} lists a file named {name}, which points outside its folder. Choose another repo.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 列出了名为 {name} 的文件，它指向文件夹之外。请选择其他仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_dflash</source>
             <extracomment>Published drafters of this kind yield {few:g} (prose) to {many:g} (math) tokens per round.</extracomment>
-            <translation type="unfinished" />
+            <translation>已公布的同类草稿模型每轮产生 {few:g}（散文）到 {many:g}（数学）个词元。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_measured</source>
             <extracomment>Measured here in the last {count} replies; the median is {median} tok/s.</extracomment>
-            <translation type="unfinished" />
+            <translation>根据此处最近 {count} 条回复测得；中位数为 {median} tok/s。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/speeds.py" />
             <source>speed_plain</source>
             <extracomment>Each token reads {read:,.2f} GB of weights, and this machine reads {bandwidth:,.0f} GB/s. Long chats take longer.</extracomment>
-            <translation type="unfinished" />
+            <translation>每个词元读取 {read:,.2f} GB 权重，而这台电脑每秒读取 {bandwidth:,.0f} GB。较长的对话用时更久。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>content_refused</source>
             <extracomment>The content host refuses {file} of {repo} (status {status}). Try again later; downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>内容服务器拒绝提供 {repo} 的 {file}（状态 {status}）。请稍后重试；已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_full</source>
             <extracomment>The disk of “{folder}” is full: {missing:,.2f} GB more are needed. Free up space, then start the download again. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{folder}”所在的磁盘已满：还需要 {missing:,.2f} GB。请释放空间，然后重新开始下载。已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>disk_without_large_files</source>
             <extracomment>The disk of “{folder}” can't hold files this large. Move the model folder to another disk.</extracomment>
-            <translation type="unfinished" />
+            <translation>“{folder}”所在的磁盘无法存放这么大的文件。请将模型文件夹移到其他磁盘。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>downloaded_elsewhere</source>
             <extracomment>Another program is downloading {repo} too. No file is downloaded twice.</extracomment>
-            <translation type="unfinished" />
+            <translation>另一个程序也在下载 {repo}。文件不会重复下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged</source>
             <extracomment>{file} arrived damaged and is downloaded again.</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} 收到时已损坏，正在重新下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>file_damaged_twice</source>
             <extracomment>{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror.</extracomment>
-            <translation type="unfinished" />
+            <translation>{repo} 的 {file} 两次收到时都已损坏，因此未保留任何内容。请稍后重试，或使用其他镜像。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>host_cannot_resume</source>
             <extracomment>The host of {file} can't resume downloads, so the file starts over.</extracomment>
-            <translation type="unfinished" />
+            <translation>{file} 的服务器不支持续传，因此该文件会从头下载。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -4591,13 +4585,13 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_timeout</source>
             <extracomment>{endpoint} hasn't responded for {seconds:.0f} seconds. Check your network, then start the download again. Downloaded data is kept.</extracomment>
-            <translation type="unfinished" />
+            <translation>{endpoint} 已有 {seconds:.0f} 秒没有响应。请检查网络，然后重新开始下载。已下载的数据会保留。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>link_expired</source>
             <extracomment>The download link has expired. Try again.</extracomment>
-            <translation type="unfinished" />
+            <translation>下载链接已过期。请重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/adapter.py" />
@@ -4609,73 +4603,31 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_missing</source>
             <extracomment>lacks “{field}”</extracomment>
-            <translation type="unfinished" />
+            <translation>中缺少“{field}”</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_small</source>
             <extracomment>has “{field}” as {value}; it must be above 0</extracomment>
-            <translation type="unfinished" />
+            <translation>中的“{field}”为 {value}；必须大于 0</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_type</source>
             <extracomment>has “{field}” as {value}; expected type: {expected}</extracomment>
-            <translation type="unfinished" />
+            <translation>中的“{field}”为 {value}；应为类型：{expected}</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/terminal/arguments.py" />
-            <source>prompt_not_utf8</source>
-            <extracomment>The prompt is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation>提示词不是有效的 UTF-8 文本。请转换为 UTF-8 后重试。</translation>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>chat_template_large</source>
+            <extracomment>The model's chat template makes more text than any context holds. Choose another model.</extracomment>
+            <translation>模型的聊天模板生成的文本超过任何上下文的容量。请选择其他模型。</translation>
         </message>
         <message>
-            <location filename="../../mlx_engine/terminal/arguments.py" />
-            <source>stdin_not_utf8</source>
-            <extracomment>Standard input is not valid UTF-8 text. Convert it to UTF-8 and try again.</extracomment>
-            <translation>标准输入不是有效的 UTF-8 文本。请转换为 UTF-8 后重试。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/arguments.py" />
-            <source>tokens_invalid</source>
-            <extracomment>{file} is not a JSON list of integers such as [1, 2, 3].</extracomment>
-            <translation>{file} 不是 [1, 2, 3] 这样的 JSON 整数列表。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/chat.py" />
-            <source>dflash_unavailable</source>
-            <extracomment>DFlash is not available: {reason}.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/chat.py" />
-            <source>nothing_to_compare</source>
-            <extracomment>There is no question to compare yet. Ask one first.</extracomment>
-            <translation>还没有可比较的问题。请先提一个。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/model_login.py" />
-            <source>no_token_typed</source>
-            <extracomment>No token was entered.</extracomment>
-            <translation>没有输入令牌。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/models.py" />
-            <source>name_drafter</source>
-            <extracomment>{reason} Name one with --drafter OWNER/NAME, or use --plain.</extracomment>
-            <translation>{reason} 请用 --drafter OWNER/NAME 指定一个，或使用 --plain。</translation>
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/models.py" />
-            <source>pair_not_runnable</source>
-            <extracomment>{name} can't run. {reason} “slipstream models list” shows which pairs can.</extracomment>
-            <translation type="unfinished" />
-        </message>
-        <message>
-            <location filename="../../mlx_engine/terminal/models.py" />
-            <source>use_plain</source>
-            <extracomment>{reason} Use the target alone with --plain.</extracomment>
-            <translation>{reason} 请用 --plain 单独使用目标模型。</translation>
+            <location filename="../../mlx_engine/template_sandbox.py" />
+            <source>chat_template_slow</source>
+            <extracomment>The model's chat template takes longer than {seconds:g} seconds. Choose another model.</extracomment>
+            <translation>模型的聊天模板用时超过 {seconds:g} 秒。请选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />

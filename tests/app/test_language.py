@@ -67,6 +67,18 @@ def test_translations_of_engine_texts_use_only_values_that_exist(code: str) -> N
         assert set(re.findall(r"{(\w+)", found)) <= set(re.findall(r"{(\w+)", templates[text][0])), text
 
 
+def test_texts_that_only_the_terminal_shows_are_not_translated() -> None:
+    templates = tool().engine_texts()
+    assert not {file for _, file in templates.values() if re.match(r"mlx_engine/(bench/|terminal/|cli\.py)", file)}
+    assert "no_token_typed" not in templates and "invalid_token" in templates
+
+
+def test_every_engine_text_is_translated_into_every_language() -> None:
+    for code in OTHERS:
+        translated = tool().read(tool().ts_file(code), language.ENGINE_CONTEXT)
+        assert translated.keys() == tool().engine_texts().keys(), "run packaging/translations.py and translate what is new"
+
+
 def test_no_text_is_found_when_a_module_is_imported() -> None:
     """It would keep the language of that moment."""
 
