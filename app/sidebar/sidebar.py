@@ -21,7 +21,7 @@ SEARCH_MS = 150  # after the last key
 UNDO_MS = 10_000
 MIN_WIDTH, MAX_WIDTH, DEFAULT_WIDTH = 190, 420, 250
 
-Key = Qt.Key
+_Key = Qt.Key
 
 
 class Sidebar(QWidget):
@@ -111,12 +111,12 @@ class Sidebar(QWidget):
     @Slot(Qt.Key)
     def _leave_search(self, key: Qt.Key) -> None:
         searching = bool(self.search.text().strip())
-        if key == Key.Key_Escape:
+        if key == _Key.Key_Escape:
             self.search.clear()
             self.list.setFocus()
         elif not searching:
             self.list.setFocus()
-        elif key == Key.Key_Down:
+        elif key == _Key.Key_Down:
             self.results.setFocus()
         else:
             self.results.open_row(0)
@@ -126,13 +126,13 @@ class _SearchField(SearchField):
     left = Signal(Qt.Key)  # by Escape, Return, Enter or Down
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() == Key.Key_Escape:
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and event.key() == _Key.Key_Escape:
             event.accept()  # leaves the search instead of stopping a reply
             return True
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if (key := Key(event.key())) in (Key.Key_Escape, Key.Key_Return, Key.Key_Enter, Key.Key_Down):
+        if (key := _Key(event.key())) in (_Key.Key_Escape, _Key.Key_Return, _Key.Key_Enter, _Key.Key_Down):
             self.left.emit(key)
         else:
             super().keyPressEvent(event)

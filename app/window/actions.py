@@ -21,8 +21,8 @@ from app.window.dialogs import Dialogs
 from app.window.palette import IN_PALETTE
 from app.window.sidebar_split import SidebarSplit
 
-Keys = QKeySequence.StandardKey
-Role = QAction.MenuRole
+_Keys = QKeySequence.StandardKey
+_Role = QAction.MenuRole
 
 
 class Actions(QObject):
@@ -46,29 +46,29 @@ class Actions(QObject):
         add, library = self._add, conductor.library
         find, links = transcript.find_bar, transcript.links
 
-        self.new_chat = add(tr("&New Chat"), conductor.new_chat, Keys.New)
+        self.new_chat = add(tr("&New Chat"), conductor.new_chat, _Keys.New)
         self.new_folder = add(tr("New &Folder"), commands.new_folder, "Ctrl+Shift+N")
         self.models = add(tr("&Models…"), dialogs.show_models, "Ctrl+Shift+M")
         self.attach = add(tr("&Attach Files…"), commands.attach_files, "Ctrl+Shift+A")
         self.import_chats = add(tr("&Import Chats…"), commands.import_chats)
         self.export = add(tr("&Export Chat…"), commands.export, "Ctrl+Shift+S")
         self.export_all = add(tr("Export &All Chats…"), commands.export_all)
-        self.close_window = add(tr("&Close Window"), window.close, Keys.Close)
+        self.close_window = add(tr("&Close Window"), window.close, _Keys.Close)
         # macOS moves these three to the app menu.
-        self.settings = add(tr("Settings…"), dialogs.show_settings, "Ctrl+,", role=Role.PreferencesRole)
-        self.about = add(tr("About Slipstream"), dialogs.show_about, role=Role.AboutRole)
-        self.quit = add(tr("&Quit Slipstream"), window.close, Keys.Quit, role=Role.QuitRole)
+        self.settings = add(tr("Settings…"), dialogs.show_settings, "Ctrl+,", role=_Role.PreferencesRole)
+        self.about = add(tr("About Slipstream"), dialogs.show_about, role=_Role.AboutRole)
+        self.quit = add(tr("&Quit Slipstream"), window.close, _Keys.Quit, role=_Role.QuitRole)
 
-        self.undo = self._add_edit(tr("&Undo"), "undo", Keys.Undo)
-        self.redo = self._add_edit(tr("&Redo"), "redo", Keys.Redo)
-        self.cut = self._add_edit(tr("Cu&t"), "cut", Keys.Cut)
-        self.copy = self._add_edit(tr("&Copy"), "copy", Keys.Copy)
-        self.paste = self._add_edit(tr("&Paste"), "paste", Keys.Paste)
-        self.select_all = self._add_edit(tr("Select &All"), "selectAll", Keys.SelectAll)
+        self.undo = self._add_edit(tr("&Undo"), "undo", _Keys.Undo)
+        self.redo = self._add_edit(tr("&Redo"), "redo", _Keys.Redo)
+        self.cut = self._add_edit(tr("Cu&t"), "cut", _Keys.Cut)
+        self.copy = self._add_edit(tr("&Copy"), "copy", _Keys.Copy)
+        self.paste = self._add_edit(tr("&Paste"), "paste", _Keys.Paste)
+        self.select_all = self._add_edit(tr("Select &All"), "selectAll", _Keys.SelectAll)
         self.copy_reply = add(tr("Copy Last &Reply"), commands.copy_reply, "Ctrl+Shift+C")
-        self.find = add(tr("&Find in Chat…"), find.open_search, Keys.Find)
-        self.find_next = add(tr("Find Ne&xt"), find.find_next, Keys.FindNext)
-        self.find_previous = add(tr("Find Pre&vious"), find.find_previous, Keys.FindPrevious)
+        self.find = add(tr("&Find in Chat…"), find.open_search, _Keys.Find)
+        self.find_next = add(tr("Find Ne&xt"), find.find_next, _Keys.FindNext)
+        self.find_previous = add(tr("Find Pre&vious"), find.find_previous, _Keys.FindPrevious)
         self.next_link = add(tr("Next &Link"), links.go_to_next, "Ctrl+J")
         self.previous_link = add(tr("Previous Lin&k"), links.go_to_previous, "Ctrl+Shift+J")
         self.search = add(tr("&Search All Chats"), split.focus_search, "Ctrl+Shift+F")
@@ -171,14 +171,14 @@ class Actions(QObject):
         self,
         title: str,
         slot: Callable[..., object] | None,
-        *keys: str | Keys,
+        *keys: str | _Keys,
         checkable: bool = False,
-        role: Role = Role.NoRole,
+        role: _Role = _Role.NoRole,
     ) -> QAction:
         action = QAction(title, self._window)
         action.setMenuRole(role)
         action.setCheckable(checkable)
-        if keys and isinstance(keys[0], Keys):
+        if keys and isinstance(keys[0], _Keys):
             action.setShortcuts(keys[0])
         else:
             action.setShortcuts([QKeySequence(key) for key in keys])
@@ -186,7 +186,7 @@ class Actions(QObject):
             action.triggered.connect(lambda checked=False: slot())
         return action
 
-    def _add_edit(self, title: str, method: str, keys: Keys) -> QAction:
+    def _add_edit(self, title: str, method: str, keys: _Keys) -> QAction:
         """Add an action that calls a method of the focused text."""
 
         def edit() -> None:

@@ -8,7 +8,7 @@ from app.language import tr
 from app.sidebar.chat_list import ChatList
 from app.window.actions import Actions
 
-Item = QAction | QMenu | None  # None is a separator
+_Item = QAction | QMenu | None  # None is a separator
 
 
 def fill_menu_bar(bar: QMenuBar, do: Actions) -> None:
@@ -35,7 +35,7 @@ def show_list_menu(chats: ChatList, do: Actions, at: QPoint) -> None:
     do.refresh()
     menu = QMenu(chats)
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    items: dict[str, tuple[Item, ...]] = {
+    items: dict[str, tuple[_Item, ...]] = {
         "chat": (do.rename, do.pin, do.move_to_folder, do.duplicate, do.export, None, do.delete),
         "folder": (do.rename, do.delete),
     }
@@ -43,7 +43,7 @@ def show_list_menu(chats: ChatList, do: Actions, at: QPoint) -> None:
     menu.popup(chats.viewport().mapToGlobal(at))
 
 
-def _fill(menu: QMenu, *items: Item) -> None:
+def _fill(menu: QMenu, *items: _Item) -> None:
     for item in items:
         if item is None:
             menu.addSeparator()
