@@ -22,7 +22,7 @@ from tests.app.scripted_engine import ScriptedEngine
 
 language.use()
 
-PATIENCE_MS = 120_000  # a busy machine is no failure
+PATIENCE_MS = 120_000  # for busy machines
 
 
 class Running:

@@ -1,4 +1,4 @@
-"""The About page, and the question for newer versions: off until asked, and never more than a sentence."""
+"""The About window and the update check."""
 
 import json
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ from app.widgets.theme import Theme
 from app.window.about import AboutDialog
 from tests.packaging import script
 
-PATIENCE_MS = 120_000  # a busy machine is no failure
+PATIENCE_MS = 120_000  # for busy machines
 PAGE = "https://example.org/releases/2"
 
 
-def test_the_page_tells_the_version_and_every_parts_licence(start: Any) -> None:
+def test_the_about_window_shows_version_and_licenses(start: Any) -> None:
     app = start(loaded=False)
     app.window.dialogs.show_about()
     page = app.window.findChild(AboutDialog)
@@ -39,9 +39,7 @@ def test_the_page_tells_the_version_and_every_parts_licence(start: Any) -> None:
     page.accept()
 
 
-def test_a_build_says_what_was_written_down_and_a_checkout_what_is_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_has_its_stored_version_and_a_checkout_the_installed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.release.files", lambda package: tmp_path)
     assert this_release().version and this_release().address == ""
     (tmp_path / "release.json").write_text('{"version": "7.1", "releases": "https://example.org/latest"}')
@@ -94,7 +92,7 @@ def release_of(tag: str, page: str = PAGE) -> bytes:
     return json.dumps({"tag_name": tag, "html_url": page}).encode()
 
 
-def test_nothing_is_asked_until_it_is_wanted(qtbot: QtBot, server: Releases, preferences: Preferences) -> None:
+def test_no_update_check_until_turned_on(qtbot: QtBot, server: Releases, preferences: Preferences) -> None:
     server.answer = release_of("v9.0")
     one = Updates(Release("1.0", server.address), preferences)
     one.start()
@@ -119,7 +117,7 @@ def test_nothing_is_asked_until_it_is_wanted(qtbot: QtBot, server: Releases, pre
         (b"{}", 404, "Can't check for updates: "),
     ],
 )
-def test_who_asks_gets_an_answer_and_who_does_not_only_news(
+def test_only_manual_checks_report_errors_and_no_news(
     qtbot: QtBot, server: Releases, preferences: Preferences, answer: bytes, status: int, words: str
 ) -> None:
     server.answer, server.status = answer, status
@@ -137,7 +135,7 @@ def test_who_asks_gets_an_answer_and_who_does_not_only_news(
     assert heard == []
 
 
-def test_without_an_address_nobody_can_ask(qtbot: QtBot, start: Any, preferences: Preferences) -> None:
+def test_without_an_address_there_is_no_update_check(qtbot: QtBot, start: Any, preferences: Preferences) -> None:
     one = Updates(Release("1.0"), preferences)
     preferences.check_for_updates = True
     one.start()
@@ -147,7 +145,7 @@ def test_without_an_address_nobody_can_ask(qtbot: QtBot, start: Any, preferences
     assert not commands.check_for_updates.isVisible() and not commands.check_at_launch.isVisible()
 
 
-def test_with_an_address_the_menu_offers_it(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_an_address_the_menu_has_the_update_check(start: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.window.main_window.this_release", lambda: Release("1.0", "http://127.0.0.1:1/"))
     app = start(loaded=False)
     commands = app.window.commands

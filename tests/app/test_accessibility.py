@@ -1,4 +1,4 @@
-"""Every control has a name, the keyboard reaches every control, and what happens is announced."""
+"""Accessibility: names, keyboard access and announcements."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -101,7 +101,7 @@ def screens(start: Start, tmp_path: Path) -> dict[str, QWidget]:
     return found
 
 
-def test_every_control_of_every_screen_has_a_name_and_the_keyboard_reaches_it(screens: dict[str, QWidget]) -> None:
+def test_every_control_has_a_name_and_is_reachable_by_keyboard(screens: dict[str, QWidget]) -> None:
     assert {name: missing for name, screen in screens.items() if (missing := nameless(screen))} == {}
     assert {name: missing for name, screen in screens.items() if (missing := out_of_reach(screen))} == {}
     assert sum(1 for screen in screens.values() for _ in controls(screen)) > 60  # the walk does find them
@@ -109,7 +109,7 @@ def test_every_control_of_every_screen_has_a_name_and_the_keyboard_reaches_it(sc
         assert any(isinstance(screen, kind) for screen in screens.values())
 
 
-def test_every_command_of_the_menus_has_words_and_no_two_share_a_shortcut(start: Start) -> None:
+def test_every_menu_command_has_a_title_and_its_own_shortcut(start: Start) -> None:
     app = start()
     taken: dict[str, str] = {}
     for action in app.window.findChildren(type(app.window.commands.stop)):
@@ -124,7 +124,7 @@ def test_every_command_of_the_menus_has_words_and_no_two_share_a_shortcut(start:
 # Announcements
 
 
-def test_a_finished_reply_is_announced_once_and_its_tokens_never(start: Start) -> None:
+def test_a_finished_reply_is_announced_once(start: Start) -> None:
     said: list[str] = []
     app = start(ScriptedEngine([answer("One two three."), [commit("Half"), Failed("error", "It broke.")]]))
     Announcer(app.conductor, app.window, said.append)
@@ -136,7 +136,7 @@ def test_a_finished_reply_is_announced_once_and_its_tokens_never(start: Start) -
     assert said[2:] == ["Something to know."]
 
 
-def test_a_long_reply_is_announced_by_its_beginning(start: Start) -> None:
+def test_a_long_reply_is_announced_in_part(start: Start) -> None:
     app = start(ScriptedEngine([answer("word " * 1000)]))
     app.ask("Go")
     words = sentence(app.conductor.chat.turns[-1])
@@ -148,7 +148,7 @@ def test_a_long_reply_is_announced_by_its_beginning(start: Start) -> None:
 MAIN, SECOND = QRect(0, 25, 1440, 875), QRect(1440, 0, 1920, 1080)
 
 
-def test_a_window_that_can_be_seen_and_moved_stays_where_it_is() -> None:
+def test_a_visible_window_stays_where_it_is() -> None:
     for place in (QRect(100, 100, 900, 600), QRect(1500, 50, 900, 600), QRect(1300, 500, 900, 600)):
         assert onto_screen(place, [MAIN, SECOND]) == place
 
@@ -163,14 +163,14 @@ def test_a_window_that_can_be_seen_and_moved_stays_where_it_is() -> None:
         QRect(9000, 9000, 4000, 3000),
     ],
 )
-def test_a_window_whose_screen_is_gone_comes_back(lost: QRect) -> None:
+def test_a_window_moves_back_when_its_screen_is_removed(lost: QRect) -> None:
     placed = onto_screen(lost, [MAIN])
     assert MAIN.contains(placed)
     assert placed.width() == min(lost.width(), MAIN.width()) and placed.height() == min(lost.height(), MAIN.height())
     assert placed.height() > GRIP_HEIGHT
 
 
-def test_the_window_comes_back_where_it_was_and_onto_the_screen(start: Start) -> None:
+def test_the_window_is_restored_onto_a_screen(start: Start) -> None:
     app = start()
     screen = app.window.screen().availableGeometry()
     app.window.resize(640, 480)

@@ -1,4 +1,4 @@
-"""Chats that go out into files and come in from files, as the user meets it."""
+"""Exporting and importing chats in the window."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from app.widgets import save_dialog
 from tests.app.test_chats_window import Start, chat_with, rows, texts
 
 
-def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chats_are_exported_and_imported_from_the_menu(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = start()
     chat_with(app, "First")
     app.window.commands.regenerate.trigger()
@@ -50,7 +50,7 @@ def test_chats_go_out_and_come_in_through_the_menu(start: Start, tmp_path: Path,
         ("v1.2", "", "v1.2.md"),
     ],
 )
-def test_a_file_that_the_dialog_did_not_ask_about_is_not_replaced_unasked(
+def test_a_file_is_not_replaced_without_asking(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, chosen: str, written: str
 ) -> None:
     parent, kinds = QWidget(), {".md": "Markdown (*.md)", ".json": "JSON (*.json)"}
@@ -66,7 +66,7 @@ def test_a_file_that_the_dialog_did_not_ask_about_is_not_replaced_unasked(
         assert found is None and asked == [written]
 
 
-def test_what_was_said_in_imported_chats_survives_the_undo_of_the_import(start: Start, tmp_path: Path) -> None:
+def test_new_messages_in_imported_chats_survive_undo(start: Start, tmp_path: Path) -> None:
     app = start()
     one = chat_with(app, "First")
     app.conductor.library.export_chats([one], tmp_path / "one.json")
@@ -85,7 +85,7 @@ def test_what_was_said_in_imported_chats_survives_the_undo_of_the_import(start: 
     assert [prompt for prompt, _ in texts(app)] == ["First", "An hour of work"]
 
 
-def test_chats_of_one_file_that_share_an_id_are_all_imported(start: Start, tmp_path: Path) -> None:
+def test_imported_chats_with_the_same_id_are_all_kept(start: Start, tmp_path: Path) -> None:
     app = start()
     one = chat_with(app, "First")
     app.conductor.library.export_chats([one], tmp_path / "one.json")
@@ -103,7 +103,7 @@ def test_chats_of_one_file_that_share_an_id_are_all_imported(start: Start, tmp_p
     assert all(chat is not None and chat.turns[0].prompt == "First" for chat in loaded)
 
 
-def test_an_import_that_the_disk_refuses_is_told_and_leaves_nothing(start: Start, tmp_path: Path) -> None:
+def test_a_failed_import_is_reported_and_leaves_nothing(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     one = chat_with(app, "word " * 20_000)

@@ -1,4 +1,4 @@
-"""The settings of a chat: what goes into its requests, what stays with it, and presets."""
+"""Chat settings and presets."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.app.scripted_engine import PAIR, ScriptedEngine
 from tests.app.test_chats_window import Start, chat_with
 
 
-def test_settings_of_a_chat_go_into_its_requests_and_stay_with_it(start: Start, tmp_path: Path) -> None:
+def test_chat_settings_apply_to_requests_and_are_saved(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = start(ScriptedEngine(pair=replace(PAIR, can_think=True)), data=tmp_path / "data")
     app.window.dialogs.show_chat_settings()
@@ -70,7 +70,7 @@ def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest
     sheet.accept()
 
 
-def test_a_prompt_that_is_typed_is_written_once_and_never_lost(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
+def test_a_typed_system_prompt_is_saved_once_and_never_lost(start: Start, qtbot: QtBot, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     one = chat_with(app, "One")
@@ -97,7 +97,7 @@ def test_a_prompt_that_is_typed_is_written_once_and_never_lost(start: Start, qtb
 
 
 @pytest.mark.parametrize("typed", ["abc", "-1", "1.5", "١", str(2**64), "9" * 5000])
-def test_what_is_no_seed_is_not_taken(start: Start, qtbot: QtBot, typed: str) -> None:
+def test_invalid_seeds_are_rejected(start: Start, qtbot: QtBot, typed: str) -> None:
     """An empty field means a random one; so must nothing else."""
     app = start(loaded=False)
     app.window.dialogs.show_chat_settings()

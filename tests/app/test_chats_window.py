@@ -1,4 +1,4 @@
-"""Chats as the user meets them: the tree, the list, search, undo, settings, files."""
+"""Chats in the window: versions, the list, search, undo, saving."""
 
 import threading
 from collections.abc import Callable
@@ -59,7 +59,7 @@ def click(widget: QWidget, name: str) -> None:
 # The tree
 
 
-def test_an_edited_message_stands_beside_the_old_one_and_arrows_go_between_them(start: Start) -> None:
+def test_an_edited_message_is_a_version_next_to_the_old_one(start: Start) -> None:
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Other.")]))
     app.ask("One")
     app.ask("Two")
@@ -80,7 +80,7 @@ def test_an_edited_message_stands_beside_the_old_one_and_arrows_go_between_them(
     assert texts(app) == [("Uno", "Other.")]
 
 
-def test_cancelling_an_edit_gives_the_draft_back(start: Start) -> None:
+def test_cancelling_an_edit_restores_the_draft(start: Start) -> None:
     app = start()
     app.ask("One")
     app.type("a draft")
@@ -96,7 +96,7 @@ def test_cancelling_an_edit_gives_the_draft_back(start: Start) -> None:
     ("written", "read"),
     [("has **9** positive", "has 9 positive"), ("## Title `x`", "Title x"), ("a * b # c __init__", "a * b # c __init__")],
 )
-def test_an_excerpt_shows_words_without_signs_of_markdown(written: str, read: str) -> None:
+def test_an_excerpt_has_no_markdown_signs(written: str, read: str) -> None:
     assert without_markup(written) == read
 
 
@@ -113,7 +113,7 @@ def test_regenerate_adds_a_version_with_a_new_seed(start: Start) -> None:
     assert shown_text(app) == "First." and app.reply.buttons.versions.label.text() == "1 of 2"
 
 
-def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
+def test_a_reply_that_reached_its_limit_continues_in_place(start: Start) -> None:
     engine = ScriptedEngine([[commit("One, two,", 3), done(reason="length", tokens=3)], [commit(" three.", 2), done(tokens=2)]])
     app = start(engine)
     app.conductor.set_settings(replace(app.conductor.chat.settings, max_tokens=3))
@@ -129,7 +129,7 @@ def test_a_reply_that_reached_its_limit_goes_on_in_place(start: Start) -> None:
     assert not app.reply.buttons.resume.isVisible() and not app.reply.buttons.versions.isVisible()
 
 
-def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_path: Path) -> None:
+def test_the_tree_is_restored_after_a_restart(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = start(ScriptedEngine([answer("First."), answer("Second."), answer("Third.")]), data=tmp_path / "data")
     app.ask("One")
@@ -149,7 +149,7 @@ def test_the_tree_comes_back_after_a_restart_as_it_was_left(start: Start, tmp_pa
     assert [one.content for one in again.engine.requests[-1].messages] == ["One", "First.", "And then?", "Third.", "More"]
 
 
-def test_a_reply_goes_on_while_another_chat_is_read(start: Start) -> None:
+def test_a_reply_continues_while_another_chat_is_open(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
     old = chat_with(app, "Old?")
@@ -171,7 +171,7 @@ def test_a_reply_goes_on_while_another_chat_is_read(start: Start) -> None:
     assert shown_text(app) == "Half whole."
 
 
-def test_two_hundred_turns_are_kept_opened_and_continued(start: Start) -> None:
+def test_two_hundred_turns_are_saved_opened_and_continued(start: Start) -> None:
     app = start()
     chat = app.conductor.chat
     for number in range(200):
@@ -193,7 +193,7 @@ def test_two_hundred_turns_are_kept_opened_and_continued(start: Start) -> None:
 # The list
 
 
-def test_the_list_follows_what_is_done_to_chats(start: Start) -> None:
+def test_the_list_follows_changes_of_chats(start: Start) -> None:
     app = start()
     assert rows(app) == []
     first, second = chat_with(app, "# First *title*"), chat_with(app, "Second")
@@ -219,7 +219,7 @@ def test_the_list_follows_what_is_done_to_chats(start: Start) -> None:
     assert rows(app)[2:4] == ["[Work]", "Second"]
 
 
-def test_a_deleted_chat_comes_back_whole_by_undo(start: Start) -> None:
+def test_undo_restores_a_deleted_chat(start: Start) -> None:
     app = start()
     kept, gone = chat_with(app, "Kept"), chat_with(app, "Gone")
     app.window.commands.delete.trigger()
@@ -234,7 +234,7 @@ def test_a_deleted_chat_comes_back_whole_by_undo(start: Start) -> None:
     assert kept in app.conductor.library.entries
 
 
-def test_a_chat_deleted_in_mid_reply_is_stopped_and_can_be_brought_back(start: Start) -> None:
+def test_a_chat_deleted_during_a_reply_can_be_restored(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), threading.Event()]]))
     app.send("Story")
     app.until(lambda: "Half" in shown_text(app))
@@ -248,7 +248,7 @@ def test_a_chat_deleted_in_mid_reply_is_stopped_and_can_be_brought_back(start: S
     assert texts(app) == [("Story", "Half")] and app.conductor.chat.turns[0].reply.reason == "cancelled"
 
 
-def test_by_keyboard_alone_chats_are_gone_through_renamed_deleted_and_brought_back(start: Start, qtbot: QtBot) -> None:
+def test_chats_are_opened_renamed_deleted_and_restored_by_keyboard(start: Start, qtbot: QtBot) -> None:
     app = start()
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed = app.window.sidebar.list
@@ -286,7 +286,7 @@ EDITING = [
 
 
 @pytest.mark.parametrize("where", ["composer", "search", "find", "rename"])
-def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, where: str) -> None:
+def test_text_editing_keys_run_no_command(start: Start, qtbot: QtBot, where: str) -> None:
     app = start()
     one = chat_with(app, "First")
     window, listed = app.window, app.window.sidebar.list
@@ -318,7 +318,7 @@ def test_no_key_that_edits_a_text_runs_a_command(start: Start, qtbot: QtBot, whe
             app.until(lambda: not listed.findChildren(QLineEdit))
 
 
-def test_folders_open_and_close_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:
+def test_folders_expand_and_collapse_by_key_and_stay_so(start: Start, qtbot: QtBot) -> None:
     app = start()
     one = chat_with(app, "Inside")
     folder = app.conductor.library.add_folder("Work")
@@ -334,7 +334,7 @@ def test_folders_open_and_close_by_key_and_stay_so(start: Start, qtbot: QtBot) -
     assert listed.isExpanded(listed._rows[folder.id].index())
 
 
-def test_the_lists_menu_acts_on_the_row_under_the_pointer(start: Start) -> None:
+def test_the_context_menu_acts_on_the_row_under_the_pointer(start: Start) -> None:
     app = start()
     first, second = chat_with(app, "First"), chat_with(app, "Second")
     listed = app.window.sidebar.list
@@ -375,7 +375,7 @@ def test_search_finds_words_in_all_chats_and_opens_the_chat_at_the_hit(start: St
 # What cannot be kept
 
 
-def test_a_damaged_file_is_told_in_the_chat_and_the_app_works(start: Start, tmp_path: Path) -> None:
+def test_a_damaged_database_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / FILE).write_bytes(b"SQLite format 3\0" + b"\xee" * 9000)
     app = start(data=tmp_path / "data")
@@ -384,7 +384,7 @@ def test_a_damaged_file_is_told_in_the_chat_and_the_app_works(start: Start, tmp_
     assert shown_text(app) == "Fine." and rows(app) == ["[Today]", "Hi"]
 
 
-def test_a_folder_that_cannot_be_written_to_is_told_and_the_app_works(start: Start, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported_and_the_app_works(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     first = start(data=tmp_path / "data")
     first.ask("Earlier")
@@ -401,7 +401,7 @@ def test_a_folder_that_cannot_be_written_to_is_told_and_the_app_works(start: Sta
     assert texts(app) == [("Hi", "Fine.")] and (tmp_path / "data" / FILE).read_bytes() == before
 
 
-def test_a_disk_that_fills_up_is_told_once_and_what_waits_is_kept_later(start: Start, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_once_and_messages_are_saved_later(start: Start, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     app = start(data=tmp_path / "data")
     limits: list[int] = []
@@ -422,7 +422,7 @@ def test_a_disk_that_fills_up_is_told_once_and_what_waits_is_kept_later(start: S
 # Odd text
 
 
-def test_nul_half_pairs_and_a_pasted_megabyte_are_sent_and_kept(start: Start) -> None:
+def test_nul_surrogates_and_a_pasted_megabyte_are_sent_and_saved(start: Start) -> None:
     app = start(ScriptedEngine([[Commit("odd \0\ud800 reply", "answer", (1,), ("target",)), done()]]))
     assert app.conductor.send("a\0b \ud800 " + "word " * 200_000)
     app.until(lambda: not app.conductor.busy)
@@ -437,7 +437,7 @@ def test_nul_half_pairs_and_a_pasted_megabyte_are_sent_and_kept(start: Start) ->
 # Looks
 
 
-def test_the_list_collapses_remembers_its_width_and_gives_way_in_a_narrow_window(start: Start) -> None:
+def test_the_sidebar_remembers_its_width_and_hides_in_a_narrow_window(start: Start) -> None:
     app = start()
     app.window.resize(1200, 700)
     draw_sidebar(app, 333)
@@ -455,7 +455,7 @@ def test_the_list_collapses_remembers_its_width_and_gives_way_in_a_narrow_window
     app.until(lambda: again.window.sidebar.width() == 333)
 
 
-def test_everything_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> None:
+def test_every_control_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> None:
     app = start()
     chat_with(app, "One")
     app.window.commands.delete.trigger()
@@ -470,7 +470,7 @@ def test_everything_in_the_sidebar_and_the_sheet_has_a_name(start: Start) -> Non
     QApplication.processEvents()
 
 
-def test_chats_that_share_a_title_are_told_apart_in_a_search(start: Start) -> None:
+def test_search_results_with_the_same_title_show_their_date(start: Start) -> None:
     app = start()
     chat_with(app, "Needle"), chat_with(app, "Needle"), chat_with(app, "Needle alone")
     app.window.sidebar.search.setText("needle")

@@ -1,4 +1,4 @@
-"""The context meter: what it counts, when it asks, and what it says when little or nothing is left."""
+"""The context meter: what it counts, when, and its texts."""
 
 import threading
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def shown(app: Running) -> str:
     return app.window.foot.context.label.text()
 
 
-def test_chat_instructions_and_draft_are_counted_a_moment_after_the_last_change(start: Start) -> None:
+def test_chat_system_prompt_and_draft_are_counted_after_the_last_change(start: Start) -> None:
     app = start(counting(answer("Four words in it.")))
     app.until(lambda: shown(app) == "0 of 100 tokens used · 100 left")
     app.ask("One two")
@@ -41,7 +41,7 @@ def test_chat_instructions_and_draft_are_counted_a_moment_after_the_last_change(
     assert len(app.engine.counted) <= before + 2, "it waits until the typing rests"
 
 
-def test_what_does_not_fit_is_said_before_it_is_sent(start: Start) -> None:
+def test_a_message_that_does_not_fit_is_reported_before_sending(start: Start) -> None:
     app = start(counting())
     app.type("x " * 95)
     app.until(lambda: shown(app) == "5 tokens left")
@@ -51,7 +51,7 @@ def test_what_does_not_fit_is_said_before_it_is_sent(start: Start) -> None:
     app.until(lambda: shown(app).startswith("0 of 100"))
 
 
-def test_while_a_reply_is_written_its_own_tokens_are_added_and_the_engine_is_left_alone(start: Start) -> None:
+def test_a_growing_reply_is_added_without_asking_the_engine(start: Start) -> None:
     gate = threading.Event()
     app = start(counting([PrefillProgress(30, 30, 0), commit("Half", 20), gate, commit(" more.", 2), done()]))
     app.send("One two")
@@ -64,7 +64,7 @@ def test_while_a_reply_is_written_its_own_tokens_are_added_and_the_engine_is_lef
     assert len(app.engine.counted) == asked + 1
 
 
-def test_what_stood_there_before_continue_is_counted_once(start: Start) -> None:
+def test_tokens_before_continue_are_counted_once(start: Start) -> None:
     gate = threading.Event()
     first = [PrefillProgress(10, 10, 0), commit("Half", 20), done(reason="length", tokens=20)]
     app = start(counting(first, [PrefillProgress(30, 30, 0), commit(" more.", 5), gate, commit(" End", 1), done(tokens=6)]))
@@ -77,7 +77,7 @@ def test_what_stood_there_before_continue_is_counted_once(start: Start) -> None:
     assert "26 tokens" in app.reply.stats.facts.text()
 
 
-def test_a_part_that_was_interrupted_counts_among_the_replys_tokens() -> None:
+def test_an_interrupted_part_counts_in_the_tokens_of_the_reply() -> None:
     reply = Reply("dflash", 100)
     reply.accept(commit("One", 20), 0.0)
     reply.reason = "interrupted"
@@ -92,7 +92,7 @@ def test_a_part_that_was_interrupted_counts_among_the_replys_tokens() -> None:
     assert "30 tokens" in wording.facts(reply)
 
 
-def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> None:
+def test_an_edited_question_counts_only_the_messages_before_it(start: Start) -> None:
     app = start(counting(answer("a b c"), answer("d e f")))
     app.ask("1")
     app.ask("2 3")
@@ -100,18 +100,18 @@ def test_an_edited_question_counts_only_what_stands_before_it(start: Start) -> N
     app.until(lambda: shown(app).startswith("6 of 100"))
 
 
-def test_a_pasted_megabyte_is_counted_like_anything_else(start: Start) -> None:
+def test_a_pasted_megabyte_is_counted(start: Start) -> None:
     app = start(counting())
     app.type("word " * 200_000)
     app.until(lambda: shown(app).startswith("199,901 tokens over the limit of 100"))
 
 
-def test_a_full_context_says_what_can_be_done() -> None:
+def test_a_full_context_says_what_to_do() -> None:
     assert "Start a new chat" in sentence(ContextUse(100, 100)) and "edit" in sentence(ContextUse(2000, 100))
     assert sentence(ContextUse(99, 100, exact=False)) == "~1 token left"
 
 
-def test_a_question_stands_in_the_middle_of_its_bubble(start: Start) -> None:
+def test_a_question_is_centered_in_its_bubble(start: Start) -> None:
     for size in (12, 15, 24):
         app = start()
         app.window.preferences.text_size = size

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 600  # a busy machine is no failure
+PATIENCE_S = 600  # for busy machines
 
 pytestmark = [
     pytest.mark.long,
@@ -133,7 +133,7 @@ def desktop(tmp_path: Path) -> Iterator[Desktop]:
     made.close()
 
 
-def test_a_day_by_keyboard_alone(desktop: Desktop) -> None:
+def test_the_app_is_usable_by_keyboard_alone(desktop: Desktop) -> None:
     """Type, send, stop, toggle DFlash, compare, edit, search, quit, reopen."""
     first, second = "What is speculative decoding?", "Convert 37 kilometres to metres."
     desktop.start()

@@ -1,4 +1,4 @@
-"""What was written and not sent: it stays with its chat, also over a quit."""
+"""Unsent messages stay with their chats, also across restarts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.app.conftest import Running
 Start = Callable[..., Running]
 
 
-def test_a_message_that_was_not_sent_is_there_after_a_restart(start: Start, tmp_path: Path) -> None:
+def test_an_unsent_message_is_restored_after_a_restart(start: Start, tmp_path: Path) -> None:
     app = start(data=tmp_path)
     app.ask("One")
     app.type('Not sent,\nyet: "ü" 中')
@@ -18,7 +18,7 @@ def test_a_message_that_was_not_sent_is_there_after_a_restart(start: Start, tmp_
     again.until(lambda: again.window.composer.text == 'Not sent,\nyet: "ü" 中')
 
 
-def test_what_was_written_and_not_sent_stays_with_its_chat(start: Start, tmp_path: Path) -> None:
+def test_an_unsent_message_stays_with_its_chat(start: Start, tmp_path: Path) -> None:
     app = start()
     app.ask("One")
     note = tmp_path / "note.md"
@@ -40,7 +40,7 @@ def test_what_was_written_and_not_sent_stays_with_its_chat(start: Start, tmp_pat
     assert app.window.composer.text == "", "what was sent is no draft any more"
 
 
-def test_what_is_typed_while_the_last_chat_is_still_being_read_stays_in_sight(start: Start, tmp_path: Path) -> None:
+def test_text_typed_while_the_last_chat_opens_stays(start: Start, tmp_path: Path) -> None:
     app = start(data=tmp_path)
     app.ask("One")
     app.window.close()

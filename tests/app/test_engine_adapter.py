@@ -1,4 +1,4 @@
-"""The engine host behind its Qt adapter: one thread, no lost events, no exception that escapes."""
+"""The engine host behind its Qt adapter: one thread, no lost events, no escaping exceptions."""
 
 import sys
 import threading
@@ -48,7 +48,7 @@ class Recorder:
         return bool(self.of(job)) and self.of(job)[-1] is None
 
 
-def test_everything_that_touches_the_engine_happens_on_one_other_thread(qtbot: QtBot) -> None:
+def test_the_engine_runs_on_one_other_thread(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     made_on: list[int] = []
 
@@ -77,7 +77,7 @@ def test_the_running_app_does_not_wait_long_for_python(start: Callable[..., Runn
         sys.setswitchinterval(before)
 
 
-def test_news_come_in_batches_whole_and_in_order(qtbot: QtBot) -> None:
+def test_events_arrive_in_batches_complete_and_in_order(qtbot: QtBot) -> None:
     engine = ScriptedEngine([answer(" ".join(str(number) for number in range(3000)))])
     recorder = Recorder(lambda: engine)
     job = recorder.submit(ASK)
@@ -91,9 +91,7 @@ def test_news_come_in_batches_whole_and_in_order(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize("where", ["load", "generate", "make"])
-def test_a_bug_is_logged_and_told_in_one_sentence_and_the_thread_lives_on(
-    qtbot: QtBot, caplog: pytest.LogCaptureFixture, where: str
-) -> None:
+def test_a_bug_is_logged_and_reported_and_the_thread_survives(qtbot: QtBot, caplog: pytest.LogCaptureFixture, where: str) -> None:
     bug = ZeroDivisionError("secret detail")
     engine = ScriptedEngine([[bug]] if where == "generate" else [], load_error=bug if where == "load" else None)
     failures = [bug] if where == "make" else []
@@ -123,7 +121,7 @@ def test_a_user_error_is_delivered_with_its_message(qtbot: QtBot) -> None:
     assert recorder.host.wait(120)
 
 
-def test_shutting_down_in_mid_reply_ends_the_thread_and_frees_the_models(qtbot: QtBot) -> None:
+def test_shutting_down_during_a_reply_ends_the_thread_and_frees_the_models(qtbot: QtBot) -> None:
     engine = ScriptedEngine([[commit("a"), threading.Event(), commit("never")]])
     recorder = Recorder(lambda: engine)
     job = recorder.submit(ASK)
@@ -134,7 +132,7 @@ def test_shutting_down_in_mid_reply_ends_the_thread_and_frees_the_models(qtbot: 
     assert recorder.of(job)[-1] is None
 
 
-def test_what_is_asked_after_the_end_is_not_begun(qtbot: QtBot) -> None:
+def test_requests_after_closing_do_not_start(qtbot: QtBot) -> None:
     engine = ScriptedEngine()
     recorder = Recorder(lambda: engine)
     assert recorder.host.wait(120)

@@ -133,7 +133,7 @@ def test_kill_9_during_a_reply_loses_at_most_a_second(
     app.until(view.buttons.resume.isVisible)
 
 
-def test_the_question_is_on_the_disk_before_the_engine_gets_it(start: Callable[..., Running], tmp_path: Path) -> None:
+def test_the_question_is_saved_before_the_engine_gets_it(start: Callable[..., Running], tmp_path: Path) -> None:
     class Looking(ScriptedEngine):
         found: tuple[str, ...] = ()
 

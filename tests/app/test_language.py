@@ -1,4 +1,4 @@
-"""Translations: whole, faithful in what is filled in, and fitting on every screen."""
+"""Translations: complete, with the right values, and not clipped on any screen."""
 
 import ast
 import importlib.util
@@ -18,7 +18,7 @@ from app.language import LANGUAGES, tr
 from app.machine.this_mac import duration, rate
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 240  # a busy machine is no failure
+PATIENCE_S = 240  # for busy machines
 OTHERS = [code for code in LANGUAGES if code != "en"]
 
 
@@ -50,7 +50,7 @@ def test_every_text_is_translated_into_every_language() -> None:
 
 
 @pytest.mark.parametrize("code", OTHERS)
-def test_translations_fill_in_only_what_they_are_given_and_end_alike(code: str) -> None:
+def test_translations_have_the_values_and_endings_of_their_source(code: str) -> None:
     for text, found in tool().read(tool().ts_file(code)).items():
         assert set(re.findall(r"{(\w+)}", found)) <= set(re.findall(r"{(\w+)}", text)), text
         assert ("…" in text) == ("…" in found), text
@@ -79,7 +79,7 @@ def test_every_engine_text_is_translated_into_every_language() -> None:
         assert translated.keys() == tool().engine_texts().keys(), "run packaging/translations.py and translate what is new"
 
 
-def test_no_text_is_found_when_a_module_is_imported() -> None:
+def test_no_text_is_translated_at_import() -> None:
     """It would keep the language of that moment."""
 
     def at_import(node: ast.AST) -> Iterator[ast.AST]:
@@ -97,7 +97,7 @@ def test_no_text_is_found_when_a_module_is_imported() -> None:
 
 
 @pytest.mark.parametrize("code", OTHERS)
-def test_the_compiled_file_is_that_of_the_text_file(code: str) -> None:
+def test_the_compiled_translations_are_up_to_date(code: str) -> None:
     compiled = QTranslator()
     assert compiled.load(str(language.FOLDER / f"slipstream_{code}.qm"))
     for context in (language.CONTEXT, language.ENGINE_CONTEXT):
@@ -118,7 +118,7 @@ def test_the_compiled_file_is_that_of_the_text_file(code: str) -> None:
         ("", ""),
     ],
 )
-def test_a_language_is_known_by_its_many_names(name: str, spoken: str) -> None:
+def test_language_names_are_recognized(name: str, spoken: str) -> None:
     assert language._known(name) == spoken
 
 
@@ -132,7 +132,7 @@ def test_texts_are_translated_and_filled_in(restored: None, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("code", ["de", "zh_CN"])
-def test_every_screen_speaks_the_language_and_clips_nothing(code: str, tmp_path: Path) -> None:
+def test_every_screen_is_translated_and_not_clipped(code: str, tmp_path: Path) -> None:
     """In a process of its own, which has the language from its beginning."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.app.screens", code],
@@ -146,7 +146,7 @@ def test_every_screen_speaks_the_language_and_clips_nothing(code: str, tmp_path:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_look_at_the_screens_finds_what_is_clipped_and_what_is_english(qtbot) -> None:  # type: ignore[no-untyped-def]
+def test_the_screen_check_finds_clipped_and_english_texts(qtbot) -> None:  # type: ignore[no-untyped-def]
     from PySide6.QtWidgets import QLabel, QWidget
 
     from tests.app.screens import clipped, untranslated
@@ -165,7 +165,7 @@ def test_the_look_at_the_screens_finds_what_is_clipped_and_what_is_english(qtbot
     assert untranslated(screen) == ["Close the chat"]
 
 
-def test_a_comparison_is_told_in_words_and_figures_of_the_language(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_uses_the_number_format_of_the_language(restored: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(language.VARIABLE, raising=False)
     language.use("de")
     assert (language.figures(0.25), language.figures(1.0), language.figures(12.345)) == ("0,25", "1", "12,3")

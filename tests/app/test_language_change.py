@@ -105,7 +105,7 @@ sys.exit(application.run(["slipstream"]))
 """
 
 
-def test_a_restart_quits_in_mid_reply_and_starts_the_app_again(tmp_path: Path) -> None:
+def test_a_restart_during_a_reply_quits_and_starts_the_app_again(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", RESTARTING],
         env={**os.environ, "HOME": str(tmp_path), "TMPDIR": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"},
@@ -121,7 +121,7 @@ def test_a_restart_quits_in_mid_reply_and_starts_the_app_again(tmp_path: Path) -
     assert "Slipstream ends" in log and "could not start again" not in log
 
 
-def test_a_bundle_is_started_again_by_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_is_restarted_with_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/Applications/Slipstream.app/Contents/MacOS/Slipstream")
     assert child.app_command() == ("/usr/bin/open", ["-n", "/Applications/Slipstream.app"])
     monkeypatch.setattr(sys, "executable", "/opt/slipstream/bin/slipstream")

@@ -1,4 +1,4 @@
-"""What is asked of macOS, through a Mac that is made up; and how short memory is told."""
+"""Calls of macOS APIs, with fake frameworks, and notices about low memory."""
 
 import ctypes
 import sys
@@ -32,7 +32,7 @@ class Process:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["reply", "download"]), st.booleans())))
-def test_the_mac_is_kept_awake_exactly_while_something_runs(steps: list[tuple[str, bool]]) -> None:
+def test_the_mac_stays_awake_exactly_while_something_runs(steps: list[tuple[str, bool]]) -> None:
     process = Process()
     activity = Activity(process)
     held: set[str] = set()
@@ -43,14 +43,14 @@ def test_the_mac_is_kept_awake_exactly_while_something_runs(steps: list[tuple[st
     assert all(running == (0x00FFFFFF, "because") for running in process.running.values())
 
 
-def test_elsewhere_nothing_is_held() -> None:
+def test_other_systems_are_not_kept_awake() -> None:
     activity = Activity()
     activity.set_held("reply", True)
     activity.set_held("reply", False)
     assert not macos.reduces_motion()
 
 
-def test_on_a_mac_its_frameworks_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mac_uses_its_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
     process = Process()
     foundation, appkit = ModuleType("Foundation"), ModuleType("AppKit")
     foundation.NSProcessInfo = SimpleNamespace(processInfo=lambda: process)  # type: ignore[attr-defined]
@@ -65,7 +65,7 @@ def test_on_a_mac_its_frameworks_are_asked(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize(("level", "told"), [(1, "normal"), (2, "warning"), (4, "critical"), (77, None)])
-def test_the_kernels_level_of_pressure_is_read(monkeypatch: pytest.MonkeyPatch, level: int, told: str | None) -> None:
+def test_memory_pressure_is_read_from_the_kernel(monkeypatch: pytest.MonkeyPatch, level: int, told: str | None) -> None:
     asked: list[bytes] = []
 
     def sysctlbyname(name: bytes, value, size, new, length) -> int:  # type: ignore[no-untyped-def]
@@ -79,7 +79,7 @@ def test_the_kernels_level_of_pressure_is_read(monkeypatch: pytest.MonkeyPatch, 
     assert asked == [b"kern.memorystatus_vm_pressure_level"]
 
 
-def test_a_mac_without_its_frameworks_does_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mac_without_pyobjc_works(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     for name in ("Foundation", "AppKit"):
         monkeypatch.setitem(sys.modules, name, None)
@@ -128,7 +128,7 @@ def test_a_reply_that_used_nearly_all_memory_is_reported_once() -> None:
         ("", "normal"),
     ],
 )
-def test_linux_is_read_from_meminfo(tmp_path: Path, text: str, level: str) -> None:
+def test_linux_reads_meminfo(tmp_path: Path, text: str, level: str) -> None:
     file = tmp_path / "meminfo"
     file.write_text(text)
     assert memory_watch.from_meminfo(file) == level

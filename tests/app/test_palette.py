@@ -1,4 +1,4 @@
-"""The command palette: what it finds, and that the keyboard is enough."""
+"""The command palette: matching, and use by keyboard."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,13 +17,13 @@ letters = st.text("abcN -", max_size=6)
 
 
 @given(letters, st.text("abcdN -", max_size=20))
-def test_letters_fit_exactly_where_they_stand_in_the_text_in_order(wanted: str, text: str) -> None:
+def test_letters_match_only_in_order(wanted: str, text: str) -> None:
     fits = all(contains_in_order(word, text.casefold()) for word in wanted.casefold().split())
     assert (score(wanted, text) is not None) == fits
 
 
 @given(letters, st.lists(st.text("abcdN -", max_size=12)))
-def test_ranking_keeps_what_fits_and_its_order_among_equals(wanted: str, texts: list[str]) -> None:
+def test_ranking_keeps_matches_and_the_order_of_equals(wanted: str, texts: list[str]) -> None:
     found = rank(wanted, texts, lambda text: text)
     fitting = [text for text in texts if score(wanted, text) is not None]
     assert sorted(found) == sorted(fitting)
@@ -31,7 +31,7 @@ def test_ranking_keeps_what_fits_and_its_order_among_equals(wanted: str, texts: 
         assert found == texts
 
 
-def test_beginnings_of_words_count_more_than_letters_inside_them() -> None:
+def test_starts_of_words_score_higher_than_letters_inside() -> None:
     commands = ["Find in Chat…", "New Chat", "Launch", "New Folder", "Rename…", "Minimize"]
 
     def first(wanted: str) -> str:
@@ -50,7 +50,7 @@ def open_palette(app: Running) -> Palette:
     return palette
 
 
-def test_every_command_that_can_be_done_is_there_with_its_keys(start: Start) -> None:
+def test_every_enabled_command_is_listed_with_its_shortcut(start: Start) -> None:
     app = start()
     palette = open_palette(app)
     found = {command.text: command for command in palette_commands(app.window.menuBar(), app.conductor)}
@@ -62,7 +62,7 @@ def test_every_command_that_can_be_done_is_there_with_its_keys(start: Start) -> 
     palette.reject()
 
 
-def test_a_few_letters_and_enter_do_it(start: Start, qtbot: QtBot) -> None:
+def test_a_few_letters_and_enter_run_a_command(start: Start, qtbot: QtBot) -> None:
     app = start()
     assert app.conductor.next_mode == "dflash"
     palette = open_palette(app)
@@ -73,7 +73,7 @@ def test_a_few_letters_and_enter_do_it(start: Start, qtbot: QtBot) -> None:
     app.until(lambda: not app.window.findChildren(Palette))
 
 
-def test_arrows_choose_and_escape_leaves(start: Start, qtbot: QtBot) -> None:
+def test_arrow_keys_select_and_escape_closes(start: Start, qtbot: QtBot) -> None:
     app = start()
     palette = open_palette(app)
     rows = [palette.list.currentIndex().row()]

@@ -1,4 +1,4 @@
-"""`--selftest` tells a whole build from a broken one."""
+"""`--selftest` passes for a good build and fails for a broken one."""
 
 import json
 import subprocess
@@ -33,7 +33,7 @@ def states(report: dict[str, Any]) -> dict[str, str]:
     return {step["name"]: step["state"] for step in report["steps"]}
 
 
-def test_this_build_is_whole() -> None:
+def test_this_build_passes() -> None:
     status, report, err = run()
     assert status == 0 and report["ok"], (report, err)
     found = states(report)
@@ -43,7 +43,7 @@ def test_this_build_is_whole() -> None:
     assert report["metal"] is mx.metal.is_available()
 
 
-def test_rounds_that_are_queued_ahead_are_run_where_they_can_be() -> None:
+def test_queued_rounds_run_where_they_can() -> None:
     _, report, err = run("--no-window")
     assert states(report)["queued dflash reply"] == ("ok" if device.runs_beside_host() else "skipped"), err
     # as there: the rounds are queued, and layers compiled
@@ -62,7 +62,7 @@ def test_rounds_that_are_queued_ahead_are_run_where_they_can_be() -> None:
     assert layers >= 2 * rounds > 4
 
 
-def test_what_is_broken_is_named_and_the_rest_still_run() -> None:
+def test_a_failed_check_does_not_stop_the_others() -> None:
     status, report, _ = run(
         "--no-window",
         weights="import app.selftest as s; from pathlib import Path; s.demo_pair = lambda: (Path('/nowhere'), Path('/nowhere'))",
@@ -72,7 +72,7 @@ def test_what_is_broken_is_named_and_the_rest_still_run() -> None:
     assert found["replies"] == "fail" and found["matmul"] == "ok" and "window" not in found
 
 
-def test_a_machine_without_metal_fails_where_it_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+def test_require_metal_fails_without_metal(capsys: pytest.CaptureFixture[str]) -> None:
     from app import selftest
 
     with pytest.MonkeyPatch.context() as patch:
@@ -84,14 +84,14 @@ def test_a_machine_without_metal_fails_where_it_is_required(capsys: pytest.Captu
     assert "unknown arguments of --selftest: --requiremetal" in capsys.readouterr().out
 
 
-def test_every_kernel_is_checked_and_equals_its_reference_in_the_emulator() -> None:
+def test_every_kernel_equals_its_reference_in_the_emulator() -> None:
     steps = list(self_check.check_kernels(metal_kernel))
     assert [step for step in steps if step.state != "ok"] == []
     assert len(steps) >= len(KERNELS)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_kernel_that_computes_something_else_is_found(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_kernel_is_found(kernel: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     right = kernel.metal
 
     def wrong(*arguments: Any, **options: Any) -> Any:
@@ -106,7 +106,7 @@ def test_a_kernel_that_computes_something_else_is_found(kernel: Any, monkeypatch
     assert self_check._difference(name, metal_kernel)
 
 
-def test_a_kernel_that_nobody_checks_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unchecked_kernel_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(self_check, "_CASES", {})
 
     def steps() -> Iterator[CheckResult]:

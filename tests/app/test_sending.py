@@ -1,4 +1,4 @@
-"""What appears when a question is sent: first the question, a frame later its reply. And where that reply can be stopped."""
+"""Sending: the question appears first, the reply one frame later, and only its chat can stop it."""
 
 import threading
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.benchmarks.recorded_engine import TEXT
 Start = Callable[..., Running]
 
 
-def test_a_question_is_shown_a_frame_before_its_reply_and_neither_when_it_is_sent(start: Start) -> None:
+def test_a_question_appears_one_frame_before_its_reply(start: Start) -> None:
     app = start(ScriptedEngine([[threading.Event()]]))
     column = app.window.transcript.column
     before = column.total_height
@@ -34,7 +34,7 @@ def test_a_question_is_shown_a_frame_before_its_reply_and_neither_when_it_is_sen
     assert column.entries[0].top < column.entries[1].top
 
 
-def test_a_reply_that_ends_before_it_is_shown_is_whole_and_follows_its_question(qapp: QApplication, qtbot: QtBot) -> None:
+def test_a_reply_that_ends_before_it_is_shown_is_complete(qapp: QApplication, qtbot: QtBot) -> None:
     transcript = Transcript(Theme(qapp, "light"))
     qtbot.addWidget(transcript)
     transcript.resize(900, 700)
@@ -52,7 +52,7 @@ def test_a_reply_that_ends_before_it_is_shown_is_whole_and_follows_its_question(
     assert transcript.verticalScrollBar().value() == transcript.verticalScrollBar().maximum()
 
 
-def test_a_message_is_no_window_of_its_own_even_for_a_moment(start: Start, qapp: QApplication) -> None:
+def test_a_message_never_opens_as_a_separate_window(start: Start, qapp: QApplication) -> None:
     class Windows(QObject):
         def __init__(self) -> None:
             super().__init__()
@@ -73,7 +73,7 @@ def test_a_message_is_no_window_of_its_own_even_for_a_moment(start: Start, qapp:
     assert windows.opened == []
 
 
-def test_only_the_chat_in_which_a_reply_is_written_can_stop_it(start: Start, qtbot: QtBot) -> None:
+def test_only_the_chat_of_a_reply_can_stop_it(start: Start, qtbot: QtBot) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), gate, commit("whole."), done()]]))
     bar, composer, stop = app.window.foot.elsewhere, app.window.composer, app.window.commands.stop
@@ -103,7 +103,7 @@ def test_only_the_chat_in_which_a_reply_is_written_can_stop_it(start: Start, qtb
     assert shown_text(app) == "Half whole." and app.conductor.chat.turns[-1].reply.reason == "eos"
 
 
-def test_a_reply_in_a_chat_that_is_deleted_from_afar_ends(start: Start) -> None:
+def test_deleting_another_chat_ends_its_reply(start: Start) -> None:
     app = start(ScriptedEngine([answer("Old."), [commit("Half "), threading.Event()]]))
     app.ask("Old?")
     old = app.conductor.chat.id
@@ -118,7 +118,7 @@ def test_a_reply_in_a_chat_that_is_deleted_from_afar_ends(start: Start) -> None:
     assert not app.window.foot.elsewhere.isVisible() and app.conductor.chat.id == old
 
 
-def test_a_pasted_megabyte_is_sent_from_the_field_and_shown_folded(start: Start) -> None:
+def test_a_pasted_megabyte_is_sent_and_shown_folded(start: Start) -> None:
     app = start()
     pasted = QMimeData()
     pasted.setText("\u05e9\u05dc\u05d5\u05dd e\u0301 <b>'; DROP TABLE chat; --</b>\n" * 30_000)

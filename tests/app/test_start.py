@@ -1,4 +1,4 @@
-"""Starting: once, in any home, and without Qt where no window is wanted."""
+"""Startup: one instance, any home folder, crashes, and child processes without Qt."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from app.file_opening import FileOpening
 from app.single_instance import SingleInstance, address
 from tests.benchmarks import window
 
-PATIENCE_S = 120  # a busy machine is no failure
+PATIENCE_S = 120  # for busy machines
 ROOT = Path(__file__).parents[2]
 
 
@@ -57,7 +57,7 @@ sys.exit(application.run(["slipstream"]))
 """
 
 
-def test_the_app_starts_chats_and_closes_in_mid_reply_without_a_trace(tmp_path: Path) -> None:
+def test_the_app_starts_replies_and_closes_without_errors(tmp_path: Path) -> None:
     process = python(APP, tmp_path, HOME=str(tmp_path))
     _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
@@ -66,7 +66,7 @@ def test_the_app_starts_chats_and_closes_in_mid_reply_without_a_trace(tmp_path: 
     assert "Slipstream starts" in log and "Slipstream ends" in log and "Traceback" not in log
 
 
-def test_with_a_home_that_cannot_be_written_to_it_starts_and_says_so_once(tmp_path: Path) -> None:
+def test_an_unwritable_home_is_reported_once(tmp_path: Path) -> None:
     process = python(APP, tmp_path, HOME="/dev/null", XDG_CONFIG_HOME="", XDG_DATA_HOME="", XDG_STATE_HOME="")
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
@@ -112,7 +112,7 @@ sys.exit(7 if second.claim() else 0 if second.raise_first() else 1)
 """
 
 
-def test_a_second_start_raises_the_first_window_and_ends(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
+def test_a_second_instance_raises_the_first_window_and_exits(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
     assert instance.claim()
     with qtbot.waitSignal(instance.raise_requested, timeout=1000 * PATIENCE_S):
         second = python(SECOND, tmp_path)
@@ -120,7 +120,7 @@ def test_a_second_start_raises_the_first_window_and_ends(qtbot: QtBot, instance:
     assert second.wait() == 0
 
 
-def test_after_a_crash_the_socket_left_behind_is_no_obstacle(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
+def test_a_socket_left_by_a_crash_is_replaced(qtbot: QtBot, instance: SingleInstance, tmp_path: Path) -> None:
     assert python(CRASH, tmp_path).wait(PATIENCE_S) != 0
     assert Path(address(tmp_path / "data")).exists()
     assert instance.claim()
@@ -130,11 +130,11 @@ def test_after_a_crash_the_socket_left_behind_is_no_obstacle(qtbot: QtBot, insta
     assert second.wait() == 0
 
 
-def test_where_no_lock_can_be_kept_the_app_starts_all_the_same() -> None:
+def test_the_app_starts_where_no_lock_can_be_created() -> None:
     assert SingleInstance(Path("/dev/null")).claim()
 
 
-def test_one_database_has_one_lock_wherever_temporary_files_lie(
+def test_a_database_has_one_lock_for_every_tmpdir(
     instance: SingleInstance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert instance.claim()
@@ -149,7 +149,7 @@ def test_the_address_is_short_enough_for_a_socket(tmp_path: Path) -> None:
     assert len(address(deep).encode()) < 104 and address(deep) == address(deep) != address(deep / "x")
 
 
-def test_folders_are_the_usual_ones_where_they_can_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writable_standard_folders_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     found = data_paths.find()
@@ -157,7 +157,7 @@ def test_folders_are_the_usual_ones_where_they_can_be_written_to(tmp_path: Path,
     assert tmp_path in found.log_file.parents and tmp_path in found.settings_file.parents
 
 
-def test_an_exception_nothing_caught_is_logged_and_told(tmp_path: Path) -> None:
+def test_an_unhandled_exception_is_logged_and_reported(tmp_path: Path) -> None:
     told: list[int] = []
     hook = sys.excepthook
     crash_log.start(tmp_path / "slipstream.log", lambda: told.append(1))
@@ -170,7 +170,7 @@ def test_an_exception_nothing_caught_is_logged_and_told(tmp_path: Path) -> None:
     assert "ZeroDivisionError: a bug" in (tmp_path / "slipstream.log").read_text()
 
 
-def test_a_crash_is_told_once_at_the_next_start(tmp_path: Path) -> None:
+def test_a_crash_is_reported_once_at_the_next_start(tmp_path: Path) -> None:
     code = APP.replace("self.window.close())", "__import__('faulthandler')._sigsegv())")
     crashed = python(code, tmp_path, HOME=str(tmp_path))
     crashed.communicate(timeout=PATIENCE_S)
@@ -197,7 +197,7 @@ assert "mlx" not in sys.modules
     assert process.wait(PATIENCE_S) == 0, process.stderr.read() if process.stderr else ""
 
 
-def test_two_threads_find_the_markdown_parser_whole(tmp_path: Path) -> None:
+def test_the_markdown_parser_is_ready_for_threads(tmp_path: Path) -> None:
     """It puts its rules together when it is first asked for them, and meanwhile hands out half of them."""
     code = "from app.rendering.markdown import _parser as p;"
     code += "print(all(one.__cache__ for one in (p.core.ruler, p.block.ruler, p.inline.ruler, p.inline.ruler2)))"
@@ -205,7 +205,7 @@ def test_two_threads_find_the_markdown_parser_whole(tmp_path: Path) -> None:
     assert process.communicate(timeout=PATIENCE_S)[0].strip() == "True"
 
 
-def test_a_child_may_only_be_a_module_of_the_engine_or_the_reader_of_pdfs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_engine_modules_and_the_pdf_reader_run_as_child(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--child", "http.server"]) == 2
     assert "mlx_engine" in capsys.readouterr().err
 
@@ -217,7 +217,7 @@ def test_the_bench_reports_gaps_rate_and_busy_share(qtbot: QtBot) -> None:
     assert 0 < report.busy < 1
 
 
-def test_an_exported_file_that_macos_hands_over_is_imported(start: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
+def test_an_export_opened_from_macos_is_imported(start: Callable[..., Any], qapp: QApplication, tmp_path: Path) -> None:
     app = start()
     app.ask("A question to keep")
     app.until(lambda: len(app.conductor.library.entries) == 1)

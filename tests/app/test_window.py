@@ -1,4 +1,4 @@
-"""The window as its user meets it, from the empty page to the last click."""
+"""The window as users see it, from loading to quitting."""
 
 import threading
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def press(app: Running, text: str) -> None:
 # The empty page and loading
 
 
-def test_the_models_load_at_the_start_with_visible_progress(start: Start) -> None:
+def test_models_load_at_launch_with_visible_progress(start: Start) -> None:
     engine = ScriptedEngine()
     engine.load_gate = threading.Event()
     app = start(engine, loaded=False)
@@ -71,7 +71,7 @@ def test_a_message_sent_while_loading_stays_in_the_composer(start: Start) -> Non
     assert "still loading" in app.notices[-1]
 
 
-def test_a_sample_prompt_is_one_click_away(start: Start) -> None:
+def test_clicking_a_sample_prompt_sends_it(start: Start) -> None:
     app = start()
     app.window.transcript.welcome.cards[2].click()
     app.until(lambda: not app.conductor.busy)
@@ -82,7 +82,7 @@ def test_a_sample_prompt_is_one_click_away(start: Start) -> None:
 # Asking
 
 
-def test_a_reply_streams_in_and_ends_with_its_figures(start: Start) -> None:
+def test_a_reply_streams_in_and_ends_with_its_statistics(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("Half a ", 3), a_round(), gate, commit("reply.", 2), done()]]))
     app.send("Go")
@@ -96,7 +96,7 @@ def test_a_reply_streams_in_and_ends_with_its_figures(start: Start) -> None:
     assert "Seed: 7" in app.reply.stats.chip.toolTip()
 
 
-def test_enter_sends_and_shift_enter_begins_a_new_line(start: Start, qtbot: QtBot) -> None:
+def test_enter_sends_and_shift_enter_starts_a_new_line(start: Start, qtbot: QtBot) -> None:
     app = start()
     field = app.window.composer.field
     qtbot.keyClicks(field, "one")
@@ -118,7 +118,7 @@ def test_the_composer_grows_with_its_text_up_to_eight_lines(start: Start) -> Non
     assert heights[0] < heights[1] < heights[2] == heights[3]
 
 
-def test_an_empty_prompt_is_answered_by_a_sentence_once(start: Start) -> None:
+def test_an_empty_prompt_shows_one_notice(start: Start) -> None:
     app = start()
     for _ in range(3):
         app.send("  \n ")
@@ -132,7 +132,7 @@ def test_the_prompt_is_shown_as_it_was_typed(start: Start) -> None:
     assert prompt_text(app) == "<b>**not bold**</b>\nline two"
 
 
-def test_a_very_long_prompt_is_folded_but_whole(start: Start) -> None:
+def test_a_very_long_prompt_is_folded_but_complete(start: Start) -> None:
     app = start()
     prompt = "word " * 3000 + "end"
     app.ask(prompt)
@@ -143,7 +143,7 @@ def test_a_very_long_prompt_is_folded_but_whole(start: Start) -> None:
     assert prompt_text(app).replace("\n", "") == prompt
 
 
-def test_a_second_message_while_a_reply_runs_is_kept_not_lost(start: Start) -> None:
+def test_a_message_sent_during_a_reply_stays_in_the_composer(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("a"), gate, done()]]))
     app.send("One")
@@ -160,7 +160,7 @@ def test_a_second_message_while_a_reply_runs_is_kept_not_lost(start: Start) -> N
 
 
 @pytest.mark.parametrize("how", ["button", "escape"])
-def test_stop_ends_a_reply_and_keeps_what_was_written(start: Start, qtbot: QtBot, how: str) -> None:
+def test_stop_ends_a_reply_and_keeps_its_text(start: Start, qtbot: QtBot, how: str) -> None:
     app = start(ScriptedEngine([[commit("Once upon"), threading.Event()]]))
     app.send("A story")
     app.until(lambda: "Once upon" in shown_text(app))
@@ -176,7 +176,7 @@ def test_stop_ends_a_reply_and_keeps_what_was_written(start: Start, qtbot: QtBot
     assert shown_text(app) == "Fine."
 
 
-def test_closing_in_mid_reply_ends_cleanly(start: Start, qtbot: QtBot) -> None:
+def test_closing_during_a_reply_ends_cleanly(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([[commit("Once"), threading.Event()]]))
     app.send("A story")
     app.until(lambda: "Once" in shown_text(app))
@@ -199,7 +199,7 @@ def test_closing_while_the_models_load_ends_cleanly(start: Start, qtbot: QtBot) 
     assert engine.unloaded
 
 
-def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> None:
+def test_a_reply_continues_after_new_chat(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("Once"), gate, commit(" upon a time")]]))
     app.send("A story")
@@ -214,7 +214,7 @@ def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> Non
     gate.set()
     app.until(lambda: not app.conductor.busy)
     assert story.turns[-1].reply.answer == "Once upon a time"
-    app.until(lambda: app.notices == [])  # what it said is no longer so
+    app.until(lambda: app.notices == [])  # it is outdated
     app.ask("Fresh")
     assert [message.content for message in app.engine.requests[-1].messages] == ["Fresh"]
 
@@ -230,7 +230,7 @@ def test_a_new_chat_forgets_the_old_one_whose_reply_goes_on(start: Start) -> Non
         "The drafter was made for another target: it expects hidden size 4096, this target has 256.",
     ],
 )
-def test_a_pair_that_cannot_be_loaded_is_told_in_the_chat_and_can_be_tried_again(start: Start, sentence: str) -> None:
+def test_a_failed_load_is_reported_and_can_be_repeated(start: Start, sentence: str) -> None:
     engine = ScriptedEngine(load_error=refuse(sentence))
     app = start(engine)
     assert app.notices == [sentence]
@@ -246,7 +246,7 @@ def test_a_pair_that_cannot_be_loaded_is_told_in_the_chat_and_can_be_tried_again
     assert shown_text(app) == "Fine."
 
 
-def test_a_prompt_longer_than_the_context_is_told_and_can_be_edited(start: Start) -> None:
+def test_a_prompt_longer_than_the_context_is_reported_and_can_be_edited(start: Start) -> None:
     sentence = "The chat is 9,000 tokens long; this target holds 2,048. Shorten it or start a new chat."
     app = start(ScriptedEngine([[Failed("error", sentence)]]))
     app.ask("word " * 9000)
@@ -261,7 +261,7 @@ def test_a_prompt_longer_than_the_context_is_told_and_can_be_edited(start: Start
     assert len(app.window.transcript.reply_views()) == 1
 
 
-def test_a_failed_reply_can_be_tried_again(start: Start) -> None:
+def test_a_failed_reply_can_be_regenerated(start: Start) -> None:
     app = start(ScriptedEngine([[commit("Half"), Failed("error", "The memory ran out.")]]))
     app.ask("Go")
     assert "Half" in shown_text(app)
@@ -272,7 +272,7 @@ def test_a_failed_reply_can_be_tried_again(start: Start) -> None:
     assert shown_text(app) == "Fine."
 
 
-def test_a_bug_in_the_engine_is_one_sentence_and_the_chat_goes_on(start: Start) -> None:
+def test_an_engine_bug_is_reported_and_the_chat_continues(start: Start) -> None:
     app = start(ScriptedEngine([[ZeroDivisionError("boom")]]))
     app.ask("Go")
     sentence = app.reply.error.label.text()
@@ -281,7 +281,7 @@ def test_a_bug_in_the_engine_is_one_sentence_and_the_chat_goes_on(start: Start) 
     assert shown_text(app) == "Fine."
 
 
-def test_what_start_up_has_to_complain_of_is_said_once(start: Start) -> None:
+def test_a_startup_problem_is_reported_once(start: Start) -> None:
     app = start(temporary=True)
     assert len(app.notices) == 1 and "Can't write to your home folder" in app.notices[0]
     app.ask("Hi")
@@ -291,7 +291,7 @@ def test_what_start_up_has_to_complain_of_is_said_once(start: Start) -> None:
 # The switches
 
 
-def test_the_dflash_switch_holds_for_the_next_reply_and_each_reply_keeps_its_own_mode(start: Start) -> None:
+def test_the_dflash_switch_applies_to_the_next_reply(start: Start) -> None:
     gate = threading.Event()
     app = start(ScriptedEngine([[commit("a"), gate, done()]]))
     app.window.resize(1000, 700)
@@ -308,7 +308,7 @@ def test_the_dflash_switch_holds_for_the_next_reply_and_each_reply_keeps_its_own
     assert chips[0].startswith("DFlash") and chips[1] == "Plain · drafter off"
 
 
-def test_switch_and_menu_always_agree(start: Start) -> None:
+def test_switch_and_menu_stay_in_sync(start: Start) -> None:
     app = start()
     bar, commands = app.window.top_bar, app.window.commands
     for _ in range(3):
@@ -318,7 +318,7 @@ def test_switch_and_menu_always_agree(start: Start) -> None:
         assert bar.dflash.isChecked() == commands.dflash.isChecked() == (app.conductor.next_mode == "dflash")
 
 
-def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
+def test_without_a_drafter_the_switch_is_off_and_explains_why(start: Start) -> None:
     app = start(ScriptedEngine(pair=replace(PAIR, drafter="", why_plain=EngineText("", "no drafter was given"))))
     assert not app.window.top_bar.dflash.isChecked()
     assert not app.window.top_bar.dflash.isEnabled()
@@ -329,7 +329,7 @@ def test_without_a_drafter_the_switch_is_off_and_says_why(start: Start) -> None:
     assert not app.window.commands.compare.isEnabled()
 
 
-def test_thinking_can_be_asked_for_only_where_the_model_thinks(start: Start) -> None:
+def test_thinking_is_available_only_if_the_model_supports_it(start: Start) -> None:
     app = start()
     assert not app.window.top_bar.thinking.isEnabled()
     app.conductor.set_thinking(True)
@@ -354,7 +354,7 @@ def test_code_and_replies_can_be_copied(start: Start) -> None:
     assert QGuiApplication.clipboard().text() == CODE
 
 
-def test_the_end_is_followed_only_while_the_reader_is_there(start: Start) -> None:
+def test_the_view_follows_the_end_only_while_it_is_visible(start: Start) -> None:
     first, second = threading.Event(), threading.Event()
     long = "\n\n".join(f"Paragraph {number}" for number in range(60))
     app = start(ScriptedEngine([[commit(long), first, commit("\n\n" + long), second, commit("\n\nEnd."), done()]]))
@@ -373,7 +373,7 @@ def test_the_end_is_followed_only_while_the_reader_is_there(start: Start) -> Non
     app.until(lambda: not app.conductor.busy and bar.value() == bar.maximum())
 
 
-def test_a_long_chat_is_read_by_keyboard(start: Start, qtbot: QtBot) -> None:
+def test_a_long_chat_scrolls_by_keyboard(start: Start, qtbot: QtBot) -> None:
     app = start(ScriptedEngine([answer("\n\n".join(f"Paragraph {i}." for i in range(200)))]))
     app.ask("Long")
     field, transcript = app.window.composer.field, app.window.transcript
@@ -395,7 +395,7 @@ def test_a_long_chat_is_read_by_keyboard(start: Start, qtbot: QtBot) -> None:
     assert bar.value() < bar.maximum()
 
 
-def test_a_change_of_appearance_keeps_the_reply_and_changes_the_colors(start: Start) -> None:
+def test_changing_the_appearance_recolors_the_reply(start: Start) -> None:
     app = start(ScriptedEngine([answer(CODE)]))
     app.ask("Code")
     light = app.slipstream.theme.colors
@@ -408,7 +408,7 @@ def test_a_change_of_appearance_keeps_the_reply_and_changes_the_colors(start: St
 
 
 @pytest.mark.parametrize("width", [480, 1600])
-def test_nothing_is_cut_off_in_a_narrow_or_a_wide_window(start: Start, width: int) -> None:
+def test_nothing_is_clipped_in_a_narrow_or_wide_window(start: Start, width: int) -> None:
     table = "| a | b |\n|---|---|\n| 1 | 2 |\n\n"
     app = start(ScriptedEngine([answer(CODE + "\n\n" + table + "- item\n\n> quote\n\n" + "word " * 200)]))
     app.window.resize(width, 700)
@@ -432,7 +432,7 @@ def test_nothing_is_cut_off_in_a_narrow_or_a_wide_window(start: Start, width: in
 # Menus and names
 
 
-def test_about_and_quit_have_their_places_in_the_menu_of_macos(start: Start) -> None:
+def test_about_and_quit_have_their_macos_menu_roles(start: Start) -> None:
     app = start()
     roles = {action.text(): action.menuRole() for action in app.window.findChildren(QAction)}
     assert roles["About Slipstream"] == QAction.MenuRole.AboutRole
@@ -454,7 +454,7 @@ def test_every_control_has_a_name_for_a_screen_reader(start: Start) -> None:
     assert all(control.accessibleName() for control in controls)
 
 
-def test_the_switch_and_the_appearance_are_remembered(start: Start) -> None:
+def test_the_switch_and_the_appearance_are_saved(start: Start) -> None:
     app = start()
     app.window.top_bar.dflash.click()
     app.window.preferences.appearance = "dark"

@@ -1,4 +1,4 @@
-"""The window with the real engine: what is wrong with a pair or a prompt reaches the chat in the engine's own sentences."""
+"""The window with the real engine: errors of pairs and prompts reach the chat."""
 
 import json
 import shutil
@@ -47,20 +47,20 @@ def begin(qapp: QApplication, qtbot: QtBot, tmp_path: Path, pair: tuple[Path, Pa
         slipstream.window.deleteLater()
 
 
-def test_missing_model_files_are_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
+def test_missing_model_files_are_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
     shutil.rmtree(pair[0])
     (notice,) = begin().window.transcript.notices()
     assert notice.startswith("Can't find the folder") and "target" in notice
 
 
-def test_truncated_model_files_are_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
+def test_truncated_model_files_are_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
     weights = pair[1] / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     (notice,) = begin().window.transcript.notices()
     assert "drafter" in notice and "is damaged or incomplete" in notice
 
 
-def test_a_drafter_that_does_not_fit_is_told_in_the_chat(begin: Begin, pair: tuple[Path, Path]) -> None:
+def test_a_drafter_that_does_not_fit_is_reported(begin: Begin, pair: tuple[Path, Path]) -> None:
     config = pair[1] / "config.json"
     fields = json.loads(config.read_text())
     config.write_text(json.dumps({**fields, "hidden_size": 2 * fields["hidden_size"]}))
@@ -70,7 +70,7 @@ def test_a_drafter_that_does_not_fit_is_told_in_the_chat(begin: Begin, pair: tup
     assert slipstream.conductor.loader.pair is None
 
 
-def test_after_the_files_are_mended_loading_again_succeeds(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
+def test_loading_succeeds_after_the_files_are_fixed(begin: Begin, pair: tuple[Path, Path], qtbot: QtBot) -> None:
     weights = pair[0] / "model.safetensors"
     whole = weights.read_bytes()
     weights.write_bytes(whole[:1000])
@@ -81,7 +81,7 @@ def test_after_the_files_are_mended_loading_again_succeeds(begin: Begin, pair: t
     qtbot.waitUntil(lambda: slipstream.conductor.loader.pair is not None, timeout=PATIENCE_MS)
 
 
-def test_a_prompt_longer_than_the_context_is_told_and_the_next_one_is_answered(begin: Begin, qtbot: QtBot) -> None:
+def test_a_prompt_longer_than_the_context_is_reported(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
     conductor = slipstream.conductor
     assert conductor.loader.pair is not None, slipstream.window.transcript.notices()
@@ -96,7 +96,7 @@ def test_a_prompt_longer_than_the_context_is_told_and_the_next_one_is_answered(b
     assert reply.stats.mode == "dflash"  # whether it pays is for the clock to say
 
 
-def test_compare_of_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtBot) -> None:
+def test_comparing_with_the_real_engine_ends_with_a_verdict(begin: Begin, qtbot: QtBot) -> None:
     slipstream = begin()
     conductor = slipstream.conductor
     conductor.send("Hi")
