@@ -51,7 +51,7 @@
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
             <source>Attached: {name}. Show its text</source>
-            <translation>Angehängt: {name}. Text zeigen</translation>
+            <translation>Angehängt: {name}. Text anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -81,7 +81,7 @@
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
             <source>Show the text of {name}</source>
-            <translation>Den Text von {name} zeigen</translation>
+            <translation>Den Text von {name} anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/chat/attachment_chips.py" />
@@ -231,7 +231,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Save As…</source>
-            <translation>Sichern als …</translation>
+            <translation>Sichern unter …</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -686,7 +686,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Runs per mode</source>
-            <translation>Durchläufe pro Modus</translation>
+            <translation>Läufe pro Modus</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -721,7 +721,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Show or hide earlier comparisons</source>
-            <translation>Frühere Vergleiche zeigen oder verbergen</translation>
+            <translation>Frühere Vergleiche ein- oder ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -761,7 +761,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>{mode}, run {index} of {total}</source>
-            <translation>{mode}, Durchlauf {index} von {total}</translation>
+            <translation>{mode}, Lauf {index} von {total}</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_card.py" />
@@ -1321,7 +1321,7 @@
         <message>
             <location filename="../../app/models/candidate.py" />
             <source>On disk</source>
-            <translation>Hier</translation>
+            <translation>Geladen</translation>
         </message>
         <message>
             <location filename="../../app/models/candidate.py" />
@@ -1426,7 +1426,7 @@
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>Move…</source>
-            <translation>Verschieben…</translation>
+            <translation>Verschieben …</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1556,7 +1556,7 @@
         <message>
             <location filename="../../app/models/own_pair.py" />
             <source>Folder…</source>
-            <translation>Ordner…</translation>
+            <translation>Ordner …</translation>
         </message>
         <message>
             <location filename="../../app/models/own_pair.py" />
@@ -1611,7 +1611,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Delete this pair from the disk</source>
-            <translation>Dieses Paar von der Platte löschen</translation>
+            <translation>Dieses Paar vom Volume löschen</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1636,7 +1636,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>In Use</source>
-            <translation>In Gebrauch</translation>
+            <translation>In Verwendung</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1701,7 +1701,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Token…</source>
-            <translation>Token…</translation>
+            <translation>Token …</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1721,7 +1721,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>{name} is in use</source>
-            <translation>{name} ist in Gebrauch</translation>
+            <translation>{name} ist in Verwendung</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1801,7 +1801,7 @@
         <message>
             <location filename="../../app/models/pair_facts.py" />
             <source>Shown after a few replies.</source>
-            <translation>Steht nach einigen Antworten hier.</translation>
+            <translation>Erscheint nach einigen Antworten.</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1836,7 +1836,7 @@
         <message>
             <location filename="../../app/models/pair_facts.py" />
             <source>Why this pair</source>
-            <translation>Warum dieses Paar</translation>
+            <translation>Darum dieses Paar</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -2061,7 +2061,7 @@
         <message>
             <location filename="../../app/models/survey.py" />
             <source>Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.</source>
-            <translation>Kommt mit Slipstream und braucht kein Laden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
+            <translation>Gehört zu Slipstream und muss nicht geladen werden. Ein Spielzeug: ein wenig Rechnen, Listen und Code.</translation>
         </message>
         <message>
             <location filename="../../app/models/survey.py" />
@@ -2121,7 +2121,7 @@
         <message>
             <location filename="../../app/models/wording.py" />
             <source>In use</source>
-            <translation>In Gebrauch</translation>
+            <translation>In Verwendung</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2141,7 +2141,7 @@
         <message>
             <location filename="../../app/models/wording.py" />
             <source>Paused. Partial download kept.</source>
-            <translation>Pausiert. Bisheriger Download bleibt erhalten.</translation>
+            <translation>Angehalten. Bisheriger Download bleibt erhalten.</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2216,7 +2216,7 @@
         <message>
             <location filename="../../app/rendering/source_legend.py" />
             <source>Drafted and accepted</source>
-            <translation>Vorgeschlagen und angenommen</translation>
+            <translation>Entworfen und angenommen</translation>
         </message>
         <message>
             <location filename="../../app/rendering/source_legend.py" />
@@ -2316,7 +2316,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Underlines drafted, copied, and target tokens in different colors.</source>
-            <translation>Unterstreicht entworfene, kopierte und eigene Tokens des Zielmodells in verschiedenen Farben.</translation>
+            <translation>Unterstreicht entworfene, kopierte und vom Zielmodell stammende Tokens in verschiedenen Farben.</translation>
         </message>
         <message>
             <location filename="../../app/settings/settings_dialog.py" />
@@ -2541,7 +2541,7 @@
         <message>
             <location filename="../../app/transcript/message_actions.py" />
             <source>Compare both modes on this prompt</source>
-            <translation>Beide Verfahren an diesem Prompt vergleichen</translation>
+            <translation>Beide Modi an diesem Prompt vergleichen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_actions.py" />
@@ -2626,7 +2626,7 @@
         <message>
             <location filename="../../app/transcript/message_views.py" />
             <source>Show all of your message</source>
-            <translation>Ihre ganze Nachricht zeigen</translation>
+            <translation>Ihre ganze Nachricht anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_views.py" />
@@ -2641,12 +2641,12 @@
         <message>
             <location filename="../../app/transcript/stats_line.py" />
             <source>Mode</source>
-            <translation>Verfahren</translation>
+            <translation>Modus</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
             <source>Accepted and drafted tokens of each round</source>
-            <translation>Angenommene und vorgeschlagene Token jeder Runde</translation>
+            <translation>Angenommene und entworfene Tokens jeder Runde</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2656,12 +2656,12 @@
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
             <source>Drafted and accepted tokens per round</source>
-            <translation>Vorgeschlagene und angenommene Token pro Runde</translation>
+            <translation>Entworfene und angenommene Tokens pro Runde</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
             <source>Reused and processed prompt tokens</source>
-            <translation>Wiederverwendete und verarbeitete Prompt-Token</translation>
+            <translation>Wiederverwendete und verarbeitete Prompt-Tokens</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2671,7 +2671,7 @@
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
             <source>drafted, at most {highest}</source>
-            <translation>vorgeschlagen, höchstens {highest}</translation>
+            <translation>entworfen, höchstens {highest}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2681,7 +2681,7 @@
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} processed at {rate}</source>
-            <translation>{count} verarbeitet mit {rate}</translation>
+            <translation>{count} mit {rate} verarbeitet</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2696,12 +2696,12 @@
         <message>
             <location filename="../../app/transcript/thinking_view.py" />
             <source>Hide thinking</source>
-            <translation>Gedanken verbergen</translation>
+            <translation>Gedanken ausblenden</translation>
         </message>
         <message>
             <location filename="../../app/transcript/thinking_view.py" />
             <source>Show thinking</source>
-            <translation>Gedanken zeigen</translation>
+            <translation>Gedanken einblenden</translation>
         </message>
         <message>
             <location filename="../../app/transcript/transcript.py" />
@@ -3006,12 +3006,12 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Find Ne&amp;xt</source>
-            <translation>&amp;Nächsten suchen</translation>
+            <translation>&amp;Weitersuchen</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Find Pre&amp;vious</source>
-            <translation>&amp;Vorherigen suchen</translation>
+            <translation>&amp;Vorheriges suchen</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3076,12 +3076,12 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Show &amp;Logs</source>
-            <translation>&amp;Protokolle zeigen</translation>
+            <translation>&amp;Protokolle anzeigen</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Show &amp;Sidebar</source>
-            <translation>&amp;Seitenleiste zeigen</translation>
+            <translation>&amp;Seitenleiste einblenden</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3216,7 +3216,7 @@
         <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Compare both modes on the last prompt</source>
-            <translation>Beide Verfahren am letzten Prompt vergleichen</translation>
+            <translation>Beide Modi am letzten Prompt vergleichen</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3511,7 +3511,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
             <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.</extracomment>
-            <translation>Dieses Modell hat keine Chat-Vorlage und kann nicht chatten. Wählen Sie ein Modell für Anweisungen, oder geben Sie Token an.</translation>
+            <translation>Dieses Modell hat keine Chat-Vorlage und kann daher nicht chatten. Wählen Sie ein auf Anweisungen trainiertes Modell, oder geben Sie Tokens an.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -3529,7 +3529,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
             <extracomment>Give either messages or prompt tokens, not both.</extracomment>
-            <translation>Geben Sie entweder Nachrichten oder Prompt-Token an, nicht beides.</translation>
+            <translation>Geben Sie entweder Nachrichten oder Prompt-Tokens an, nicht beides.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -3553,13 +3553,13 @@
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>timing_plain_decoding</source>
             <extracomment>plain decoding was being timed</extracomment>
-            <translation>das Decodieren ohne DFlash wurde gerade gemessen</translation>
+            <translation>das Dekodieren ohne DFlash wurde gerade gemessen</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>verify_too_slow</source>
             <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
-            <translation>mehrere Token auf einmal zu prüfen, ist auf diesem Computer zu langsam</translation>
+            <translation>mehrere Tokens auf einmal zu prüfen, ist auf diesem Computer zu langsam</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -3679,7 +3679,7 @@
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
-            <translation>Der Chat hat {tokens:,} Token, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
+            <translation>Der Chat hat {tokens:,} Tokens, aber der Kontext dieses Modells fasst nur {limit:,}. Kürzen Sie den Chat, oder beginnen Sie einen neuen.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
@@ -3709,7 +3709,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>empty_stop_string</source>
             <extracomment>A stop string is empty. It would end every reply at once; remove it.</extracomment>
-            <translation>Eine Stoppsequenz ist leer. Sie würde jede Antwort sofort beenden. Entfernen Sie sie.</translation>
+            <translation>Eine Stoppsequenz ist leer. Sie würde jede Antwort sofort beenden; entfernen Sie sie.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -3745,7 +3745,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
             <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}. Use other tokens; in a chat, the model's tokenizer doesn't fit its weights, so download the model again.</extracomment>
-            <translation>Der Prompt enthält Token {token}, aber die Token dieses Modells reichen von 0 bis {last}.</translation>
+            <translation>Der Prompt enthält Token {token}, aber die Tokens dieses Modells reichen von 0 bis {last}.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3775,7 +3775,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
-            <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu decodieren.</translation>
+            <translation>{reason} Laden Sie das Zielmodell ohne Drafter, um ohne DFlash zu dekodieren.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3847,7 +3847,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>warming_up</source>
             <extracomment>Warming up</extracomment>
-            <translation>Wird warm</translation>
+            <translation>Wird aufgewärmt</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3961,7 +3961,7 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>damaged_weights</source>
             <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
-            <translation>„{name}“ ist beschädigt. Laden Sie das Modell erneut.</translation>
+            <translation>„{name}“ ist beschädigt oder unvollständig. Laden Sie das Modell erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -4183,7 +4183,7 @@
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
             <extracomment>Unknown: config.json doesn't say enough.</extracomment>
-            <translation>Der Speicherbedarf ist unbekannt: config.json sagt nicht genug.</translation>
+            <translation>Unbekannt: config.json enthält zu wenige Angaben.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4237,7 +4237,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>hub_offline</source>
             <extracomment>HF_HUB_OFFLINE is set, so the model hub can't be used. Unset it and try again.</extracomment>
-            <translation>HF_HUB_OFFLINE ist gesetzt, daher kann der Modell-Hub nicht verwendet werden. Heben Sie die Einstellung auf, und versuchen Sie es erneut.</translation>
+            <translation>HF_HUB_OFFLINE ist gesetzt, daher kann der Modell-Hub nicht verwendet werden. Entfernen Sie die Variable, und versuchen Sie es erneut.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4579,7 +4579,7 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
-            <translation>Der Modell-Hub antwortet nicht. Neuer Versuch …</translation>
+            <translation>Der Modell-Hub antwortet nicht. Es wird erneut versucht.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -4597,7 +4597,7 @@
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
-            <translation>Dieses Zielmodell verwendet {kind}. Slipstream kann diesen Cache nach abgelehnten Token nicht zurücksetzen. Laden Sie das Modell ohne Drafter, oder wählen Sie ein anderes.</translation>
+            <translation>Dieses Zielmodell verwendet {kind}. Slipstream kann diesen Cache nach abgelehnten Tokens nicht zurücksetzen. Laden Sie das Modell ohne Drafter, oder wählen Sie ein anderes.</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4639,7 +4639,7 @@
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measuring_at_depth</source>
             <extracomment>Measuring at {depth:,} tokens</extracomment>
-            <translation>Messung bei {depth:,} Token</translation>
+            <translation>Messung bei {depth:,} Tokens</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
@@ -4741,7 +4741,7 @@
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_slows_plain</source>
             <extracomment>slows plain decoding: {ratio:.1%} of plain MLX's time</extracomment>
-            <translation>verlangsamt das Decodieren ohne DFlash: {ratio:.1%} der Zeit von MLX allein</translation>
+            <translation>verlangsamt das Dekodieren ohne DFlash: {ratio:.1%} der Zeit von MLX allein</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />

@@ -156,17 +156,17 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Keeps the likeliest tokens with this total probability. 1 keeps all.</source>
-            <translation>保留累计概率达到此值的最可能 token。1 表示全部保留。</translation>
+            <translation>保留累计概率达到此值的最可能词元。1 表示全部保留。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Keeps this many of the likeliest tokens.</source>
-            <translation>保留这么多个最可能的 token。</translation>
+            <translation>保留这么多个最可能的词元。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Keeps tokens with this share of the highest probability. 0 keeps all.</source>
-            <translation>保留概率达到最高概率此比例的 token。0 表示全部保留。</translation>
+            <translation>保留概率达到最高概率此比例的词元。0 表示全部保留。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -191,12 +191,12 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Penalizes tokens each time they have appeared.</source>
-            <translation>按出现次数惩罚 token。</translation>
+            <translation>按出现次数惩罚词元。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Penalizes tokens that have already appeared.</source>
-            <translation>惩罚已经出现过的 token。</translation>
+            <translation>惩罚已经出现过的词元。</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -231,7 +231,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Save As…</source>
-            <translation>另存为…</translation>
+            <translation>存储为…</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -251,7 +251,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>System prompt</source>
-            <translation>系统提示</translation>
+            <translation>系统提示词</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -276,7 +276,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Values above 1 make repeated tokens less likely.</source>
-            <translation>大于 1 的值会降低重复 token 的概率。</translation>
+            <translation>大于 1 的值会降低重复词元的概率。</translation>
         </message>
         <message>
             <location filename="../../app/chat/composer.py" />
@@ -361,12 +361,12 @@
         <message>
             <location filename="../../app/chat/conductor.py" />
             <source>No models are loaded.</source>
-            <translation>未加载任何模型。</translation>
+            <translation>未载入任何模型。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
             <source>The models are still loading. Try again in a moment.</source>
-            <translation>模型仍在加载。请稍后再试。</translation>
+            <translation>模型仍在载入。请稍后再试。</translation>
         </message>
         <message>
             <location filename="../../app/chat/conductor.py" />
@@ -381,27 +381,27 @@
         <message>
             <location filename="../../app/chat/context_view.py" />
             <source>Context full ({limit} tokens). Start a new chat, or edit an earlier message.</source>
-            <translation>上下文已满（{limit} 个 token）。请新建聊天，或编辑之前的消息。</translation>
+            <translation>上下文已满（{limit} 个词元）。请新建对话，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
             <source>The context is everything the model sees at once: the whole chat and the reply. When it is full, the reply stops. Start a new chat, or edit an earlier message.</source>
-            <translation>上下文是模型一次能看到的全部内容：整个聊天和回复。上下文满时，回复会停止。这时请新建聊天，或编辑之前的消息。</translation>
+            <translation>上下文是模型一次能看到的全部内容：整个对话和回复。上下文满时，回复会停止。这时请新建对话，或编辑之前的消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
             <source>{about}1 token left</source>
-            <translation>剩余 {about}1 个 token</translation>
+            <translation>剩余 {about}1 个词元</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
             <source>{about}{left} tokens left</source>
-            <translation>剩余 {about}{left} 个 token</translation>
+            <translation>剩余 {about}{left} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
             <source>{about}{over} tokens over the limit of {limit}. Shorten the message.</source>
-            <translation>超出上限 {limit} 个 token 达 {about}{over} 个。请缩短消息。</translation>
+            <translation>超出上限 {limit} 个词元达 {about}{over} 个。请缩短消息。</translation>
         </message>
         <message>
             <location filename="../../app/chat/context_view.py" />
@@ -421,12 +421,12 @@
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Open Chat</source>
-            <translation>打开聊天</translation>
+            <translation>打开对话</translation>
         </message>
         <message>
             <location filename="../../app/chat/elsewhere_bar.py" />
             <source>Open the chat in which the reply is being generated</source>
-            <translation>打开正在生成回复的聊天</translation>
+            <translation>打开正在生成回复的对话</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
@@ -631,7 +631,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Copy an image of this comparison</source>
-            <translation>拷贝此比较的图片</translation>
+            <translation>拷贝此比较的图像</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -666,7 +666,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Load models to compare.</source>
-            <translation>加载模型后即可比较。</translation>
+            <translation>载入模型后即可比较。</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -676,7 +676,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Prompt</source>
-            <translation>提示</translation>
+            <translation>提示词</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -711,7 +711,7 @@
         <message>
             <location filename="../../app/compare/compare_view.py" />
             <source>Save an image of this comparison</source>
-            <translation>存储此比较的图片</translation>
+            <translation>存储此比较的图像</translation>
         </message>
         <message>
             <location filename="../../app/compare/compare_view.py" />
@@ -806,7 +806,7 @@
         <message>
             <location filename="../../app/compare/comparison_card.py" />
             <source>{runs}, one after the other · same seed ({seed}) and settings · {sampling} · {machine}</source>
-            <translation>{runs}，一个接一个 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
+            <translation>{runs}，依次运行 · 相同种子（{seed}）和设置 · {sampling} · {machine}</translation>
         </message>
         <message>
             <location filename="../../app/compare/comparison_history.py" />
@@ -836,17 +836,17 @@
         <message>
             <location filename="../../app/conversations/chat_export.py" />
             <source>Exported 1 chat to {to}.</source>
-            <translation>已将 1 个聊天导出到 {to}。</translation>
+            <translation>已将 1 个对话导出到 {to}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_export.py" />
             <source>Exported {count} chats to {to}.</source>
-            <translation>已将 {count} 个聊天导出到 {to}。</translation>
+            <translation>已将 {count} 个对话导出到 {to}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>Empty or damaged chats left out: {count}.</source>
-            <translation>已略过空的或损坏的聊天：{count}。</translation>
+            <translation>已略过空的或损坏的对话：{count}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -856,7 +856,7 @@
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
             <source>Both replies are identical, token by token ({tokens}).</source>
-            <translation>两个回复逐 token 完全相同（{tokens}）。</translation>
+            <translation>两个回复逐词元完全相同（{tokens}）。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -871,12 +871,12 @@
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on. This is a tie within rounding.</source>
-            <translation>两个回复从第 {token} 个 token 起不同。这是舍入误差范围内的平局。</translation>
+            <translation>两个回复从第 {token} 个词元起不同。这是舍入误差范围内的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The replies differ from token {token} on. This is not a rounding tie.</source>
-            <translation>两个回复从第 {token} 个 token 起不同。这不是舍入造成的平局。</translation>
+            <translation>两个回复从第 {token} 个词元起不同。这不是舍入造成的平局。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -886,7 +886,7 @@
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
             <source>The scores of the two tokens differ by {margin}.</source>
-            <translation>两个 token 的分数相差 {margin}。</translation>
+            <translation>两个词元的分数相差 {margin}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/comparison_record.py" />
@@ -906,32 +906,32 @@
         <message>
             <location filename="../../app/conversations/database.py" />
             <source>Can't open your chats in {file} ({error}), so new chats won't be saved.</source>
-            <translation>无法打开 {file} 中的聊天（{error}），因此新聊天不会被存储。</translation>
+            <translation>无法打开 {file} 中的对话（{error}），因此新对话不会被存储。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
             <source>Slipstream can't write to {folder}, so new chats won't be saved.</source>
-            <translation>Slipstream 无法写入 {folder}，因此新聊天不会被存储。</translation>
+            <translation>Slipstream 无法写入 {folder}，因此新对话不会被存储。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
             <source>The chat file is not a Slipstream database.</source>
-            <translation>聊天文件不是 Slipstream 数据库。</translation>
+            <translation>对话文件不是 Slipstream 数据库。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
             <source>The file was moved to {aside} unchanged. New chats are saved in a new file.</source>
-            <translation>文件已原样移到 {aside}。新聊天会存储在新文件中。</translation>
+            <translation>文件已原样移到 {aside}。新对话会存储在新文件中。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
             <source>Your chat database is damaged.</source>
-            <translation>聊天数据库已损坏。</translation>
+            <translation>对话数据库已损坏。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
             <source>Your chats were saved by a newer Slipstream. Update Slipstream, then import them.</source>
-            <translation>聊天由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入。</translation>
+            <translation>对话由较新版本的 Slipstream 存储。请更新 Slipstream，然后导入。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/database.py" />
@@ -941,7 +941,7 @@
         <message>
             <location filename="../../app/conversations/salvage.py" />
             <source>Chats that were lost: {count}.</source>
-            <translation>丢失的聊天：{count}。</translation>
+            <translation>丢失的对话：{count}。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/salvage.py" />
@@ -1026,12 +1026,12 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>Prompt rate: {prompt_tok_s}</source>
-            <translation>提示读取速度：{prompt_tok_s}</translation>
+            <translation>提示词读取速度：{prompt_tok_s}</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>Prompt: {prompt_tokens} tokens, {reused_tokens} reused</source>
-            <translation>提示：{prompt_tokens} 个 token，复用 {reused_tokens} 个</translation>
+            <translation>提示词：{prompt_tokens} 个词元，复用 {reused_tokens} 个</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1096,7 +1096,7 @@
         <message>
             <location filename="../../app/conversations/wording.py" />
             <source>reading prompt: {done} of {total} tokens</source>
-            <translation>正在读取提示：{done}/{total} 个 token</translation>
+            <translation>正在读取提示词：{done}/{total} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/conversations/wording.py" />
@@ -1126,7 +1126,7 @@
         <message>
             <location filename="../../app/machine/memory_watch.py" />
             <source>Close other apps or shorten the chat, or replies will become much slower.</source>
-            <translation>请关闭其他应用或缩短对话，否则回复会明显变慢。</translation>
+            <translation>请关闭其他 App 或缩短对话，否则回复会明显变慢。</translation>
         </message>
         <message>
             <location filename="../../app/machine/memory_watch.py" />
@@ -1186,12 +1186,12 @@
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>Compute</source>
-            <translation>计算</translation>
+            <translation>计算能力</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
             <source>Load a model to measure it.</source>
-            <translation>加载模型后即可测量。</translation>
+            <translation>载入模型后即可测量。</translation>
         </message>
         <message>
             <location filename="../../app/machine/this_mac.py" />
@@ -1486,7 +1486,7 @@
         <message>
             <location filename="../../app/models/model_settings.py" />
             <source>You can keep chatting, but not download, load, or delete models.</source>
-            <translation>您可以继续对话，但不能下载、加载或删除模型。</translation>
+            <translation>您可以继续对话，但不能下载、载入或删除模型。</translation>
         </message>
         <message>
             <location filename="../../app/models/model_settings.py" />
@@ -1596,7 +1596,7 @@
         <message>
             <location filename="../../app/models/pair_card.py" />
             <source>Ask the hub again</source>
-            <translation>再次询问模型库</translation>
+            <translation>再次询问 Hub</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_card.py" />
@@ -1751,7 +1751,7 @@
         <message>
             <location filename="../../app/models/pair_facts.py" />
             <source>Leaves memory for long chats and other apps.</source>
-            <translation>为长对话和其他应用留出内存。</translation>
+            <translation>为长对话和其他 App 留出内存。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_facts.py" />
@@ -1941,7 +1941,7 @@
         <message>
             <location filename="../../app/models/pair_loader.py" />
             <source>Loading was canceled.</source>
-            <translation>加载已取消。</translation>
+            <translation>载入已取消。</translation>
         </message>
         <message>
             <location filename="../../app/models/pair_loader.py" />
@@ -1971,7 +1971,7 @@
         <message>
             <location filename="../../app/models/picker.py" />
             <source>Wait until the pair is loaded before you move models.</source>
-            <translation>请等模型对加载完成后再移动模型。</translation>
+            <translation>请等模型对载入完成后再移动模型。</translation>
         </message>
         <message>
             <location filename="../../app/models/picker_dialog.py" />
@@ -2106,7 +2106,7 @@
         <message>
             <location filename="../../app/models/wording.py" />
             <source>Doesn’t fit</source>
-            <translation>放不下</translation>
+            <translation>无法容纳</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2116,7 +2116,7 @@
         <message>
             <location filename="../../app/models/wording.py" />
             <source>Fits comfortably</source>
-            <translation>装下绰绰有余</translation>
+            <translation>轻松容纳</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2161,7 +2161,7 @@
         <message>
             <location filename="../../app/models/wording.py" />
             <source>Unknown fit</source>
-            <translation>是否装得下未知</translation>
+            <translation>能否容纳未知</translation>
         </message>
         <message>
             <location filename="../../app/models/wording.py" />
@@ -2281,7 +2281,7 @@
         <message>
             <location filename="../../app/settings/preferences.py" />
             <source>Reduce motion</source>
-            <translation>减少动态效果</translation>
+            <translation>减弱动态效果</translation>
         </message>
         <message>
             <location filename="../../app/settings/preferences.py" />
@@ -2356,7 +2356,7 @@
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>Deleted {count} chats</source>
-            <translation>已删除 {count} 个聊天</translation>
+            <translation>已删除 {count} 个对话</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -2376,7 +2376,7 @@
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
             <source>New Folder</source>
-            <translation>新文件夹</translation>
+            <translation>新建文件夹</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/chat_library.py" />
@@ -2456,7 +2456,7 @@
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
             <source>No chats yet</source>
-            <translation>还没有聊天</translation>
+            <translation>还没有对话</translation>
         </message>
         <message>
             <location filename="../../app/sidebar/sidebar.py" />
@@ -2476,27 +2476,27 @@
         <message>
             <location filename="../../app/store_thread.py" />
             <source>Can't open your chats ({error}). New chats won't be saved.</source>
-            <translation>无法打开聊天（{error}）。新聊天不会被存储。</translation>
+            <translation>无法打开对话（{error}）。新对话不会被存储。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
             <source>Can't read your chats: {error}.</source>
-            <translation>无法读取聊天：{error}。</translation>
+            <translation>无法读取对话：{error}。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
             <source>Can't save your chats: {error}. Slipstream will try again with each message.</source>
-            <translation>无法存储聊天：{error}。Slipstream 会在每条消息后重试。</translation>
+            <translation>无法存储对话：{error}。Slipstream 会随每条消息重试。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
             <source>Your chat database is damaged ({error}). Export what you need, then restart Slipstream.</source>
-            <translation>聊天数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
+            <translation>对话数据库已损坏（{error}）。请导出所需内容，然后重新启动 Slipstream。</translation>
         </message>
         <message>
             <location filename="../../app/store_thread.py" />
             <source>Your chats are being saved again.</source>
-            <translation>聊天又可以存储了。</translation>
+            <translation>对话已恢复存储。</translation>
         </message>
         <message>
             <location filename="../../app/transcript/find_bar.py" />
@@ -2536,12 +2536,12 @@
         <message>
             <location filename="../../app/transcript/message_actions.py" />
             <source>Answer this prompt with and without DFlash, side by side</source>
-            <translation>使用和不使用 DFlash 回答此提示，并排显示</translation>
+            <translation>使用和不使用 DFlash 回答此提示词，并排显示</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_actions.py" />
             <source>Compare both modes on this prompt</source>
-            <translation>用此提示比较两种方式</translation>
+            <translation>用此提示词比较两种模式</translation>
         </message>
         <message>
             <location filename="../../app/transcript/message_actions.py" />
@@ -2641,7 +2641,7 @@
         <message>
             <location filename="../../app/transcript/stats_line.py" />
             <source>Mode</source>
-            <translation>方式</translation>
+            <translation>模式</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2661,7 +2661,7 @@
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
             <source>Reused and processed prompt tokens</source>
-            <translation>重复使用和处理的提示词元</translation>
+            <translation>复用和处理的提示词词元</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2686,7 +2686,7 @@
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
             <source>{count} reused</source>
-            <translation>重用 {count}</translation>
+            <translation>复用 {count}</translation>
         </message>
         <message>
             <location filename="../../app/transcript/stats_popover.py" />
@@ -2836,7 +2836,7 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>&amp;Compare Last Prompt</source>
-            <translation>比较上一个提示(&amp;C)</translation>
+            <translation>比较上一个提示词(&amp;C)</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -2871,7 +2871,7 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>&amp;Import Chats…</source>
-            <translation>导入聊天(&amp;I)…</translation>
+            <translation>导入对话(&amp;I)…</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -2976,7 +2976,7 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Compare &amp;Prompt…</source>
-            <translation>比较提示(&amp;P)…</translation>
+            <translation>比较提示词(&amp;P)…</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3021,7 +3021,7 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Go to Chat &amp;List</source>
-            <translation>前往聊天列表(&amp;L)</translation>
+            <translation>前往对话列表(&amp;L)</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3086,7 +3086,7 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Show To&amp;ken Sources</source>
-            <translation>显示 Token 来源(&amp;K)</translation>
+            <translation>显示词元来源(&amp;K)</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -3126,7 +3126,7 @@
         <message>
             <location filename="../../app/window/chat_commands.py" />
             <source>New Folder…</source>
-            <translation>新文件夹…</translation>
+            <translation>新建文件夹…</translation>
         </message>
         <message>
             <location filename="../../app/window/chat_commands.py" />
@@ -3201,7 +3201,7 @@
         <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Answer the last prompt with and without DFlash, side by side</source>
-            <translation>并排显示使用和不使用 DFlash 对上一条提示的回答</translation>
+            <translation>并排显示使用和不使用 DFlash 对上一个提示词的回答</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3216,12 +3216,12 @@
         <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Compare both modes on the last prompt</source>
-            <translation>用上一个提示比较两种方式</translation>
+            <translation>用上一个提示词比较两种模式</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
             <source>Context: {count} tokens</source>
-            <translation>上下文：{count} 个 token</translation>
+            <translation>上下文：{count} 个词元</translation>
         </message>
         <message>
             <location filename="../../app/window/top_bar.py" />
@@ -3367,13 +3367,13 @@
             <location filename="../../app/conversations/chat_export.py" />
             <source>nothing_to_export</source>
             <extracomment>There are no chats to export.</extracomment>
-            <translation>没有可导出的聊天。</translation>
+            <translation>没有可导出的对话。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_all_damaged</source>
             <extracomment>No chat in “{name}” can be read.</extracomment>
-            <translation>“{name}”中没有可读取的聊天。</translation>
+            <translation>“{name}”中没有可读取的对话。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3415,13 +3415,13 @@
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_no_chats</source>
             <extracomment>“{name}” contains no chats. Choose a JSON export from Slipstream or ChatGPT's conversations.json.</extracomment>
-            <translation>“{name}”不含聊天。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
+            <translation>“{name}”不含对话。请选择 Slipstream 的 JSON 导出文件或 ChatGPT 的 conversations.json。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_no_list</source>
             <extracomment>“{name}” is damaged: it has no list of chats.</extracomment>
-            <translation>“{name}”已损坏：文件中没有聊天列表。</translation>
+            <translation>“{name}”已损坏：文件中没有对话列表。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3433,7 +3433,7 @@
             <location filename="../../app/conversations/chat_import.py" />
             <source>import_nothing_left</source>
             <extracomment>“{name}” is damaged, and no chat in it can be read.</extracomment>
-            <translation>“{name}”已损坏，其中没有可读取的聊天。</translation>
+            <translation>“{name}”已损坏，其中没有可读取的对话。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/chat_import.py" />
@@ -3451,13 +3451,13 @@
             <location filename="../../app/conversations/chatgpt_import.py" />
             <source>chat_not_a_tree</source>
             <extracomment>The chat “{title}” is damaged: its messages don't fit together.</extracomment>
-            <translation>聊天“{title}”已损坏：其消息无法连成一体。</translation>
+            <translation>对话“{title}”已损坏：其消息无法连成一体。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/records.py" />
             <source>not_a_chat</source>
             <extracomment>The file contains something that is not a Slipstream chat.</extracomment>
-            <translation>文件中有不是 Slipstream 聊天的内容。</translation>
+            <translation>文件中有不是 Slipstream 对话的内容。</translation>
         </message>
         <message>
             <location filename="../../app/conversations/records.py" />
@@ -3469,7 +3469,7 @@
             <location filename="../../app/sidebar/chat_library.py" />
             <source>import_not_saved</source>
             <extracomment>Can't save the chats of “{name}”: {reason}.</extracomment>
-            <translation>无法存储“{name}”中的聊天：{reason}。</translation>
+            <translation>无法存储“{name}”中的对话：{reason}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/blas.py" />
@@ -3493,7 +3493,7 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>chat_template_rejects</source>
             <extracomment>The model's chat template rejects this chat: {reason}</extracomment>
-            <translation>模型的聊天模板拒绝了此聊天：{reason}</translation>
+            <translation>模型的聊天模板拒绝了此对话：{reason}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
@@ -3511,37 +3511,37 @@
             <location filename="../../mlx_engine/chat.py" />
             <source>no_chat_template</source>
             <extracomment>This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.</extracomment>
-            <translation>此模型没有聊天模板，因此无法聊天。请选择指令微调模型，或直接给出 token。</translation>
+            <translation>此模型没有聊天模板，因此无法对话。请选择指令微调模型，或直接给出词元。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>nothing_to_answer</source>
             <extracomment>There is nothing to answer: the chat has no message from you. Write one first.</extracomment>
-            <translation>没有可回答的内容：聊天中没有你的消息。请先写一条。</translation>
+            <translation>没有可回答的内容：对话中没有您的消息。请先写一条。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>prompt_without_tokens</source>
             <extracomment>The prompt is empty. Give it at least one token.</extracomment>
-            <translation>提示词为空。请至少给出一个 token。</translation>
+            <translation>提示词为空。请至少给出一个词元。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>two_prompts</source>
             <extracomment>Give either messages or prompt tokens, not both.</extracomment>
-            <translation>请只给出消息或提示词 token 之一，不要同时给出。</translation>
+            <translation>请只给出消息或提示词词元之一，不要同时给出。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/chat.py" />
             <source>unknown_role</source>
             <extracomment>The chat has a message with the role “{role}”. Use system, user or assistant.</extracomment>
-            <translation>聊天中有一条角色为“{role}”的消息。请使用 system、user 或 assistant。</translation>
+            <translation>对话中有一条角色为“{role}”的消息。请使用 system、user 或 assistant。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/comparison.py" />
             <source>no_memory_to_compare</source>
             <extracomment>There is not enough memory to compare the two texts. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法比较两段文本。请关闭其他 App 或加载更小的模型。</translation>
+            <translation>内存不足，无法比较两段文本。请关闭其他 App 或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -3559,7 +3559,7 @@
             <location filename="../../mlx_engine/decoding/width.py" />
             <source>verify_too_slow</source>
             <extracomment>verifying several tokens at once is too slow on this machine</extracomment>
-            <translation>在此电脑上一次验证多个 token 太慢</translation>
+            <translation>在这台电脑上一次验证多个词元太慢</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/decoding/width.py" />
@@ -3655,19 +3655,19 @@
             <location filename="../../mlx_engine/engine.py" />
             <source>no_memory_to_load</source>
             <extracomment>There is not enough memory for {size:,.1f} GB of weights. Close other apps or choose a smaller model.</extracomment>
-            <translation>内存不足，无法加载 {size:,.1f} GB 的权重。请关闭其他 App 或选择更小的模型。</translation>
+            <translation>内存不足，无法载入 {size:,.1f} GB 的权重。请关闭其他 App 或选择更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>no_pair_loaded</source>
             <extracomment>No model is loaded. Load one first.</extracomment>
-            <translation>没有加载模型。请先加载一个。</translation>
+            <translation>没有载入模型。请先载入一个。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/engine.py" />
             <source>reply_memory</source>
             <extracomment>There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model.</extracomment>
-            <translation>内存不足，无法生成此回复。请关闭其他 App、新建聊天，或加载更小的模型。</translation>
+            <translation>内存不足，无法生成此回复。请关闭其他 App、新建对话，或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/families.py" />
@@ -3679,7 +3679,7 @@
             <location filename="../../mlx_engine/generation.py" />
             <source>context_full</source>
             <extracomment>The chat has {tokens:,} tokens, but this model's context holds {limit:,}. Shorten the chat or start a new one.</extracomment>
-            <translation>聊天有 {tokens:,} 个 token，但此模型的上下文只能容纳 {limit:,} 个。请缩短聊天或新建聊天。</translation>
+            <translation>对话有 {tokens:,} 个词元，但此模型的上下文只能容纳 {limit:,} 个。请缩短对话或新建对话。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/generation.py" />
@@ -3733,7 +3733,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>top_p_zero</source>
             <extracomment>Top-p is 0, which leaves no token to choose from. Use a number above 0; 1 is off.</extracomment>
-            <translation>Top-p 为 0，没有可选的 token。请使用大于 0 的数；1 表示关闭。</translation>
+            <translation>Top-p 为 0，没有可选的词元。请使用大于 0 的数；1 表示关闭。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/limits.py" />
@@ -3745,7 +3745,7 @@
             <location filename="../../mlx_engine/limits.py" />
             <source>unknown_prompt_token</source>
             <extracomment>The prompt has token {token}, but this model's tokens go from 0 to {last}. Use other tokens; in a chat, the model's tokenizer doesn't fit its weights, so download the model again.</extracomment>
-            <translation>提示词含有 token {token}，但此模型的 token 范围是 0 到 {last}。</translation>
+            <translation>提示词含有词元 {token}，但此模型的词元范围是 0 到 {last}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3775,7 +3775,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>drafter_not_usable</source>
             <extracomment>{reason} Load the target without a drafter to decode plainly.</extracomment>
-            <translation>{reason} 请不带草稿模型加载目标模型，以普通方式解码。</translation>
+            <translation>{reason} 请不带草稿模型载入目标模型，以普通方式解码。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3793,7 +3793,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>model_unreadable</source>
             <extracomment>Can't load “{name}”: {reason}. Download the model again, or choose another one.</extracomment>
-            <translation>无法加载“{name}”：{reason}。请重新下载该模型，或选择其他模型。</translation>
+            <translation>无法载入“{name}”：{reason}。请重新下载该模型，或选择其他模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -3961,7 +3961,7 @@
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
             <source>damaged_weights</source>
             <extracomment>“{name}” is damaged or incomplete. Download the model again.</extracomment>
-            <translation>“{name}”已损坏。请重新下载该模型。</translation>
+            <translation>“{name}”已损坏或不完整。请重新下载该模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/checkpoint.py" />
@@ -4165,7 +4165,7 @@
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_crowded</source>
             <extracomment>Needs {needed} at {context:,} tokens, but only {free} are free now. Quit other apps first.</extracomment>
-            <translation>在 {context:,} 个词元时需要 {needed}，但目前只有 {free} 可用。请先退出其他应用。</translation>
+            <translation>在 {context:,} 个词元时需要 {needed}，但目前只有 {free} 可用。请先退出其他 App。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4183,7 +4183,7 @@
             <location filename="../../mlx_engine/pairs/fit.py" />
             <source>fit_unknown</source>
             <extracomment>Unknown: config.json doesn't say enough.</extracomment>
-            <translation>内存用量未知：config.json 信息不足。</translation>
+            <translation>未知：config.json 提供的信息不足。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/fit.py" />
@@ -4267,7 +4267,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>no_commit</source>
             <extracomment>The hub gives no commit for {repo}. Try another mirror, or try again later.</extracomment>
-            <translation>模型中心没有给出 {repo} 的提交。请换一个镜像，或稍后重试。</translation>
+            <translation>Hub 没有给出 {repo} 的提交。请换一个镜像，或稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4285,7 +4285,7 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_disabled</source>
             <extracomment>{repo} was disabled on the hub. Choose another pair.</extracomment>
-            <translation>{repo} 已在模型中心被禁用。请选择其他模型对。</translation>
+            <translation>{repo} 已在 Hub 被禁用。请选择其他模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4297,13 +4297,13 @@
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_gated_for_account</source>
             <extracomment>{repo} is gated, and your account has no access yet. Open {page} and accept the conditions. Some owners approve each request. Also check at {endpoint}/settings/tokens that your token may read gated repos.</extracomment>
-            <translation>{repo} 受访问限制，你的账户尚无权限。请打开 {page} 并接受条件。有些所有者会逐个审批请求。另请在 {endpoint}/settings/tokens 检查你的令牌能否读取受限仓库。</translation>
+            <translation>{repo} 受访问限制，您的账户尚无权限。请打开 {page} 并接受条件。有些所有者会逐个审批请求。另请在 {endpoint}/settings/tokens 检查您的令牌能否读取受限仓库。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
             <source>repo_not_found</source>
             <extracomment>There is no repo {repo} at {endpoint} that your token may read. Check the spelling.</extracomment>
-            <translation>{endpoint} 上没有你的令牌可读取的仓库 {repo}。请检查拼写。</translation>
+            <translation>{endpoint} 上没有您的令牌可读取的仓库 {repo}。请检查拼写。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/hub.py" />
@@ -4507,7 +4507,7 @@
             <location filename="../../mlx_engine/pairs/repo.py" />
             <source>no_file_size</source>
             <extracomment>The hub gives no size for {file} of {repo}. Try again later.</extracomment>
-            <translation>模型中心没有给出 {repo} 中 {file} 的大小。请稍后重试。</translation>
+            <translation>Hub 没有给出 {repo} 中 {file} 的大小。请稍后重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/repo.py" />
@@ -4579,7 +4579,7 @@
             <location filename="../../mlx_engine/pairs/transfer.py" />
             <source>hub_silent</source>
             <extracomment>The model hub isn't responding. Trying again.</extracomment>
-            <translation>模型中心没有响应。正在重试。</translation>
+            <translation>Hub 没有响应。正在重试。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/pairs/transfer.py" />
@@ -4597,7 +4597,7 @@
             <location filename="../../mlx_engine/targets/adapter.py" />
             <source>cache_cannot_rewind</source>
             <extracomment>This target uses a {kind}, which Slipstream can't rewind after rejected tokens. Load it without a drafter, or choose another target.</extracomment>
-            <translation>此目标模型使用 {kind}，Slipstream 无法在拒绝 token 后回退它。请不带草稿模型加载，或选择其他目标模型。</translation>
+            <translation>此目标模型使用 {kind}，Slipstream 无法在拒绝词元后回退它。请不带草稿模型载入，或选择其他目标模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4639,13 +4639,13 @@
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>measuring_at_depth</source>
             <extracomment>Measuring at {depth:,} tokens</extracomment>
-            <translation>正在测量 {depth:,} 个 token 处</translation>
+            <translation>正在测量 {depth:,} 个词元处</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
             <source>no_memory_to_calibrate</source>
             <extracomment>There is not enough memory to calibrate. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法校准。请关闭其他 App 或加载更小的模型。</translation>
+            <translation>内存不足，无法校准。请关闭其他 App 或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/calibration.py" />
@@ -4675,19 +4675,19 @@
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_kernels_without_metal</source>
             <extracomment>Kernels can't be tried: there is no Metal on this machine.</extracomment>
-            <translation>无法测试内核：此电脑没有 Metal。</translation>
+            <translation>无法测试内核：这台电脑没有 Metal。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_memory_to_try_kernels</source>
             <extracomment>There is not enough memory to try the kernels. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法测试内核。请关闭其他 App 或加载更小的模型。</translation>
+            <translation>内存不足，无法测试内核。请关闭其他 App 或载入更小的模型。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_selection.py" />
             <source>no_metal</source>
             <extracomment>there is no Metal on this machine</extracomment>
-            <translation>此电脑没有 Metal</translation>
+            <translation>这台电脑没有 Metal</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -4705,13 +4705,13 @@
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_faster</source>
             <extracomment>{saving:.1%} less time per token</extracomment>
-            <translation>每个 token 用时减少 {saving:.1%}</translation>
+            <translation>每个词元用时减少 {saving:.1%}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_faster_near_tie</source>
             <extracomment>{saving:.1%} less time per token; the text differs from plain MLX's at token {token}, a near tie</extracomment>
-            <translation>每个 token 用时减少 {saving:.1%}；文本在第 {token} 个 token 处与纯 MLX 不同，几乎平局</translation>
+            <translation>每个词元用时减少 {saving:.1%}；文本在第 {token} 个词元处与纯 MLX 不同，几乎平局</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -4723,7 +4723,7 @@
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_not_exact</source>
             <extracomment>not exact: the {mode} text differs from plain MLX's at token {token}, by more than rounding allows</extracomment>
-            <translation>不精确：{mode} 文本在第 {token} 个 token 处与纯 MLX 不同，超出舍入所允许的范围</translation>
+            <translation>不精确：{mode} 文本在第 {token} 个词元处与纯 MLX 不同，超出舍入所允许的范围</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
@@ -4759,13 +4759,13 @@
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>kernel_wrong</source>
             <extracomment>wrong results on this machine: {detail}</extracomment>
-            <translation>在此电脑上结果错误：{detail}</translation>
+            <translation>在这台电脑上结果错误：{detail}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/kernel_trials.py" />
             <source>reply_too_short_to_time</source>
             <extracomment>The trial reply is too short to be timed. Load another pair.</extracomment>
-            <translation>试验回复太短，无法计时。请加载其他模型对。</translation>
+            <translation>试验回复太短，无法计时。请载入其他模型对。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/tuning/roofline.py" />
@@ -4789,7 +4789,7 @@
             <location filename="../../mlx_engine/tuning/roofline.py" />
             <source>no_memory_to_measure</source>
             <extracomment>There is not enough memory to measure. Close other apps or load a smaller model.</extracomment>
-            <translation>内存不足，无法测量。请关闭其他 App 或加载更小的模型。</translation>
+            <translation>内存不足，无法测量。请关闭其他 App 或载入更小的模型。</translation>
         </message>
     </context>
 </TS>
