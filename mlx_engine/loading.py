@@ -10,8 +10,10 @@ from typing import cast
 
 import mlx.core as mx
 import mlx.nn as nn
+import mlx_lm.utils
 from huggingface_hub.errors import StrictDataclassError
 from mlx.utils import tree_flatten
+from mlx_lm.models.cache import make_prompt_cache
 from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_lm.utils import load_model, load_tokenizer
 
@@ -43,6 +45,8 @@ _MAX_QUOTE = 160  # characters
 # What Python raises on an invalid config. mlx-lm's own refusals are ValueErrors with a message, but so are many accidents.
 _ACCIDENTS = (TypeError, KeyError, AttributeError, IndexError, ArithmeticError, AssertionError)
 _WEIGHTS_DIFFER = ("parameters not in model", "Missing ", "Expected shape")  # messages of MLX's load_weights
+_TRIED_ROWS = 64
+_infer_any_quantization = mlx_lm.utils.infer_quant_config
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "tiktoken.model", "vocab.json")
 
 
@@ -275,8 +279,11 @@ def _model_name(folder: Path) -> str:
 
 def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     """Read model and tokenizer with mlx-lm. Code inside the folder is never run."""
+    if fault := arguments.value_fault(read_config(folder)):
+        raise _config_fault(folder, fault)
     try:
         model, config = load_model(folder, lazy=True, strict=True, trust_remote_code=False)
+        _try_shapes(model)
     except Exception as error:  # a well-formed config can fail anywhere inside mlx-lm
         if memory.exhausted(error):
             raise
@@ -284,15 +291,32 @@ def _read_target(folder: Path) -> tuple[nn.Module, TokenizerWrapper, dict]:
     try:
         tokenizer = load_tokenizer(folder, {"trust_remote_code": False}, eos_token_ids=config.get("eos_token_id"))
     except Exception as error:  # the tokenizers library raises a bare Exception for a damaged file
-        if isinstance(error, (StrictDataclassError, *_ACCIDENTS)):  # transformers reads config.json too
-            raise _load_error(error, folder, "tokenizer") from error
+        # transformers reads config.json too
+        if isinstance(error, StrictDataclassError) or (isinstance(error, _ACCIDENTS) and arguments.fault(config)):
+            raise _load_error(error, folder) from error
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise UserError(
             "tokenizer_unreadable",
             "Can't read the tokenizer of “{name}”: {reason}. Download the model again.",
             name=folder.name,
-            reason=(str(error).strip() or type(error).__name__).splitlines()[0].rstrip("."),
+            reason="tokenizer_config.json or tokenizer.json is damaged" if isinstance(error, _ACCIDENTS) else reason,
         ) from error
     return model, tokenizer, config
+
+
+def _try_shapes(model: nn.Module) -> None:
+    """Build a prompt's and a step's pass without computing them, so that a config that no pass can run with fails here."""
+    caches = make_prompt_cache(model)
+    for rows in (_TRIED_ROWS, 1):
+        model(mx.zeros((1, rows), mx.int32), cache=caches)
+
+
+def _infer_quantization(path: str, module: nn.Module, weights: dict[str, mx.array]) -> dict:
+    """Call mlx-lm's function, and refuse a group of no columns: MLX would divide by it and end the process."""
+    inferred: dict = _infer_any_quantization(path, module, weights)
+    if inferred.get("group_size", 1) < 1:
+        raise ValueError(f"Expected shape of {path} to have more columns than groups")
+    return inferred
 
 
 def _config_fault(folder: Path, fault: EngineText) -> UserError:
@@ -304,7 +328,7 @@ def _config_fault(folder: Path, fault: EngineText) -> UserError:
     )
 
 
-def _load_error(error: Exception, folder: Path, part: str = "model") -> UserError:
+def _load_error(error: Exception, folder: Path) -> UserError:
     """Return why a target can't be loaded: the field of its config.json that led to the error, if there is one."""
     config, name = read_config(folder), folder.name
     reason = " ".join(str(error).split()).rstrip(".")
@@ -330,8 +354,7 @@ def _load_error(error: Exception, folder: Path, part: str = "model") -> UserErro
     if field_name := re.match(r"Validation error for field '(\w+)'", reason):
         return _config_fault(folder, EngineText.of("config_field_invalid", "has an invalid “{field}”", field=field_name[1]))
     if isinstance(error, _ACCIDENTS):
-        template = "doesn't describe a {part} of its family"
-        return _config_fault(folder, EngineText.of("config_not_of_family", template, part=part))
+        return _config_fault(folder, EngineText.of("config_not_of_family", "doesn't describe a model of its family"))
     return UserError(
         "model_unreadable",
         "Can't load “{name}”: {reason}. Download the model again, or choose another one.",
@@ -360,3 +383,6 @@ def _dtype(model: nn.Module) -> mx.Dtype:
     """Return the dtype of a target's activations: that of its first norm, which is never quantized."""
     norms = [module.weight.dtype for _, module in model.named_modules() if isinstance(module, nn.RMSNorm)]
     return norms[0] if norms else mx.bfloat16
+
+
+vars(mlx_lm.utils)["infer_quant_config"] = _infer_quantization

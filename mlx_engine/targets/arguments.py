@@ -34,6 +34,9 @@ _SIZES = (
     "hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings", "num_hidden_layers", "num_attention_heads",
     "num_key_value_heads", "head_dim", "rms_norm_eps",
 )  # fmt: skip
+_CHOSEN_EXPERTS = ("num_experts_per_tok", "top_k_experts", "moe_topk", "num_experts_per_token")
+_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+_INDICES = ("_size", "_dim", "_topk", "_window")  # fields that MLX takes as 32-bit integers, and `num_…`
 _NEVER_ZERO = ("_heads", "_dim", "_interval")
 
 
@@ -74,6 +77,30 @@ def size_fault(config: dict) -> EngineText | None:
             if size and type(value) in (int, float) and (value < 0 or (value == 0 and never_zero)):
                 template = "has “{field}” as {value}; it must be above 0"
                 return EngineText.of("config_field_too_small", template, field=name, value=_shortened(value))
+    return None
+
+
+def value_fault(config: dict) -> EngineText | None:
+    """Return the same for the first value that no forward can run with, however mlx-lm reads it."""
+    inner = config.get("text_config")
+    fields = {**config, **inner} if isinstance(inner, dict) else config
+    for name, value in fields.items():
+        if (name.endswith(_INDICES) or name.startswith("num_")) and type(value) is int and value >= 1 << 31:
+            return EngineText.of(
+                "config_field_too_large", "has “{field}” as {value}, which is too large", field=name, value=str(value)[:40]
+            )
+    pairs = [(chosen, of) for chosen in _CHOSEN_EXPERTS for of in _EXPERTS]
+    for name, of in (*pairs, ("topk_group", "n_group"), ("n_group", "n_routed_experts")):
+        value, most = fields.get(name), fields.get(of)
+        if type(value) is int and type(most) is int and 1 < most < value:
+            template = "has “{field}” as {value}, but “{other}” is only {most}"
+            return EngineText.of("config_field_above", template, field=name, value=str(value), other=of, most=str(most))
+    quantization = config.get("quantization")
+    layers = [quantization, *quantization.values()] if isinstance(quantization, dict) else []
+    for name, value in ((name, each.get(name)) for each in layers if isinstance(each, dict) for name in ("group_size", "bits")):
+        if value is not None and (type(value) is not int or not 1 <= value <= 1024):
+            template = "has a quantization with “{field}” as {value}"
+            return EngineText.of("config_quantization", template, field=name, value=_shortened(value))
     return None
 
 
