@@ -21,7 +21,7 @@
         <message>
             <location filename="../../app/application.py" />
             <source>Slipstream quit unexpectedly last time. Details are in {file}.</source>
-            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Details stehen in {file}.</translation>
+            <translation>Slipstream wurde beim letzten Mal unerwartet beendet. Näheres steht in {file}.</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
@@ -176,7 +176,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>Maximum length of a reply. Continue extends it.</source>
-            <translation>Höchstlänge einer Antwort. „Fortsetzen“ verlängert sie.</translation>
+            <translation>Maximale Länge einer Antwort. „Fortsetzen“ verlängert sie.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -261,7 +261,7 @@
         <message>
             <location filename="../../app/chat/chat_settings.py" />
             <source>The same seed gives the same reply. Empty means random.</source>
-            <translation>Derselbe Startwert ergibt dieselbe Antwort. Leer heißt zufällig.</translation>
+            <translation>Derselbe Seed ergibt dieselbe Antwort. Leer heißt zufällig.</translation>
         </message>
         <message>
             <location filename="../../app/chat/chat_settings.py" />
@@ -3006,7 +3006,7 @@
         <message>
             <location filename="../../app/window/actions.py" />
             <source>Find Ne&amp;xt</source>
-            <translation>&amp;Weitersuchen</translation>
+            <translation>Wei&amp;tersuchen</translation>
         </message>
         <message>
             <location filename="../../app/window/actions.py" />
@@ -3768,7 +3768,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
-            <extracomment>doesn't describe a {part} of its family</extracomment>
+            <extracomment>doesn't describe a model of its family</extracomment>
             <translation>beschreibt keinen Teil „{part}“ der Familie</translation>
         </message>
         <message>
@@ -4601,9 +4601,21 @@
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_above</source>
+            <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_missing</source>
             <extracomment>lacks “{field}”</extracomment>
             <translation>enthält kein Feld „{field}“</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_too_large</source>
+            <extracomment>has “{field}” as {value}, which is too large</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4616,6 +4628,12 @@
             <source>config_field_type</source>
             <extracomment>has “{field}” as {value}; expected type: {expected}</extracomment>
             <translation>gibt „{field}“ als {value} an; erwarteter Typ: {expected}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_quantization</source>
+            <extracomment>has a quantization with “{field}” as {value}</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />

@@ -21,7 +21,7 @@
         <message>
             <location filename="../../app/application.py" />
             <source>Slipstream quit unexpectedly last time. Details are in {file}.</source>
-            <translation>Slipstream 上次意外退出。详细信息见 {file}。</translation>
+            <translation>Slipstream 上次意外退出。详情见 {file}。</translation>
         </message>
         <message>
             <location filename="../../app/application.py" />
@@ -456,7 +456,7 @@
         <message>
             <location filename="../../app/chat/introduction.py" />
             <source>Nothing you write leaves this computer. The demo pair is included for trying out the app; its replies are poor.</source>
-            <translation>您写的内容不会离开这台电脑。演示模型对仅供试用本应用，其回复质量较差。</translation>
+            <translation>您写的内容不会离开这台电脑。演示模型对仅供试用本 App，其回复质量较差。</translation>
         </message>
         <message>
             <location filename="../../app/chat/introduction.py" />
@@ -3691,7 +3691,7 @@
             <location filename="../../mlx_engine/host.py" />
             <source>internal</source>
             <extracomment>Something went wrong in Slipstream. Details are in {log_file}.</extracomment>
-            <translation>Slipstream 出错。详细信息见 {log_file}。</translation>
+            <translation>Slipstream 内部出错。详情见 {log_file}。</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/host.py" />
@@ -3768,7 +3768,7 @@
         <message>
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
-            <extracomment>doesn't describe a {part} of its family</extracomment>
+            <extracomment>doesn't describe a model of its family</extracomment>
             <translation>没有描述其系列的 {part}</translation>
         </message>
         <message>
@@ -4601,9 +4601,21 @@
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_above</source>
+            <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
+            <translation type="unfinished" />
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_missing</source>
             <extracomment>lacks “{field}”</extracomment>
             <translation>中缺少“{field}”</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_field_too_large</source>
+            <extracomment>has “{field}” as {value}, which is too large</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4616,6 +4628,12 @@
             <source>config_field_type</source>
             <extracomment>has “{field}” as {value}; expected type: {expected}</extracomment>
             <translation>中的“{field}”为 {value}；应为类型：{expected}</translation>
+        </message>
+        <message>
+            <location filename="../../mlx_engine/targets/arguments.py" />
+            <source>config_quantization</source>
+            <extracomment>has a quantization with “{field}” as {value}</extracomment>
+            <translation type="unfinished" />
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
