@@ -56,7 +56,7 @@ def generate_reply(
     chooser, penalties = Chooser(request.sampling, seed, pair.operations), Penalties(request.sampling, prompt)
     ends = frozenset[int]() if request.ignore_eos else frozenset(tokenizer.eos_token_ids)
     branch = snapshots.take(prompt) if request.reuse else snapshots.new_branch(prompt)
-    marks = boundaries(tokenizer, request, prompt) if request.reuse and snapshots.needs_marks else ()
+    marks = boundaries(tokenizer, request, prompt, cancel) if request.reuse and snapshots.needs_marks else ()
     tally = Tally(began, mode, length, branch.reused, seed, why_plain)
     reply = chat.ReplyText(tokenizer, rendered, request.stop)
     caches, context = branch.caches, branch.context

@@ -4,6 +4,7 @@ Templates render history differently from the current turn: they drop thinking a
 with the renderings of two different continuations is what the next turn will share with it.
 """
 
+import threading
 from collections.abc import Sequence
 
 from mlx_lm.tokenizer_utils import TokenizerWrapper
@@ -11,11 +12,14 @@ from mlx_lm.tokenizer_utils import TokenizerWrapper
 from mlx_engine import chat
 from mlx_engine.errors import UserError
 from mlx_engine.requests import GenerationRequest, Message
+from mlx_engine.template_sandbox import RenderingCancelled
 
 _ENDINGS = ("0", "a")  # contents that differ in their first character
 
 
-def boundaries(tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: Sequence[int]) -> tuple[int, ...]:
+def boundaries(
+    tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: Sequence[int], cancel: threading.Event | None = None
+) -> tuple[int, ...]:
     """Return token counts: the end of what another chat shares with the prompt, and of what the next turn shares.
 
     They rise and leave out at least the last token.
@@ -24,6 +28,7 @@ def boundaries(tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: 
         tokenizer: of the target.
         request: which gave the prompt.
         prompt: the tokens.
+        cancel: stops the search.
     """
     last = len(prompt) - 1
     if request.prompt_tokens is not None:
@@ -31,17 +36,21 @@ def boundaries(tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: 
     head = tuple(message for message in request.messages[:1] if message.role == "system")
     other_chats = [(*head, Message("user", text)) for text in _ENDINGS]
     next_turns = [(*request.messages, Message("assistant", text), Message("user", text)) for text in _ENDINGS]
-    found = (_shared(tokenizer, request, prompt, other_chats), _shared(tokenizer, request, prompt, next_turns))
+    found = (_shared(tokenizer, request, prompt, other_chats, cancel), _shared(tokenizer, request, prompt, next_turns, cancel))
     return tuple(sorted({min(at, last) for at in found} - {0}))
 
 
 def _shared(
-    tokenizer: TokenizerWrapper, request: GenerationRequest, prompt: Sequence[int], chats: Sequence[tuple[Message, ...]]
+    tokenizer: TokenizerWrapper,
+    request: GenerationRequest,
+    prompt: Sequence[int],
+    chats: Sequence[tuple[Message, ...]],
+    cancel: threading.Event | None,
 ) -> int:
-    """Return how many tokens the prompt shares with all of these chats; 0 if the template rejects them."""
+    """Return how many tokens the prompt shares with all of these chats; 0 if the template rejects them or `cancel` is set."""
     try:
-        rendered = [chat.template(tokenizer, messages, request.thinking, request.effort) for messages in chats]
-    except UserError:
+        rendered = [chat.template(tokenizer, messages, request.thinking, request.effort, cancel=cancel) for messages in chats]
+    except (UserError, RenderingCancelled):
         return 0
     columns = zip(prompt, *rendered, strict=False)
     return next((at for at, column in enumerate(columns) if len(set(column)) > 1), min(map(len, (prompt, *rendered))))

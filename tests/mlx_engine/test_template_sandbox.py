@@ -11,6 +11,7 @@ from transformers.utils import chat_template_utils
 from mlx_engine import chat, template_sandbox
 from mlx_engine.errors import UserError
 from mlx_engine.events import Finished
+from mlx_engine.prefix.boundaries import boundaries
 from mlx_engine.requests import GenerationRequest, Message
 from tests.mlx_engine import made_tokenizers
 from tests.mlx_engine.asking import events
@@ -112,6 +113,15 @@ def test_a_reply_stopped_while_its_chat_renders_is_finished(tiny, monkeypatch):
     threading.Timer(0.3, cancel.set).start()
     (end,) = events(tiny, GenerationRequest(messages=ASKED), cancel)
     assert isinstance(end, Finished) and end.reason == "cancelled" and end.stats.prompt_tokens == 0
+
+
+def test_stop_ends_the_search_for_boundaries():
+    tokenizer = made("think", "{% if messages[-1].content in ('0', 'a') %}" + ENDLESS + "{% endif %}x")
+    cancel = threading.Event()
+    threading.Timer(0.3, cancel.set).start()
+    began = time.perf_counter()
+    assert boundaries(tokenizer, GenerationRequest(messages=ASKED), [1, 2, 3], cancel) == ()
+    assert time.perf_counter() - began < 9
 
 
 def test_a_template_of_many_openings_is_searched_in_linear_time():
