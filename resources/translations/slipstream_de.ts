@@ -4603,7 +4603,7 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_above</source>
             <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
-            <translation type="unfinished" />
+            <translation>gibt „{field}“ als {value} an, aber „{other}“ ist nur {most}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4615,7 +4615,7 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_large</source>
             <extracomment>has “{field}” as {value}, which is too large</extracomment>
-            <translation type="unfinished" />
+            <translation>gibt „{field}“ als {value} an; das ist zu groß</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4633,7 +4633,7 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
             <extracomment>has a quantization with “{field}” as {value}</extracomment>
-            <translation type="unfinished" />
+            <translation>enthält eine Quantisierung mit „{field}“ als {value}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
