@@ -3769,7 +3769,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
             <extracomment>doesn't describe a model of its family</extracomment>
-            <translation>beschreibt keinen Teil „{part}“ der Familie</translation>
+            <translation>beschreibt kein Modell seiner Familie</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />

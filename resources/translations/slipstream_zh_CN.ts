@@ -3769,7 +3769,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
             <extracomment>doesn't describe a model of its family</extracomment>
-            <translation>没有描述其系列的 {part}</translation>
+            <translation>没有描述其系列的模型</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
