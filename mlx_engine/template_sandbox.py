@@ -102,7 +102,7 @@ def _weight(value: Any, most: int = _RESULT) -> int:
         value = object.__getattribute__(value, "_Namespace__attrs")
     if not isinstance(value, dict | list | tuple | set | frozenset | KeysView | ValuesView | ItemsView):
         return 8
-    found = 8 * len(value)
+    found = 32 * len(value)  # also bounds the number of steps
     for part in chain(value, value.values()) if isinstance(value, dict) else value:
         found += _weight(part, most - found)
         if found > most:

@@ -3769,7 +3769,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
             <extracomment>doesn't describe a model of its family</extracomment>
-            <translation>beschreibt kein Modell seiner Familie</translation>
+            <translation>beschreibt kein Modell der angegebenen Familie</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4615,7 +4615,7 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_large</source>
             <extracomment>has “{field}” as {value}, which is too large</extracomment>
-            <translation>gibt „{field}“ als {value} an; das ist zu groß</translation>
+            <translation>gibt „{field}“ als {value} an; der Wert ist zu groß</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />

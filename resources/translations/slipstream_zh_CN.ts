@@ -3769,7 +3769,7 @@
             <location filename="../../mlx_engine/loading.py" />
             <source>config_not_of_family</source>
             <extracomment>doesn't describe a model of its family</extracomment>
-            <translation>没有描述其系列的模型</translation>
+            <translation>没有描述该系列的模型</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/loading.py" />
@@ -4603,7 +4603,7 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_above</source>
             <extracomment>has “{field}” as {value}, but “{other}” is only {most}</extracomment>
-            <translation>中的“{field}”为 {value}，但“{other}”只有 {most}</translation>
+            <translation>中的“{field}”为 {value}，但“{other}”仅为 {most}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4615,7 +4615,7 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_field_too_large</source>
             <extracomment>has “{field}” as {value}, which is too large</extracomment>
-            <translation>中的“{field}”为 {value}，过大</translation>
+            <translation>中的“{field}”为 {value}，数值过大</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/targets/arguments.py" />
@@ -4633,7 +4633,7 @@
             <location filename="../../mlx_engine/targets/arguments.py" />
             <source>config_quantization</source>
             <extracomment>has a quantization with “{field}” as {value}</extracomment>
-            <translation>中量化的“{field}”为 {value}</translation>
+            <translation>中的量化设置“{field}”为 {value}</translation>
         </message>
         <message>
             <location filename="../../mlx_engine/template_sandbox.py" />
