@@ -81,7 +81,7 @@ class Updates(QObject):
             found = newer(bytes(reply.read(MAX_BYTES).data()), self.release.version)
         except ValueError as error:
             log.warning("Unexpected answer about updates: %s", error)
-            self._report(tr("Can't check for updates: unexpected answer from the server."))
+            self._report(tr("Can't check for updates: unexpected response from the server."))
             return
         current = self.release.version
         if found is None:

@@ -45,7 +45,7 @@ def prepare() -> Blas:
 def _choose() -> Blas:
     wanted = os.environ.get("SLIPSTREAM_BLAS", "auto")
     if wanted not in ("auto", "openblas", "wheel"):
-        raise UserError("blas_unknown", "SLIPSTREAM_BLAS is “{value}”. Use auto, openblas or wheel.", value=wanted)
+        raise UserError("blas_unknown", "SLIPSTREAM_BLAS is “{value}”. Use auto, openblas, or wheel.", value=wanted)
     threads = _threads()
     if sys.platform == "darwin":
         return Blas("metal", None, "Metal; no BLAS")

@@ -42,9 +42,9 @@ def render(tokenizer: TokenizerWrapper, request: GenerationRequest, cancel: thre
     """
     if request.prompt_tokens is not None:
         if request.messages:
-            raise UserError("two_prompts", "Give either messages or prompt tokens, not both.")
+            raise UserError("two_prompts", "Pass either messages or prompt tokens, not both.")
         if not request.prompt_tokens:
-            raise UserError("prompt_without_tokens", "The prompt is empty. Give it at least one token.")
+            raise UserError("prompt_without_tokens", "The prompt is empty. Pass at least one token.")
         tokens = list(request.prompt_tokens)
         shared = max((at + 1 for at, token in enumerate(tokens) if token in tokenizer.eos_token_ids), default=0)
     else:
@@ -82,7 +82,7 @@ def _check(messages: Sequence[Message]) -> None:
         if message.role not in ("system", "user", "assistant"):
             raise UserError(
                 "unknown_role",
-                "The chat has a message with the role “{role}”. Use system, user or assistant.",
+                "The chat has a message with the role “{role}”. Use system, user, or assistant.",
                 role=message.role,
             )
 
@@ -116,7 +116,7 @@ def template(
     if not tokenizer.has_chat_template:
         raise UserError(
             "no_chat_template",
-            "This model has no chat template, so it can't chat. Choose an instruction-tuned model, or give raw tokens.",
+            "This model has no chat template, so it can't chat. Choose an instruction-tuned model, or pass raw tokens.",
         )
     options: dict[str, bool | str] = {"add_generation_prompt": reply, "enable_thinking": thinking}
     if _template_reads(tokenizer, "thinking"):  # DeepSeek's and Kimi's name for the switch

@@ -42,7 +42,7 @@ from mlx_engine.tuning import calibration, kernel_selection, roofline
 
 _BUSY = EngineText.of("engine_busy", "A reply is still being generated. Stop it or wait until it is done, then try again.")
 _NO_MEMORY = EngineText.of(
-    "reply_memory", "There is not enough memory for this reply. Close other apps, start a new chat or load a smaller model."
+    "reply_memory", "There is not enough memory for this reply. Close other apps, start a new chat, or load a smaller model."
 )
 
 

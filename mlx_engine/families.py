@@ -76,5 +76,5 @@ def why_not_runnable(config: dict) -> EngineText | None:
     family = str(config.get("model_type"))
     if (name := NOT_RUNNABLE.get(family)) is None:
         return None
-    template = "{name} (“{family}”) can't run: the installed mlx-lm has no model for it."
+    template = "{name} can't run: the installed mlx-lm doesn't support the “{family}” family."
     return EngineText.of("no_mlx_lm_model", template, name=name, family=family)

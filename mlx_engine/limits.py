@@ -25,8 +25,8 @@ def check_tokens(tokens: Sequence[int], rows: int) -> None:
         if not isinstance(token, int) or not 0 <= token < rows:
             raise UserError(
                 "unknown_prompt_token",
-                "The prompt has token {token}, but this model's tokens go from 0 to {last}. Use other tokens; in a chat, the "
-                "model's tokenizer doesn't fit its weights, so download the model again.",
+                "The prompt contains token {token}, but this model's tokens range from 0 to {last}. Use other tokens. In a "
+                "chat, the tokenizer doesn't match the weights: download the model again.",
                 token=str(token)[:40],
                 last=rows - 1,
             )
@@ -93,4 +93,6 @@ def check_choices(request: GenerationRequest, block: int | None) -> None:
     if "" in request.stop:
         raise UserError("empty_stop_string", "A stop string is empty. It would end every reply at once; remove it.")
     if request.effort is not None and not request.effort.isalpha():
-        raise UserError("bad_effort", "The effort is “{effort}”. Use one word, such as low, medium or high.", effort=request.effort)
+        raise UserError(
+            "bad_effort", "The effort is “{effort}”. Use one word, such as low, medium, or high.", effort=request.effort
+        )

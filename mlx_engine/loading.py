@@ -113,7 +113,7 @@ def check(target: Path, drafter: Path | None) -> None:
     if drafter is None:
         return
     if problem := dflash_problem(config):
-        raise UserError("drafter_not_usable", "{reason} Load the target without a drafter to decode plainly.", reason=problem)
+        raise UserError("drafter_not_usable", "{reason} Load the target without a drafter to use plain decoding.", reason=problem)
     if problem := pair_problem(config, read_config(drafter)):
         raise UserError.of(problem)
     weight_files(drafter)
@@ -220,7 +220,7 @@ def _check_target_tokens(target: Target) -> None:
     if logits > target.rows:
         raise UserError(
             "more_logits_than_embeddings",
-            "The model chooses among {logits:,} tokens, but has embeddings for only {rows:,}. Download it again, or choose "
+            "The model has logits for {logits:,} tokens, but embeddings for only {rows:,}. Download it again, or choose "
             "another one.",
             logits=logits,
             rows=target.rows,

@@ -84,7 +84,7 @@ def _peak_memory() -> int:
 def _refuse_size() -> NoReturn:
     raise UserError(
         "chat_template_large",
-        "The model's chat template makes more text than any context holds. Choose another model.",
+        "The model's chat template produces more text than a context can hold. Choose another model.",
     )
 
 

@@ -47,5 +47,5 @@ def sentence(turn: Turn) -> str:
     if len(text) > MAX_LENGTH:
         text = text[:MAX_LENGTH].rsplit(" ", 1)[0] + " …"
     ending = wording.ending(reply)
-    finished = tr("Reply finished, {ending}", ending=ending) if ending else tr("Reply finished")
+    finished = tr("Reply ended: {ending}", ending=ending) if ending else tr("Reply finished")
     return f"{finished}. {text}" if text else finished

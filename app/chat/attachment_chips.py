@@ -64,7 +64,7 @@ class _Waiting(QFrame):
         super().__init__(chips)
         set_look(self, "attachment")
         self.label = small_label(theme, look="secondary")
-        self.leave_button = IconButton(theme, "close", tr("Leave out"))
+        self.leave_button = IconButton(theme, "close", tr("Cancel reading"))
         self.leave_button.clicked.connect(chips.left_out)
         row(self.label, self.leave_button, spacing=4, margins=(12, 2, 4, 2), parent=self)
 

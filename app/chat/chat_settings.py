@@ -40,11 +40,11 @@ NumberField = tuple[str, str, str, float, float, float, int]
 def _number_fields() -> tuple[NumberField, ...]:
     """Field of Sampling, label, help, lowest, highest, step, digits."""
     seen = tr("Penalizes tokens that have already appeared.")
-    often = tr("Penalizes tokens each time they have appeared.")
+    often = tr("Penalizes tokens once for each time they have appeared.")
     return (
-        ("temperature", tr("Temperature"), tr("0 always takes the likeliest token. Higher values vary more."), 0.0, 2.0, 0.05, 2),
+        ("temperature", tr("Temperature"), tr("0 always picks the likeliest token. Higher values add variety."), 0.0, 2.0, 0.05, 2),
         ("top_p", "Top-p", tr("Keeps the likeliest tokens with this total probability. 1 keeps all."), 0.01, 1.0, 0.01, 2),
-        ("min_p", "Min-p", tr("Keeps tokens with this share of the highest probability. 0 keeps all."), 0.0, 1.0, 0.01, 2),
+        ("min_p", "Min-p", tr("Keeps tokens with at least this share of the highest probability. 0 keeps all."), 0.0, 1.0, 0.01, 2),
         ("repetition_penalty", tr("Repetition penalty"), tr("Values above 1 make repeated tokens less likely."), 1.0, 2.0, 0.05, 2),
         ("presence_penalty", tr("Presence penalty"), seen, -2.0, 2.0, 0.1, 1),
         ("frequency_penalty", tr("Frequency penalty"), often, -2.0, 2.0, 0.1, 1),
@@ -70,7 +70,7 @@ class ChatSettingsDialog(QDialog):
 
         self.system = QPlainTextEdit()
         self.system.setAccessibleName(tr("System prompt"))
-        self.system.setPlaceholderText(tr("Instructions for the model, such as a role, tone or language"))
+        self.system.setPlaceholderText(tr("Instructions for the model, such as a role, tone, or language"))
         self.system.setFixedHeight(104)
         self.system.setTabChangesFocus(True)
         self.system.textChanged.connect(self._change)
@@ -135,7 +135,7 @@ class ChatSettingsDialog(QDialog):
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.reset = button(tr("Reset"), tr("Reset to the defaults"), "bordered", self._reset)
-        lay_out(self, scroll, WIDTH, tr("Close these settings"), aside=self.reset)
+        lay_out(self, scroll, WIDTH, tr("Close settings"), aside=self.reset)
         for signal in (
             self._library.presets_changed,
             conductor.chat_changed,

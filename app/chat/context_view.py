@@ -21,12 +21,7 @@ class ContextView(QWidget):
         self._bar = ThinBar(theme, tr("Context"))
         self.label = small_label(theme, selectable=True)
         self.label.setAccessibleName(tr("Context"))
-        self.setToolTip(
-            tr(
-                "The context is everything the model sees at once: the whole chat and the reply. When it is full, the reply stops. "
-                "Start a new chat, or edit an earlier message."
-            )
-        )
+        self.setToolTip(tr("The context holds the whole chat and the reply. When the context is full, the reply stops."))
         row(self._bar, self.label, parent=self)
         meter.changed.connect(self.refresh)
         self.refresh()

@@ -24,7 +24,7 @@ class ElsewhereBar(QFrame):
         self.label.setAccessibleName(tr("Note"))
         theme.set_font(self.label, SMALL)
         set_look(self.label, "secondary")
-        self.go = button(tr("Open Chat"), tr("Open the chat in which the reply is being generated"), "bordered")
+        self.go = button(tr("Open Chat"), tr("Open the chat that is generating a reply"), "bordered")
         self.go.clicked.connect(self._open)
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 6, 8, 6)

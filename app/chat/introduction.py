@@ -21,8 +21,8 @@ class Introduction(QWidget):
         self.setAccessibleName(tr("Welcome"))
         self.what = Label(
             tr(
-                "A large language model runs on this computer. A small model drafts ahead, and the large one checks several words "
-                "at once. The text is always the large model’s own, usually sooner."
+                "A large language model runs on this computer. A small model drafts several words at a time, and the large "
+                "one checks them all at once. You get exactly what the large model would write, usually faster."
             )
         )
         self.what.setWordWrap(True)

@@ -99,9 +99,9 @@ class Welcome(QWidget):
             self.progress.show_fraction(loading.fraction)
             self.subtitle.setText(f"{translated(loading.step)}…")
         elif pair is not None and not pair.why_plain:
-            self.subtitle.setText(tr("The small model drafts, the large one checks. The text is always the large model’s own."))
+            self.subtitle.setText(tr("A small model drafts and the large one checks, with exactly the large model’s output."))
         elif pair is not None:
-            self.subtitle.setText(tr("Ready, without DFlash"))
+            self.subtitle.setText(tr("Ready (DFlash is off)"))
         else:
             self.subtitle.setText(tr("No models are loaded."))
 

@@ -20,7 +20,7 @@ NOTHING = "–"
 
 
 def _column_names() -> tuple[str, ...]:
-    return ("tok/s", tr("first token"), tr("rounds"), tr("tokens/round"), tr("tokens"))
+    return ("tok/s", tr("First token"), tr("Rounds"), tr("Tokens/round"), tr("Tokens"))
 
 
 class CompareFigures(QWidget):

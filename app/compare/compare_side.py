@@ -145,9 +145,9 @@ class CompareSide(QWidget):
 
 def _describe(difference: Difference, text: str) -> str:
     if difference.spaces:
-        return tr("Spaces or line breaks differ from here")
+        return tr("Spaces or line breaks differ from here on")
     if words := difference.words(text):
-        return tr("Different from here: “{words}”", words=words)
+        return tr("Differs from here on: “{words}”", words=words)
     if difference.channel == "thinking":
         return tr("Thinking ends here; the other reply continues")
     return tr("Ends here; the other reply continues")

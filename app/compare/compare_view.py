@@ -213,7 +213,7 @@ class CompareDialog(QDialog):
     def _hint(self, prompt: str) -> str:
         if not self.running and not self._conductor.can_compare:
             if self._conductor.busy:
-                return tr("Wait for the reply to finish, or stop it, to compare.")
+                return tr("To compare, stop the reply or wait for it to finish.")
             pair = self._conductor.loader.pair
             if pair is None or pair.why_plain is None:
                 return tr("Load models to compare.")

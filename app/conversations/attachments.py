@@ -146,7 +146,9 @@ def _read_pdf(name: str, data: bytes, cancellation: ReadCancellation) -> Attachm
             raise UserError("pdf_damaged", "“{name}” is damaged and can't be read as a PDF.", name=name)
     text = "\n\n".join(page for page in pages if page)
     if not text:
-        raise UserError("pdf_without_text", "“{name}” has no text: its pages are images. Attach its text instead.", name=name)
+        raise UserError(
+            "pdf_without_text", "“{name}” contains only images of pages. Attach a version with selectable text.", name=name
+        )
     return Attachment(name, text, len(data), len(pages))
 
 

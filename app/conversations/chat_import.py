@@ -77,7 +77,7 @@ def from_json(data: object, name: str) -> ImportedChats:
     if not imported.chats:
         raise UserError("import_all_damaged", "No chat in “{name}” can be read.", name=name)
     if skipped := len(conversations) - len(imported.chats):
-        imported.remark = tr("Empty or damaged chats left out: {count}.", count=number(skipped))
+        imported.remark = tr("Empty or damaged chats skipped: {count}.", count=number(skipped))
     return imported
 
 

@@ -40,7 +40,7 @@ def chat_from(data: Mapping[str, Any]) -> Chat:
         nodes[node_id] = node = _add(above, as_dict(as_dict(mapping[node_id]).get("message")), chat.created)
         waiting.extend((one, node) for one in reversed(children.pop(node_id, [])))
     if len(nodes) != len(mapping):  # nodes in a circle have no path from a root
-        raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages don't fit together.", title=chat.title)
+        raise UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
     if isinstance(current := data.get("current_node"), str) and current in nodes:
         chat.choose(nodes[current])
     if not title and (first := next((node.text for node in chat.root.below() if node.text), "")):

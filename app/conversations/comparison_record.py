@@ -126,9 +126,9 @@ def verdict_on(record: ComparisonRecord) -> tuple[str, str]:
         return headline, tr("Both replies are identical, token by token ({tokens}).", tokens=count)
     token = number((record.first_difference or 0) + 1)
     if record.verdict == "tie":
-        verdict = tr("The replies differ from token {token} on. This is a tie within rounding.", token=token)
+        verdict = tr("The replies differ from token {token} on, where two tokens are tied within rounding error.", token=token)
     else:
-        verdict = tr("The replies differ from token {token} on. This is not a rounding tie.", token=token)
+        verdict = tr("The replies differ from token {token} on, by more than rounding error.", token=token)
     if record.margin is not None:
         verdict += " " + tr("The scores of the two tokens differ by {margin}.", margin=figures(record.margin))
     return headline, verdict

@@ -127,7 +127,7 @@ def build_tree(chat: Chat, rows: Iterable[Row]) -> None:
 
 
 def _no_tree(chat: Chat) -> UserError:
-    return UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages don't fit together.", title=chat.title)
+    return UserError("chat_not_a_tree", "The chat “{title}” is damaged: its messages are inconsistent.", title=chat.title)
 
 
 def _message(node: Node) -> _Json:

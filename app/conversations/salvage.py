@@ -90,7 +90,7 @@ def salvage(database: sqlite3.Connection) -> ImportedChats:
     chats = [one for one in found.values() if not one.chat.empty]
     remark = tr("The file is damaged. Everything that could be read was imported.") if reader.damaged else ""
     if reader.damaged and len(chats) < len(found):
-        remark += " " + tr("Chats that were lost: {count}.", count=number(len(found) - len(chats)))
+        remark += " " + tr("Chats lost: {count}.", count=number(len(found) - len(chats)))
     return ImportedChats(chats, folders, remark)
 
 

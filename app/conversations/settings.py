@@ -56,7 +56,7 @@ class Preset:
 def built_in() -> tuple[Preset, ...]:
     """Return the presets that come with the app; the first is that of a new chat."""
     return (
-        Preset(tr("Model’s defaults"), ChatSettings()),
+        Preset(tr("Model defaults"), ChatSettings()),
         Preset(tr("Precise"), ChatSettings(sampling=Sampling())),
         Preset(tr("Balanced"), ChatSettings(sampling=Sampling(temperature=0.7, top_p=0.9))),
         Preset(tr("Creative"), ChatSettings(sampling=Sampling(temperature=1.0, min_p=0.05))),

@@ -83,7 +83,7 @@ def facts(reply: Reply, short: bool = False) -> str:
         parts.append(tokens(max(stats.tokens, reply.tokens) if cut_off else stats.tokens))
         if stats.mostly_plain and not short:
             steps = number(stats.plain_steps)
-            parts.append(tr("{steps} without drafts: {why}", steps=steps, why=translated(stats.mostly_plain)))
+            parts.append(tr("{steps} plain steps: {why}", steps=steps, why=translated(stats.mostly_plain)))
     elif reply.reason == "interrupted" and reply.tokens:
         parts.append(tokens(reply.tokens))
     elif reply.running:

@@ -22,7 +22,7 @@ _NEARLY_ALL = 0.9  # of the memory for models
 
 
 def _advice() -> str:
-    return tr("Close other apps or shorten the chat, or replies will become much slower.")
+    return tr("Close other apps or shorten the chat to keep replies fast.")
 
 
 class MemoryWatch(QObject):
@@ -62,14 +62,14 @@ class MemoryWatch(QObject):
         if levels.index(level) > levels.index(self._warned):
             self._warned = level
             log.warning("Memory pressure: %s", level)
-            warning = tr("Memory is running low.") if level == "warning" else tr("Memory is almost used up.")
+            warning = tr("Memory is running low.") if level == "warning" else tr("Memory is almost full.")
             self.short.emit(f"{warning} {_advice()}")
 
     def note_peak(self, peak: int) -> None:
         """Warn once if a reply used nearly all memory for models. `peak` is in bytes."""
         if self._budget and peak > _NEARLY_ALL * self._budget and not self._warned_of_peak:
             self._warned_of_peak = True
-            used = tr("The last reply used {peak} of the {budget} for models.", peak=size(peak), budget=size(self._budget))
+            used = tr("The last reply used {peak} of the {budget} available to models.", peak=size(peak), budget=size(self._budget))
             self.short.emit(f"{used} {_advice()}")
 
 

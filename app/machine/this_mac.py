@@ -93,7 +93,7 @@ class ThisMacDialog(QDialog):
         self.chip.setText(facts.name if facts else machine_title())
         self.about.setText(about(facts) if facts else tr("Not measured yet."))
         self.memory.show_figure(
-            f"{number(facts.bandwidth / 1e9, 1)} GB/s" if facts else "–", tr("one-row products over 0.5 GB of weights")
+            f"{number(facts.bandwidth / 1e9, 1)} GB/s" if facts else "–", tr("matrix-vector products over 0.5 GB of weights")
         )
         self.compute.show_figure(
             rate(facts.compute) if facts else "–",
@@ -163,8 +163,8 @@ def ceiling(found: Roofline, pair: str) -> str:
     if plain is None or found.plain_ceiling is None:
         return ""
     return tr(
-        "{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads as much "
-        "for a whole block.",
+        "{pair}: plain decoding reads {size} MB per token, so memory limits it to {rate} tokens per second. DFlash reads "
+        "the same amount for a whole block of tokens.",
         pair=pair,
         size=f"{plain.bytes / 1e6:,.0f}",
         rate=f"{found.plain_ceiling:,.0f}",

@@ -21,7 +21,7 @@ class DeletedBar(QFrame):
         set_look(self, "undo")
         self.label = small_label(theme, wrap=True)
         self.label.setAccessibleName(tr("Removed"))
-        self.undo = button(tr("Undo"), tr("Restore the pair removed last"), "bordered", storage.undo)
+        self.undo = button(tr("Undo"), tr("Restore the last removed pair"), "bordered", storage.undo)
         self.purge = button(tr("Free Up Now"), tr("Delete the removed pairs now"), "bordered", storage.purge)
         column(self.label, row(self.undo, self.purge, None), margins=(12, 8, 12, 8), parent=self)
         storage.changed.connect(self.refresh)

@@ -40,7 +40,7 @@ class ModelSettingsDialog(QDialog):
         self.limit = QComboBox()
         self.limit.activated.connect(self._set_limit)
         form.add_row(tr("Download speed"), self.limit)
-        form.add_help(tr("Limits all downloads together."))
+        form.add_help(tr("Applies to all downloads combined."))
         self.token = QLineEdit()
         self.token.setEchoMode(QLineEdit.EchoMode.Password)
         self.token.setPlaceholderText("hf_…")
@@ -77,7 +77,7 @@ class ModelSettingsDialog(QDialog):
         elif folder is not None:
             text = tr("{size} available", size=size(folder.free))
             self.room.setText(
-                f"{text}. {tr('Set by {variable}, so it can’t be moved here.', variable=variable)}" if variable else text
+                f"{text}. {tr('Set by {variable}, so you can’t change it here.', variable=variable)}" if variable else text
             )
         self._show_limit(self._storage.limit)
         self.save.setEnabled(bool(self.token.text().strip()))

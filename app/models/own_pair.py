@@ -25,8 +25,8 @@ class OwnPairDialog(QDialog):
         introduction = small_label(
             theme,
             tr(
-                "The target is any model that mlx-lm supports; the drafter must be trained for it. Without a drafter, decoding is "
-                "plain. Python code in a repo never runs."
+                "The target can be any model that mlx-lm supports. The drafter must be trained for that target; leave it "
+                "empty for plain decoding. Slipstream never runs Python code from a repo."
             ),
             "secondary",
             wrap=True,
@@ -63,7 +63,7 @@ class OwnPairDialog(QDialog):
         label = small_label(theme, name, bold=True)
         label.setBuddy(field)
         index = grid.rowCount()
-        for position, widget in enumerate((label, field, button(tr("Folder…"), choose, "bordered", browse))):
+        for position, widget in enumerate((label, field, button(tr("Choose…"), choose, "bordered", browse))):
             grid.addWidget(widget, index, position)
         return field
 

@@ -51,8 +51,8 @@ class PairCard(QScrollArea):
         self.bar = ThinBar(theme, tr("Progress"))
         self.progress = small_label(theme, look="secondary", wrap=True)
         self.problem = small_label(theme, wrap=True, selectable=True)
-        self.again = button(tr("Try Again"), tr("Ask the hub again"), "bordered", picker.check_hub)
-        self.token = button(tr("Token…"), tr("Enter a hub token"), "bordered")
+        self.again = button(tr("Try Again"), tr("Check the hub again"), "bordered", picker.check_hub)
+        self.token = button(tr("Enter Token…"), tr("Enter a hub token"), "bordered")
         self._panel = QFrame()
         top = Qt.AlignmentFlag.AlignTop
         row((self.problem, 1), (self.token, 0, top), (self.again, 0, top), spacing=16, margins=(16, 8, 16, 8), parent=self._panel)

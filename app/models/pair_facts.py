@@ -103,8 +103,8 @@ def _speeds(one: Candidate, machine_measured: bool) -> dict[str, str]:
     if one.why_not:
         return {}
     if not machine_measured:
-        return {tr("Speed"): tr("To see an estimate, measure this computer in Help ▸ {page}.", page=machine_title())}
-    return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated once the hub has answered.")}
+        return {tr("Speed"): tr("To see an estimate, choose Help > {page} and measure this computer.", page=machine_title())}
+    return {tr("Speed"): tr("Shown after a few replies.") if one.on_disk else tr("Estimated when the hub responds.")}
 
 
 def _reported(one: Candidate) -> str:
@@ -137,32 +137,34 @@ class MemoryDetails(QWidget):
         self.toggle.setVisible(fit is not None)
         self.table.setVisible(fit is not None and self.toggle.isChecked())
         if fit is None:
-            self.reason.setText(tr("Memory use is unknown until the hub has answered."))
+            self.reason.setText(tr("Memory use is unknown until the hub responds."))
             return
         needed, budget = size(fit.needed), size(fit.budget or 0)
         if not estimated:
             self.reason.setText(translated(fit.reason))
         elif fit.budget:
-            self.reason.setText(tr("The weights take about {needed} of the {budget} for models.", needed=needed, budget=budget))
+            self.reason.setText(
+                tr("The weights take about {needed} of the {budget} available to models.", needed=needed, budget=budget)
+            )
         else:
             self.reason.setText(tr("The weights take about {needed}.", needed=needed))
         names = {
-            "weights of both": tr("weights of both"),
-            "target weights": tr("target weights"),
-            "target K/V": tr("target K/V"),
-            "recurrent state": tr("recurrent state"),
-            "drafter weights": tr("drafter weights"),
-            "drafter context": tr("drafter context"),
-            "workspace": tr("workspace"),
+            "Weights of both models": tr("Weights of both models"),
+            "Target weights": tr("Target weights"),
+            "Target K/V": tr("Target K/V"),
+            "Recurrent state": tr("Recurrent state"),
+            "Drafter weights": tr("Drafter weights"),
+            "Drafter context": tr("Drafter context"),
+            "Workspace": tr("Workspace"),
         }
         lines = {}
         for line in fit.lines:
             amount = tr("unknown") if line.bytes is None else size(line.bytes)
             lines[names.get(line.what, line.what)] = f"{amount}: {line.formula}" if line.formula else amount
-        lines[tr("total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
+        lines[tr("Total")] = needed if estimated else tr("{size} at {tokens}", size=needed, tokens=tokens(fit.context))
         if fit.budget is not None:
             free = [tr("{size} free now", size=size(fit.free))] if fit.free is not None else []
-            lines[tr("this computer")] = "; ".join([tr("{size} for models", size=budget), *free])
+            lines[tr("This computer")] = "; ".join([tr("{size} for models", size=budget), *free])
         self.table.show_facts(lines)
 
     @Slot(bool)

@@ -271,7 +271,7 @@ class Picker(QObject):
         if one is None or one.shown.folders is None or self.state(one) != "ready":
             return
         if self._conductor.busy:
-            self.message.emit(tr("Stop the reply, or wait until it is complete, to switch models."))
+            self.message.emit(tr("To switch models, stop the reply or wait for it to finish."))
         elif self._may_act():
             folders = one.shown.folders
             self._conductor.use(LoadPair() if folders == demo_pair() else LoadPair(*folders))

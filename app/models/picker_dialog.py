@@ -54,7 +54,7 @@ class PickerDialog(QDialog):
         self.empty = small_label(theme, look="secondary", wrap=True)
         self.empty.setAlignment(Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignTop)
         self.empty.setContentsMargins(24, 32, 24, 0)
-        self.own = button(tr("Custom Pair…"), tr("Add a pair of two repos or two folders"), "bordered", self._add_own)
+        self.own = button(tr("Custom Pair…"), tr("Add a pair from two repos or two folders"), "bordered", self._add_own)
         self.settings = button(tr("Settings…"), tr("Model folder, download speed, token"), "bordered", self.show_settings)
         self.space = small_label(theme, look="secondary")
         self.space.setAccessibleName(tr("Disk space"))

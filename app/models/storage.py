@@ -185,7 +185,7 @@ class Storage(QObject):
                 self.message.emit(tr("Models moved to {folder}.", folder=new))
                 self.moved.emit(old, new)
             else:
-                self.message.emit(tr("Move stopped. The models stay where they were; copied files are kept for the next try."))
+                self.message.emit(tr("Move stopped. Your models were not moved, and copied files are kept for the next attempt."))
             self._end_move()
 
         def failed(reason: str) -> None:

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 def _place_names() -> dict[str, str]:
     return {
         "hub cache": tr("In the hub cache."),
-        "LM Studio": tr("In LM Studio’s models."),
+        "LM Studio": tr("In LM Studio’s models folder."),
         "folder": tr("In one of your model folders."),
     }
 
@@ -40,8 +40,8 @@ def _place_names() -> dict[str, str]:
 def _notes() -> dict[str, str]:
     """Translations of the notes in the catalog."""
     return {
-        "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code.": tr(
-            "Comes with Slipstream and needs no download. A toy: a little arithmetic, lists and code."
+        "Included with Slipstream. A tiny demo for simple arithmetic, lists, and code.": tr(
+            "Included with Slipstream. A tiny demo for simple arithmetic, lists, and code."
         ),
         "The drafter was trained on replies without thinking.": tr("The drafter was trained on replies without thinking."),
     }
@@ -86,7 +86,9 @@ class Estimator:
             return replace(variant, problem=error.text)
         except Exception:
             log.exception("Can't estimate %s", variant.folders or variant.pair)
-            return replace(variant, problem=EngineText("window", tr("Can’t estimate its memory: config.json is unusual.")))
+            return replace(
+                variant, problem=EngineText("window", tr("Can’t estimate memory use: config.json has an unknown format."))
+            )
 
     def _from_files(self, variant: Variant, target: dict, drafter: dict | None, sizes: tuple[int, int]) -> Variant:
         limit = whole(text_config(target), "max_position_embeddings")
@@ -115,7 +117,7 @@ class Estimator:
         speeds = measured_speeds(self._measured.rates(variant.speed_key))
         if not size:
             return replace(variant, speeds=speeds)
-        lines, facts = (FitLine("weights of both", size, ""),), self.facts
+        lines, facts = (FitLine("Weights of both models", size, ""),), self.facts
         fit = Fit(lines, CONTEXT, machine.working_set(facts), machine.allocation_limit(facts), self._free)
         if speeds:
             slow = max(speed.high for speed in speeds.values()) < MIN_SPEED
@@ -219,7 +221,7 @@ def _others(catalog: Catalog, models: list[LocalModel], estimator: Estimator) ->
             with suppress(UserError):
                 variant = Variant(pair=Pair(target.repo, drafter.repo if drafter else None))
         if drafter is None:
-            note = f"{note} {tr('No drafter for it on this disk, so decoding is plain.')}".strip()
+            note = f"{note} {tr('No drafter for this model on this disk. Runs with plain decoding.')}".strip()
         variant = estimator.from_models(variant, target, drafter)
         found.append(Candidate(f"disk:{target.folder}", target.repo.split("/")[-1], (variant,), note=note))
     return found

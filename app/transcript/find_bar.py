@@ -194,7 +194,7 @@ class FindBar(QFrame):
 
     def _show_count(self) -> None:
         if not self.hits:
-            self.count.setText("" if self.searching else tr("None"))
+            self.count.setText("" if self.searching else tr("No matches"))
             return
         count = f"{len(self.hits)}{'+' if len(self.hits) >= MAX_HITS or self.searching else ''}"
         self.count.setText(tr("{place} of {count}", place=self.current + 1, count=count) if self.current >= 0 else count)

@@ -119,7 +119,7 @@ class RoundsChart(QWidget):
                 painter.drawRoundedRect(QRectF(number * step, CHART.height() - height, step - gap, height), 1.5, 1.5)
         painter.setPen(QPen(QColor(colors.line), 1))
         painter.drawLine(0, CHART.height(), CHART.width(), CHART.height())
-        parts = ((tr("accepted"), colors.accent), (tr("drafted, at most {highest}", highest=f"{highest:.0f}"), colors.track))
+        parts = ((tr("accepted"), colors.accent), (tr("drafted (up to {highest})", highest=f"{highest:.0f}"), colors.track))
         _draw_legend(painter, self._theme, CHART.height(), parts)
         painter.end()
 

@@ -164,7 +164,7 @@ class Transcript(ScrollingColumn):
         if item.notice is not None:
             view = NoticeView(item.notice.text, item.notice.kind)
             if item.notice.offer == "load":
-                view.add_button(button(tr("Try Again"), tr("Load again"), "bordered", self._load))
+                view.add_button(button(tr("Try Again"), tr("Load the models again"), "bordered", self._load))
             return view
         assert item.turn is not None
         make = PromptView if item.kind == "prompt" else ReplyView

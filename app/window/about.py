@@ -29,7 +29,7 @@ class AboutDialog(QDialog):
         self.version = Label(tr("Version {version}", version=release.version) if release.version else tr("Development build"))
         self.version.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         set_look(self.version, "secondary")
-        summary = Label(tr("A small model drafts, a large one checks. The text is always the large model’s own."))
+        summary = Label(tr("A small model drafts and a large one checks, with exactly the large model’s output."))
         summary.setWordWrap(True)
         caption = small_label(theme, tr("Licenses"), bold=True)
         self.licenses = QPlainTextEdit(licenses())

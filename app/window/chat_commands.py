@@ -124,7 +124,7 @@ class ChatCommands(QObject):
 
     @Slot()
     def attach_files(self) -> None:
-        files, _ = QFileDialog.getOpenFileNames(self._window, tr("Attach Files"), "", tr("Text, code and PDF (*)"))
+        files, _ = QFileDialog.getOpenFileNames(self._window, tr("Attach Files"), "", tr("Text, code, and PDF (*)"))
         self._conductor.attachments.attach([Path(file) for file in files])
 
     def export(self) -> None:
@@ -135,7 +135,7 @@ class ChatCommands(QObject):
                 self._library.export_chats([chat], file)
 
     def export_all(self) -> None:
-        formats = {".json": tr("JSON, can be imported again (*.json)"), ".md": tr("Markdown (*.md)")}
+        formats = {".json": tr("JSON for reimport (*.json)"), ".md": tr("Markdown (*.md)")}
         if file := ask_save_path(self._window, tr("Export All Chats"), tr("Slipstream chats"), formats):
             self._library.export_chats(self._list.chat_ids(), file)
 

@@ -95,7 +95,7 @@ class Dialogs(QObject):
     @Slot(str)
     def _announce_download(self, name: str) -> None:
         if self.find(PickerDialog) is None:
-            self._conductor.notify(tr("{name} is downloaded. Choose File > Models to use it.", name=name))
+            self._conductor.notify(tr("{name} has been downloaded. Choose File > Models to use it.", name=name))
 
     def _show(self, kind: type[D], *arguments: Any, sheet: bool = False, **options: Any) -> D:
         """Show a dialog. A sheet blocks the window until it is closed."""

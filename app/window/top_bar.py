@@ -69,7 +69,7 @@ class TopBar(QWidget):
         if pair is not None and pair.why_plain is not None:
             self.dflash.setToolTip(as_tooltip(tr("Not available: {why_plain}", why_plain=translated(pair.why_plain))))
         else:
-            self.dflash.setToolTip(tr("The small model drafts, the large one checks. Applies to the next reply."))
+            self.dflash.setToolTip(tr("Use the small model to speed up the large one, starting with the next reply."))
         self.thinking.setChecked(state.thinking)
         self.thinking.setEnabled(state.can_think)
         self.thinking.setToolTip(

@@ -36,7 +36,7 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise cannot_read(path, error) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError("report_invalid", "{file} is not a report of `slipstream bench --out FILE`.", file=str(path)) from None
+        raise UserError("report_invalid", "{file} is not a report from `slipstream bench --out FILE`.", file=str(path)) from None
 
 
 def compare(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

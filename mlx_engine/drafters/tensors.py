@@ -75,8 +75,8 @@ class Tensors:
         if columns * bits % 32 or columns % group:
             raise UserError(
                 "drafter_groups_do_not_divide",
-                "The drafter's “{name}” has {columns} columns, which don't divide into groups of {group}. Download it again, or "
-                "choose another drafter.",
+                "The drafter's “{name}” has {columns} columns, not a multiple of the group size {group}. Download it "
+                "again, or choose another drafter.",
                 name=module,
                 columns=columns,
                 group=group,
@@ -140,8 +140,8 @@ class Tensors:
         if self._weights:
             raise UserError(
                 "drafter_tensors_unexpected",
-                "The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). "
-                "Choose another drafter, or decode plainly.",
+                "The drafter's config.json doesn't account for the tensor “{name}” (unexpected tensors: {count}). Choose "
+                "another drafter, or use plain decoding.",
                 count=len(self._weights),
                 name=min(self._weights),
             )
@@ -169,8 +169,8 @@ def read(folder: Path) -> dict[str, mx.array]:
     if (folder / "mask_embedding.pt").exists():
         raise UserError(
             "drafter_mask_needs_code",
-            "The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that runs code when it is read. "
-            "Choose another drafter, or decode plainly.",
+            "The drafter in {folder} stores its mask embedding in mask_embedding.pt, a format that can run code when it is "
+            "loaded. Choose another drafter, or use plain decoding.",
             folder=folder.name,
         )
     weights: dict[str, mx.array] = {}

@@ -66,7 +66,7 @@ def model_folder_problem() -> EngineText | None:
         saved = read_json(_choice_file())
         if saved is None or chosen_folder() is not None:
             return None
-        reason = EngineText.of("model_folder_missing", "“{path}” names no folder.", path=str(_choice_file()))
+        reason = EngineText.of("model_folder_missing", "“{path}” doesn't name a folder.", path=str(_choice_file()))
     except UserError as error:
         reason = error.text
     template = "{reason} That file says where your models are. Until it is repaired, Slipstream looks for them in “{folder}”."
@@ -322,13 +322,17 @@ def repo_busy(repo: str) -> UserError:
 
 
 def no_space(needed: int, folder: Path, free: int) -> EngineText:
-    template = "{needed:,.2f} GB are needed on the disk of “{folder}”, but only {free:,.2f} GB are free. Free up space first."
+    template = (
+        "The disk that contains “{folder}” needs {needed:,.2f} GB of free space, but has only {free:,.2f} GB. Free up space first."
+    )
     return EngineText.of("no_space", template, needed=needed / 1e9, folder=str(folder), free=free / 1e9)
 
 
 def link_leads_out(path: Path) -> UserError:
     return UserError(
-        "link_leads_out", "“{path}” is a link that leads out of the model folder. Remove the link, then try again.", path=str(path)
+        "link_leads_out",
+        "“{path}” is a link that points outside the model folder. Remove the link, then try again.",
+        path=str(path),
     )
 
 

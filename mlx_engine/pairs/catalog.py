@@ -79,7 +79,7 @@ class CatalogEntry:
             if problem := why_not_runnable(config) or dflash_problem(config):
                 return problem
         if BUILT_IN not in self.tags and not (self.targets and self.drafter):
-            return EngineText.of("catalog_repos_unknown", "The names of its repos aren't known yet.")
+            return EngineText.of("catalog_repos_unknown", "This pair's repo names aren't known yet.")
         return None
 
     @property
@@ -98,7 +98,7 @@ class CatalogEntry:
         offered = [target for target in self.targets if bits in (None, target.bits)]
         if not offered:
             available = ", ".join(str(target.bits) for target in self.targets)
-            template = "{name} isn't available with {bits} bits. Available: {available}."
+            template = "{name} isn't available at {bits} bits. Available: {available}."
             raise UserError("bits_not_offered", template, name=self.name, bits=str(bits), available=available)
         return Pair(offered[0].repo, self.drafter)
 

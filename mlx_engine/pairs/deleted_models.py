@@ -61,7 +61,7 @@ class DeletedModels:
             try:
                 os.rename(self._place(repo), folder)
             except FileNotFoundError:
-                raise UserError("repo_purged", "{repo} can't be restored any more. Download it again.", repo=repo) from None
+                raise UserError("repo_purged", "{repo} can no longer be restored. Download it again.", repo=repo) from None
             except OSError as error:
                 raise cannot_write(folder, error) from None
 

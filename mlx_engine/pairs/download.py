@@ -91,7 +91,9 @@ class Download:
             self._note_revisions(inspection.listings, meter)
             return folders
         raise UserError(
-            "repo_keeps_changing", "{pair} keeps being revised. Try again later; downloaded data is kept.", pair=self.pair.name
+            "repo_keeps_changing",
+            "{pair} keeps changing on the hub. Try again later; downloaded data is kept.",
+            pair=self.pair.name,
         )
 
     def _inspect(self) -> Inspection:

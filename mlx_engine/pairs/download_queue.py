@@ -184,7 +184,7 @@ class DownloadQueue:
         self._file.path.parent.mkdir(parents=True, exist_ok=True)
         running = locks.acquire(self._file.running_lock)
         if running is None:
-            raise UserError("queue_in_use", "Another Slipstream is downloading already. Its queue continues there.")
+            raise UserError("queue_in_use", "Another copy of Slipstream is already downloading. The queue continues there.")
         self._running = running
         self._turn, self._report_lock = threading.Condition(), threading.Lock()
         self._reported: tuple[QueuedPair, ...] = ()

@@ -70,7 +70,7 @@ class Fit:
         values: dict[str, Any] = {"context": self.context, **sizes}
         match self.verdict:
             case "unknown":
-                return EngineText.of("fit_unknown", "Unknown: config.json doesn't say enough.")
+                return EngineText.of("fit_unknown", "Unknown: config.json lacks the necessary fields.")
             case "no":
                 template = "Needs {needed} at {context:,} tokens, more than the {limit} that this machine can allocate."
                 return EngineText.of("fit_no", template, **values)
@@ -103,7 +103,7 @@ def predict_fit(
     """
     on_cpu = facts is not None and facts.device == "CPU"
     element = 4 if on_cpu else 2
-    lines = [FitLine("target weights", *_weights(target, target_bytes, on_cpu)), *_target_state(target, context, element)]
+    lines = [FitLine("Target weights", *_weights(target, target_bytes, on_cpu)), *_target_state(target, context, element)]
     config = None if drafter is None else parse(drafter)
     if drafter is not None and config is not None:
         lines += [_drafter_weights(drafter, config, drafter_bytes, on_cpu), _drafter_context(config, context, element)]
@@ -131,7 +131,7 @@ def _drafter_weights(raw: dict, config: DrafterConfig, stored: int, on_cpu: bool
     # K and V projections are held twice: per layer for the block, and side by side for the context
     projections = 2 * config.layers * config.kv_heads * config.head_dim * config.hidden_size
     copy = round(projections * held / stored * 2) if stored else 0
-    return FitLine("drafter weights", held + copy, f"{formula} + {gigabytes(copy)}")
+    return FitLine("Drafter weights", held + copy, f"{formula} + {gigabytes(copy)}")
 
 
 def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
@@ -146,7 +146,7 @@ def _target_state(config: dict, context: int, element: int) -> list[FitLine]:
     if recurrent := [state for state in states if state.recurrent]:
         one, layers = recurrent[0], len(recurrent)  # each twice: before and after a block
         formula = f"2 × {layers} × ({one.recurrent:,} × 4 + {one.convolution:,} × {element})"
-        lines.append(FitLine("recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), formula))
+        lines.append(FitLine("Recurrent state", 2 * sum(state.bytes(context, element) for state in recurrent), formula))
     return lines
 
 
@@ -155,7 +155,7 @@ def _drafter_context(config: DrafterConfig, context: int, element: int) -> FitLi
     held = {window: context if window is None else min(context + window, 2 * window) for window in set(config.windows)}
     rows = sum(-(-held[window] // STEP) * STEP for window in config.windows)
     width = 2 * config.kv_heads * config.head_dim
-    return FitLine("drafter context", rows * width * element, f"{rows:,} × {width:,} × {element}")
+    return FitLine("Drafter context", rows * width * element, f"{rows:,} × {width:,} × {element}")
 
 
 def _workspace(config: dict, drafter: DrafterConfig | None, context: int, element: int, fused: bool) -> FitLine:

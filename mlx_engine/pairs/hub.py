@@ -57,7 +57,7 @@ def busy(response: httpx2.Response) -> Unreachable:
         after_s = min(float(response.headers.get("Retry-After", "")), 300.0)
     except ValueError:  # absent, or a date
         after_s = None
-    template = "The hub is busy or out of order (status {status}). Try again in a few minutes."
+    template = "The hub is busy or down (status {status}). Try again in a few minutes."
     return Unreachable("hub_busy", template, after_s=after_s, status=response.status_code)
 
 
@@ -96,7 +96,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
             return UserError("repo_disabled", "{repo} was disabled on the hub. Choose another pair.", **values)
         case errors.RepositoryNotFoundError() if has_token:
             return UserError(
-                "repo_not_found", "There is no repo {repo} at {endpoint} that your token may read. Check the spelling.", **values
+                "repo_not_found", "There is no repo {repo} at {endpoint} that your token can read. Check the spelling.", **values
             )
         case errors.RepositoryNotFoundError():
             return UserError(
@@ -113,7 +113,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
                 **values,
             )
         case _ if status == 403:
-            template = "Your access token may not read {repo}. See {page} for what its owner requires."
+            template = "Your access token isn't allowed to read {repo}. See {page} for what its owner requires."
             return UserError("token_without_access", template, **values)
         case _ if response is not None and status in TRANSIENT:
             return busy(response)
@@ -129,7 +129,7 @@ def explain(error: Exception, repo: str, endpoint: str, has_token: bool) -> User
         case httpx2.TransportError():
             template = "Can't reach {endpoint}. Check your network connection. Downloaded data is kept."
             return Unreachable("hub_unreachable", template, **values)
-    template = "The hub's answer about {repo} is invalid ({reason}). Try again later, or use another mirror."
+    template = "The hub's response for {repo} is invalid ({reason}). Try again later, or use another mirror."
     return UserError("invalid_hub_answer", template, **values)
 
 
@@ -156,7 +156,9 @@ class Hub:
             repo, lambda: self._api.model_info(repo, revision=revision, files_metadata=True, timeout=self.timeout.read)
         )
         if not is_commit(info.sha):
-            raise UserError("no_commit", "The hub gives no commit for {repo}. Try another mirror, or try again later.", repo=repo)
+            raise UserError(
+                "no_commit", "The hub provides no commit for {repo}. Try another mirror, or try again later.", repo=repo
+            )
         files = []
         for entry in info.siblings or ():
             name = entry.rfilename
@@ -164,7 +166,9 @@ class Hub:
                 size, digest = (entry.lfs.size, entry.lfs.sha256) if entry.lfs else (entry.size, entry.blob_id)
                 files.append(check_file(repo, name, size, digest))
         if len({file.path for file in files}) < len(files):
-            raise UserError("file_listed_twice", "{repo} lists a file twice, so it is refused. Choose another repo.", repo=repo)
+            raise UserError(
+                "file_listed_twice", "{repo} lists a file twice, so Slipstream won't download it. Choose another repo.", repo=repo
+            )
         files.sort(key=lambda file: (file.size, file.path))
         license = next((tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")), None)
         new_name = info.id if isinstance(info.id, str) and info.id.lower() != repo.lower() else ""
@@ -186,7 +190,7 @@ class Hub:
                 if response.status_code in TRANSIENT:
                     raise busy(response)
                 if response.status_code != 200:
-                    template = "The hub refuses {file} of {repo} (status {status}). Try again later."
+                    template = "The hub refused the request for {file} of {repo} (status {status}). Try again later."
                     raise UserError("file_refused", template, **values, status=response.status_code)
                 for piece in response.iter_bytes():
                     body += piece

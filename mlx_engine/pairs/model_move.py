@@ -55,7 +55,7 @@ class ModelMove:
         new = self.destination.expanduser()
         if not new.is_absolute():
             raise UserError(
-                "path_not_absolute", "“{path}” isn't a full path. Give the full path, from / on.", path=str(self.destination)
+                "path_not_absolute", "“{path}” isn't a full path. Enter a path that starts with /.", path=str(self.destination)
             )
         new = Path(os.path.normpath(new))
         queue = QueueFile()
@@ -65,7 +65,8 @@ class ModelMove:
                 for place in (queue.running_lock, move_lock()):
                     if (lock := locks.acquire(place, timeout=locks.PROBE_TIMEOUT)) is None:
                         raise UserError(
-                            "downloads_in_use", "Another Slipstream is downloading or moving models. Quit it, then try again."
+                            "downloads_in_use",
+                            "Another copy of Slipstream is downloading or moving models. Quit it, then try again.",
                         )
                     held.callback(lock.release)
                 self._check_not_downloading(model_folder())
@@ -105,7 +106,7 @@ class ModelMove:
         if here == there:
             raise UserError("models_already_there", "The models are already in “{folder}”.", folder=str(new))
         if there.is_relative_to(here) or here.is_relative_to(there):
-            template = "“{new}” and “{old}” are inside one another. Choose a separate folder."
+            template = "“{new}” and “{old}” overlap. Choose a folder that is not inside the other one."
             raise UserError("folders_nested", template, new=str(new), old=str(old))
         if new.exists() and not new.is_dir():
             raise UserError("not_a_folder", "“{path}” isn't a folder. Choose a folder.", path=str(new))
@@ -186,7 +187,7 @@ class ModelMove:
                     os.rmdir(folder)  # only if empty
 
     def _note_left(self, path: Path) -> None:
-        template = "“{path}” is a link that leads elsewhere, so it stays there."
+        template = "“{path}” is a link to another location, so it was not moved."
         self._note(EngineText.of("link_not_moved", template, path=str(path)))
 
     def _note(self, note: EngineText) -> None:

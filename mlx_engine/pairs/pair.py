@@ -44,7 +44,9 @@ class CustomPair:
             return
         for name in filter(None, (self.target, self.drafter)):
             if not os.path.isabs(name) or not name.isprintable():
-                raise UserError("path_not_absolute", "“{path}” isn't a full path. Give the full path, from / on.", path=name[:200])
+                raise UserError(
+                    "path_not_absolute", "“{path}” isn't a full path. Enter a path that starts with /.", path=name[:200]
+                )
 
     @property
     def is_local(self) -> bool:

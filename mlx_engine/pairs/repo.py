@@ -56,7 +56,7 @@ def check_repo(name: str) -> str:
 def check_revision(name: str) -> str:
     """Return the name if it is a safe branch, tag or commit id."""
     if not isinstance(name, str) or not _REVISION.fullmatch(name) or ".." in name:
-        raise UserError("invalid_revision", "{name} isn't a revision. Use a branch, tag or commit id.", name=_printable(name))
+        raise UserError("invalid_revision", "{name} isn't a revision. Use a branch, tag, or commit ID.", name=_printable(name))
     return name
 
 
@@ -82,9 +82,9 @@ def check_file(repo: str, path: object, size: object, digest: object) -> RemoteF
         template = "{repo} lists a file named {name}, which points outside its folder. Choose another repo."
         raise UserError("unsafe_file_name", template, repo=repo, name=_printable(path))
     if type(size) is not int or size < 0:
-        raise UserError("no_file_size", "The hub gives no size for {file} of {repo}. Try again later.", file=path, repo=repo)
+        raise UserError("no_file_size", "The hub provides no size for {file} of {repo}. Try again later.", file=path, repo=repo)
     if not isinstance(digest, str) or not (_SHA1.fullmatch(digest) or _SHA256.fullmatch(digest)):
-        template = "The hub gives no checksum for {file} of {repo}. Try another mirror, or try again later."
+        template = "The hub provides no checksum for {file} of {repo}. Try another mirror, or try again later."
         raise UserError("no_file_checksum", template, file=path, repo=repo)
     return RemoteFile(path, size, digest)
 

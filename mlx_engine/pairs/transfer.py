@@ -240,7 +240,7 @@ class FileTransfer:
             now = time.monotonic()
             file.elsewhere, file.not_before, self._last_byte = True, now + _POLL_OTHER, now
             self._count_others(file, here)
-            template = "Another program is downloading {repo} too. No file is downloaded twice."
+            template = "Another program is also downloading {repo}. Each file is downloaded only once."
             self.status = EngineText.of("downloaded_elsewhere", template, repo=file.listing.repo)
 
     def _count_others(self, file: _FileDownload, here: int) -> None:
@@ -333,7 +333,7 @@ class FileTransfer:
         elif status == 416:
             raise _Damaged
         else:
-            template = "The content host refuses {file} of {repo} (status {status}). Try again later; downloaded data is kept."
+            template = "The content host refused {file} of {repo} (status {status}). Try again later. Downloaded data is kept."
             raise UserError("content_refused", template, file=file.remote.path, repo=file.listing.repo, status=status)
 
     def _restart_without_ranges(self, file: _FileDownload, partial: Partial) -> int:
@@ -383,9 +383,9 @@ class FileTransfer:
             if file.partial is not None:
                 file.partial.restart()
         if again:
-            template = "{file} of {repo} arrived damaged twice, so nothing of it was kept. Try again later, or use another mirror."
+            template = "{file} of {repo} arrived damaged twice and was deleted. Try again later, or use another mirror."
             raise UserError("file_damaged_twice", template, file=file.remote.path, repo=file.listing.repo)
-        template = "{file} arrived damaged and is downloaded again."
+        template = "{file} arrived damaged and is being downloaded again."
         self._note(EngineText.of("file_damaged", template, file=file.remote.path))
 
     # --- Failures -----------------------------------------------------------------------------------------------------------------
@@ -431,13 +431,10 @@ class FileTransfer:
         folder = str(self._cache.root)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             missing = sum(file.remote.size - file.received for file in self._files)
-            template = (
-                "The disk of “{folder}” is full: {missing:,.2f} GB more are needed. Free up space, then start the download again. "
-                "Downloaded data is kept."
-            )
+            template = "The disk with “{folder}” is full. Free up {missing:,.2f} GB, then start again. Downloaded data is kept."
             return UserError("disk_full", template, folder=folder, missing=missing / 1e9)
         if error.errno == errno.EFBIG:
-            template = "The disk of “{folder}” can't hold files this large. Move the model folder to another disk."
+            template = "The disk that contains “{folder}” doesn't support files this large. Move the model folder to another disk."
             return UserError("disk_without_large_files", template, folder=folder)
         return cannot_write(self._cache.root, error)
 

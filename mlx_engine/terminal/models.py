@@ -55,7 +55,9 @@ def _pair(given: argparse.Namespace, hub: Hub, known: Catalog) -> Pair:
     try:
         return find_drafter(hub, known, local_models(), given.target)
     except NoDrafter as error:
-        raise UserError("name_drafter", "{reason} Name one with --drafter OWNER/NAME, or use --plain.", reason=error.text) from None
+        raise UserError(
+            "name_drafter", "{reason} Specify one with --drafter OWNER/NAME, or use --plain.", reason=error.text
+        ) from None
     except NotForDFlash as error:
         raise UserError("use_plain", "{reason} Use the target alone with --plain.", reason=error.text) from None
 

@@ -21,9 +21,9 @@ from mlx_engine.tuning import calibration, saved
 from mlx_engine.tuning.kernel_trials import Generate, Stopped, TrialReplies, failure, try_kernels
 from mlx_engine.warmup import warm
 
-NO_METAL = EngineText.of("no_metal", "there is no Metal on this machine")
+NO_METAL = EngineText.of("no_metal", "Metal isn't available on this machine")
 _NO_MEMORY = EngineText.of(
-    "no_memory_to_try_kernels", "There is not enough memory to try the kernels. Close other apps or load a smaller model."
+    "no_memory_to_try_kernels", "There is not enough memory to test the kernels. Close other apps or load a smaller model."
 )
 _FORMAT = 4  # of the saved trials
 
@@ -44,9 +44,9 @@ def select(pair: LoadedPair, generate: Generate, cancel: threading.Event) -> Ite
         UserError: the pair has no drafter, there is no Metal, a trial reply failed, or memory ran out.
     """
     if pair.drafter is None:
-        raise UserError("no_kernels_to_try", "There is nothing to try: the pair has no drafter.")
+        raise UserError("no_kernels_to_try", "There are no kernels to test: the pair has no drafter.")
     if not available():
-        raise UserError("no_kernels_without_metal", "Kernels can't be tried: there is no Metal on this machine.")
+        raise UserError("no_kernels_without_metal", "Kernels can't be tested: Metal isn't available on this machine.")
     operations, found = pair.operations, list[KernelTrial]()
     try:
         yield TuningProgress(0.0, EngineText.of("checking_kernels", "Checking the kernels"))

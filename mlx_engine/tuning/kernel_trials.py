@@ -137,7 +137,7 @@ def try_kernels(
         if together.used and _ratio(together) > _ratio(best):
             together, reason = replace(together, used=False), f"slower than {best.kernel} alone"
         if not together.used:
-            why = EngineText.of("kernel_not_with_others", "not with the other kernels: {reason}", reason=reason)
+            why = EngineText.of("kernel_not_with_others", "not used with the other kernels: {reason}", reason=reason)
             found = [replace(trial, used=False, why=why) if trial.used and trial is not best else trial for trial in found]
     yield tuple(found)
 
@@ -200,7 +200,7 @@ def _measure(replies: TrialReplies, label: str, operations: Operations, clock: C
             )
         tie_at = tie_at or at + 1
     if replies.exact and texts["plain"] != texts["dflash"]:
-        why = EngineText.of("kernel_breaks_exactness", "not exact: DFlash's text differs from plain decoding's, in float32")
+        why = EngineText.of("kernel_breaks_exactness", "not exact: DFlash and plain decoding produce different text in float32")
         return KernelTrial(label, False, why)
     without, with_kernel = _seconds_per_token(replies, operations, "dflash", clock)
     plain_without, plain_with = _seconds_per_token(replies, operations, "plain", clock)

@@ -55,7 +55,7 @@ def test_presets_are_saved_applied_and_deleted(start: Start, monkeypatch: pytest
     app = start()
     app.window.dialogs.show_chat_settings()
     sheet = app.window.dialogs.find(ChatSettingsDialog)
-    assert sheet.preset.currentText() == "Model’s defaults" and not sheet.reset.isEnabled()
+    assert sheet.preset.currentText() == "Model defaults" and not sheet.reset.isEnabled()
     sheet.system.setPlainText("In French.")
     monkeypatch.setattr("app.chat.chat_settings.QInputDialog.getText", lambda *args: ("Mine", True))
     sheet.save_as.click()

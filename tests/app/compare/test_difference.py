@@ -147,7 +147,7 @@ def test_no_words_are_quoted_if_only_spaces_differ(start: Start, plain: str, dfl
     dialog.show_record(forged(dialog.record, plain, dflash))
     shown = [dialog.sides[mode].difference_button.text() for mode in ("plain", "dflash")]  # type: ignore[index]
     if quoted is None:
-        assert shown == ["Spaces or line breaks differ from here"] * 2
+        assert shown == ["Spaces or line breaks differ from here on"] * 2
     else:
         assert all(wanted in text for wanted, text in zip(quoted, shown, strict=True))
 

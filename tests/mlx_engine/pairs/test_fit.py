@@ -57,14 +57,14 @@ def test_the_drafter_context_matches_its_prediction() -> None:
     )
     for context in (200, 700, 2000):
         predicted = predict_fit(DENSE, {**DRAFTER}, 1, 1, context)  # the same arithmetic, with the drafter as it is
-        assert next(line for line in predicted.lines if line.what == "drafter context").bytes
+        assert next(line for line in predicted.lines if line.what == "Drafter context").bytes
         held = DraftContext(config.windows)
         for start in range(0, context, PREFILL_ROWS):
             for window, kind in held.kinds.items():
                 count = min(PREFILL_ROWS, context - start)
                 kind.append(mx.zeros((2, config.windows.count(window), config.kv_heads, count, config.head_dim)))
         raw = {**DRAFTER, "num_hidden_layers": 2, "layer_types": ["sliding_attention", "full_attention"], "sliding_window": 300}
-        line = next(line for line in predict_fit(DENSE, raw, 1, 1, context, CPU).lines if line.what == "drafter context")
+        line = next(line for line in predict_fit(DENSE, raw, 1, 1, context, CPU).lines if line.what == "Drafter context")
         size = sum(array.nbytes for array in held.state)
         assert size <= line.bytes <= size + 2 * 2 * config.kv_heads * config.head_dim * 4 * (300 + 2 * 256)
 
@@ -146,7 +146,7 @@ def test_an_incomplete_config_makes_the_fit_unknown() -> None:
 def test_a_large_drafter_on_a_gpu_is_counted_as_quantized() -> None:
     raw = {**DRAFTER, "hidden_size": 4096}
     stored, small = (
-        next(x for x in predict_fit(DENSE, raw, GB, size, 1024, MAC).lines if x.what == "drafter weights")
+        next(x for x in predict_fit(DENSE, raw, GB, size, 1024, MAC).lines if x.what == "Drafter weights")
         for size in (4 * GB, GB // 2)
     )
     assert 4 * GB * 4.5 / 16 <= (stored.bytes or 0) < 1.2 * GB and (small.bytes or 0) >= GB // 2
